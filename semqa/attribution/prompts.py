@@ -6,46 +6,25 @@ description there. Texts are values: whatever they hold, they are never read as 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import semqa
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-__all__ = ["JudgePrompt"]
-
-MAX_BYTES = 2**20
-"""Largest template file."""
+from semqa.prompting.template import MAX_TEMPLATE_BYTES, shipped_folder
 
 _SUFFIX = ".jinja"
 
 
 class JudgePrompt:
-    """A prompt with holes; make it with `load`.
-
-    Attributes:
-        name: that of the file.
-        sha256: of the file.
-    """
+    """A prompt with holes, with the name and the SHA-256 of its file; make it with `load`."""
 
     def __init__(self, name: str, raw: bytes, where: str) -> None:
         self.name = name
         self.sha256 = hashlib.sha256(raw).hexdigest()
         self._where = where
         self._template = _compile(decode_text(raw, where), where)
-
-    @staticmethod
-    def names() -> list[str]:
-        """List the prompts that come with semqa."""
-        found = (path.name for path in _shipped().iterdir())
-        return sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX))
 
     @classmethod
     def load(cls, prompt: Path | str) -> JudgePrompt:
@@ -59,27 +38,24 @@ class JudgePrompt:
             Traceback (most recent call last):
             semqa.errors.InputError: Prompt 'no-such-prompt' not found. ...
         """
-        given = str(prompt)
-        if given in cls.names():
-            return cls(given, _shipped().joinpath(given + _SUFFIX).read_bytes(), given + _SUFFIX)
-        path = Path(prompt)
+        given, path = str(prompt), Path(prompt)
+        shipped = {
+            each.name.removesuffix(_SUFFIX): each
+            for each in (shipped_folder() / "judge").iterdir()
+            if each.name.endswith(_SUFFIX)
+        }
+        if given in shipped:
+            return cls(given, shipped[given].read_bytes(), given + _SUFFIX)
         if not (path.exists() or path.suffix or path.name != given):
-            close = difflib.get_close_matches(given, cls.names(), n=1, cutoff=0.5)
             raise InputError(
                 f"Prompt {given!r} not found.",
-                hint=f"Did you mean {close[0]}?"
-                if close
-                else f"Choose a template file or one of {', '.join(cls.names())}.",
+                hint=f"Choose a template file or one of {', '.join(sorted(shipped))}.",
             )
-        with open_input(path, ByteBudget(MAX_BYTES)) as file:
+        with open_input(path, ByteBudget(MAX_TEMPLATE_BYTES)) as file:
             return cls(path.stem, file.read_all(), file.name)
 
     def fill(self, **values: object) -> str:
-        """Return the prompt with its holes filled.
-
-        Raises:
-            InputError: the template failed, such as by a name that it is not given.
-        """
+        """Return the prompt with its holes filled; a template that fails is the user's mistake."""
         try:
             return str(self._template.render(values)).strip()
         except Exception as error:  # a template may fail in any way
@@ -87,14 +63,6 @@ class JudgePrompt:
                 f"The prompt failed: {str(error) or type(error).__name__}. It may use {', '.join(values)}.",
                 where=self._where,
             ) from error
-
-
-def _shipped() -> Traversable:
-    """Return the folder of the prompts that come with semqa (see `semqa.prompting.template`)."""
-    try:
-        return files("semqa.prompts") / "judge"
-    except ModuleNotFoundError:
-        return Path(semqa.__file__).resolve().parents[1] / "prompts" / "judge"
 
 
 def _compile(text: str, where: str) -> Any:

@@ -7,47 +7,32 @@ data and without the judge.
 from __future__ import annotations
 
 import importlib.metadata
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import semqa
+from semqa.attribution.judges.base import Entailment
 from semqa.data.files import STDIN, ByteBudget, decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from semqa.attribution.judges.base import Judge
-
-__all__ = [
-    "Record",
-    "describe_judge",
-    "kind_of",
-    "must_be",
-    "read_record",
-    "read_record_rows",
-    "versions",
-    "write_record",
-]
 
 MAX_BYTES = 1 << 30
 """Largest record: it contains more than the data that it was made from."""
 
 
+@dataclass(frozen=True, slots=True)
 class Record:
-    """A record that was read.
+    """A record that was read: the file as messages show it, its fields but for the rows, and the rows."""
 
-    Attributes:
-        name: the file as messages show it.
-        fields: all of it but for the rows.
-        rows: the examples.
-    """
-
-    def __init__(self, name: str, fields: Mapping[str, Any], rows: Sequence[Row]) -> None:
-        self.name = name
-        self.fields = fields
-        self.rows = rows
+    name: str
+    fields: dict[str, Any]
+    rows: list[Row]
 
 
 def must_be(row: Row, field: str, rule: str) -> InputError:
@@ -61,6 +46,22 @@ def must_be(row: Row, field: str, rule: str) -> InputError:
     return InputError(
         f"must be {rule}, got {describe(value)}.", field=field, value=value, where=row.where
     )
+
+
+def entailment_of(row: Row, field: str) -> Entailment | None:
+    """Return the probabilities in a field of a record; None if missing.
+
+    Raises:
+        InputError: they are no probabilities.
+    """
+    value = row.fields.get(field)
+    if value is None:
+        return None
+    found = list(map(value.get, Entailment._fields)) if isinstance(value, dict) else []
+    usable = [p for p in found if isinstance(p, int | float) and 0 <= p <= 1]
+    if len(usable) != len(Entailment._fields):
+        raise must_be(row, field, f"the probabilities {', '.join(Entailment._fields)}")
+    return Entailment(*map(float, usable))
 
 
 def describe_judge(judge: Judge) -> dict[str, Any]:
@@ -99,26 +100,32 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path | str, kind: str) -> Record:
-    """Read a record.
-
-    Args:
-        path: the file; ``-`` is standard input.
-        kind: what its field ``kind`` must say.
+    """Read a record of a kind; ``-`` is standard input.
 
     Raises:
         InputError: the file is not such a record.
     """
     with open_input(path, ByteBudget(MAX_BYTES)) as file:
-        value = decode_json(decode_text(file.read_all(), file.name), file.name)
+        return record_of(
+            decode_json(decode_text(file.read_all(), file.name), file.name), file.name, kind
+        )
+
+
+def record_of(value: object, name: str, kind: str) -> Record:
+    """Take a decoded record of a kind, from a file of that name.
+
+    Raises:
+        InputError: it is not such a record.
+    """
     said = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(value, dict) or said != kind:
         raise InputError(
             f"is {describe(said)}, not {kind!r}: this is not a record that --out wrote.",
             field="kind",
-            where=file.name,
+            where=name,
         )
     fields = {name: part for name, part in value.items() if name != "rows"}
-    return Record(file.name, fields, _rows(value, file.name))
+    return Record(name, fields, _rows(value, name))
 
 
 def kind_of(path: Path | str) -> str | None:

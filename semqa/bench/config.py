@@ -34,7 +34,6 @@ class Setting(NamedTuple):
     """One value of one key.
 
     Attributes:
-        key: its name, with underscores.
         text: the value as written; None for null, which means "not set".
         where: ``file:line``, or the flag, for messages.
         axis: whether it is one of several values of its key.
@@ -62,14 +61,7 @@ Settings = dict[str, "Sequence[Setting]"]
 
 @dataclass(frozen=True, slots=True)
 class GridConfig:
-    """Contents of a file.
-
-    Attributes:
-        path: as messages show it.
-        settings: the values of each key at the top; an axis has several.
-        policies: bundles of settings that vary together.
-        runs: the items of ``runs``, each like `settings`.
-    """
+    """Contents of a file."""
 
     path: str
     settings: Settings
@@ -118,14 +110,7 @@ class GridConfig:
 
 
 def read_config(path: Path | str) -> GridConfig:
-    """Parse a file of settings.
-
-    Args:
-        path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: it is invalid; the message names file and line.
-    """
+    """Parse a file of settings."""
     import yaml
 
     name = display_name(path)

@@ -11,13 +11,12 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass
-from io import BytesIO
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import semqa
-from semqa.data.files import STDIN, ByteBudget, InputFile, display_name, open_input
-from semqa.data.jsonl import Line, decode_row, describe, encode_row, lines_of, read_rows, shown
+from semqa.data.files import STDIN, ByteBudget, display_name, open_input
+from semqa.data.jsonl import AppendFile, describe, read_rows, shown
 from semqa.data.sources import read_sources
 from semqa.documents import Limits, extract
 from semqa.documents.document import check_name
@@ -30,7 +29,6 @@ from semqa.quotes import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from io import FileIO
     from pathlib import Path
 
     from semqa.data.jsonl import Row
@@ -52,7 +50,6 @@ class File(NamedTuple):
     """A document.
 
     Attributes:
-        data: what is in the file.
         source: all of it as one source.
     """
 
@@ -62,13 +59,7 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Questions and the documents that they are asked of.
-
-    Attributes:
-        questions: in the order of the file.
-        documents: the documents by name.
-        scorer: scores answers to the questions.
-    """
+    """Questions and the documents that they are asked of."""
 
     questions: tuple[DocsQuestion, ...]
     documents: Mapping[str, File]
@@ -84,7 +75,6 @@ class QuestionSet:
 
         Raises:
             InputError: a line or a document is not usable, or evidence is not in the documents.
-            MissingExtraError: the packages that read a document are not installed.
         """
         if folder is None:
             if str(path) == STDIN:
@@ -172,12 +162,7 @@ def _is_texts(value: object) -> bool:
 
 
 def _read_document(folder: Path, name: str) -> File:
-    """Read a document: text as ``semqa answer --source`` reads it, other kinds as they are extracted.
-
-    Raises:
-        InputError: it cannot be read.
-        MissingExtraError: the packages that read it are not installed.
-    """
+    """Read a document: text as ``semqa answer --source`` reads it, other kinds as they are extracted."""
     path = folder / check_name(name)
     if not path.is_file():
         raise InputError(
@@ -202,15 +187,7 @@ def whole_documents(
 
 
 class TemporaryCollections:
-    """Collections of the documents of questions, one for each list; use it as a context manager.
-
-    Args:
-        documents: the documents by name.
-        passages: how many passages a question gets.
-
-    Raises:
-        UnavailableError: there is no room for them, or packages are missing.
-    """
+    """Collections of the documents of questions, one for each list; use it as a context manager."""
 
     def __init__(self, documents: Mapping[str, File], passages: int) -> None:
         from semqa.engines.extractive import ExtractiveEngine
@@ -238,16 +215,7 @@ class TemporaryCollections:
     def prepare(
         self, questions: Sequence[DocsQuestion], on_progress: Callable[[int, int], None]
     ) -> None:
-        """Index the documents of questions, each list of them once.
-
-        Args:
-            questions: the questions.
-            on_progress: called with how many files are indexed, and of how many.
-
-        Raises:
-            InputError: a document cannot be read.
-            UnavailableError: the disk or the encoder failed, or packages are missing.
-        """
+        """Index the documents of questions, each list of them once."""
         lists = {frozenset(question.documents) for question in questions}
         new = sorted((names for names in lists if names not in self._collections), key=sorted)
         done, total = 0, sum(map(len, new))
@@ -259,15 +227,7 @@ class TemporaryCollections:
             done += len(names)
 
     def find(self, question: DocsQuestion) -> list[tuple[str, Source]]:
-        """Return the passages that fit a question best, each with the name of its document.
-
-        Args:
-            question: the question, whose documents are indexed.
-
-        Raises:
-            InputError: the question is too long.
-            UnavailableError: the disk or the encoder failed.
-        """
+        """Return the passages that fit a question best, each with the name of its document."""
         collection = self._collections[frozenset(question.documents)]
         found = collection.search(question.question, self._passages)
         return [(passage.name, passage.source) for passage in found]
@@ -278,9 +238,6 @@ class DocsAnswer:
     """An answer to a question over documents, as a line of a file holds it.
 
     Attributes:
-        id: of the question.
-        engine: the specification of the engine; empty if unknown.
-        answer: the answer with its marks; empty if it failed.
         prediction: what of it is scored.
         seconds: that it took, with the search for passages; None if unknown.
         key: changes with all that the answer depends on; empty if unknown.
@@ -311,11 +268,7 @@ class DocsAnswer:
 
     @classmethod
     def read(cls, row: Row) -> Self:
-        """Read an answer; only ``id`` is required.
-
-        Raises:
-            InputError: a field is of the wrong type.
-        """
+        """Read an answer; only ``id`` is required."""
         quotes = row.fields.get("quotes", [])
         if not (
             isinstance(quotes, list)
@@ -346,14 +299,7 @@ def _name(quote: Mapping[str, object], field: str) -> str | None:
 
 
 def read_answers(path: Path) -> dict[tuple[str, str], DocsAnswer]:
-    """Read a file of answers by engine and question, of which the last one counts.
-
-    Args:
-        path: JSON lines; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a line is not usable.
-    """
+    """Read a file of answers by engine and question, of which the last one counts."""
     return _by_question(read_rows(path))
 
 
@@ -366,57 +312,20 @@ class AnswerFile:
 
     Args:
         path: the file, which may hold answers already; None keeps answers in memory alone.
-
-    Attributes:
-        answers: the answers by engine and question.
-
-    Raises:
-        InputError: the file holds something else, or cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.answers: dict[tuple[str, str], DocsAnswer] = {}
-        self._path = path
-        self._stream: FileIO | None = None
-        if path is None:
-            return
-        if str(path) == STDIN or (path.exists() and not path.is_file()):
-            raise InputError(f"--out must be a file, got {display_name(path)}.")
-        try:
-            self._stream = path.open("a+b", buffering=0)
-        except OSError as error:
-            raise InputError(f"--out: {display_name(path)}: {error.strerror or error}.") from error
-        try:
-            self._load(self._stream, display_name(path))
-        except BaseException:
-            self._stream.close()
-            raise
-
-    def _load(self, stream: FileIO, name: str) -> None:
-        """Read what is there; what a power cut left of a last line is cut off."""
-        stream.seek(0)
-        data = stream.readall()
-        end = data.rfind(b"\n") + 1
-        if end:
-            lines = lines_of(InputFile(name, BytesIO(data[:end]), ByteBudget(len(data))))
-            self.answers = _by_question(map(decode_row, lines))
-        if end == len(data):
-            return
-        try:
-            self.answers |= _by_question([decode_row(Line(f"{name}: last line", data[end:], end))])
-        except InputError:
-            if not end and not data.startswith(b'{"id": '):
-                raise
-            stream.truncate(end)
-        else:
-            stream.write(b"\n")
+        self._file = None if path is None else AppendFile(path, b'{"id": "')
+        if self._file is not None:
+            self.answers = _by_question(self._file.rows)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._stream is not None:
-            self._stream.close()
+        if self._file is not None:
+            self._file.close()
 
     def has(self, engine: str, question: str, *, key: str) -> bool:
         """Whether there is an answer with this key that did not fail."""
@@ -424,20 +333,10 @@ class AnswerFile:
         return found is not None and found.key == key and found.prediction.error is None
 
     def append(self, answer: DocsAnswer) -> None:
-        """Add an answer; once this returns, killing the process does not lose it.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
+        """Add an answer; once this returns, killing the process does not lose it."""
         self.answers[answer.engine, answer.id] = answer
-        if self._stream is None:
-            return
-        row = memoryview(encode_row(answer.to_dict()))
-        try:
-            while row:
-                row = row[self._stream.write(row) :]
-        except OSError as error:
-            raise UnavailableError(f"{self._path}: {error.strerror or error}.") from error
+        if self._file is not None:
+            self._file.append(answer.to_dict())
 
 
 def answer_questions(
@@ -450,14 +349,9 @@ def answer_questions(
     """Answer questions one by one; one that fails gives an answer that says why.
 
     Args:
-        engine: answers them; it may abstain.
-        spec: its specification.
-        questions: the questions.
-        find: returns the sources of a question, each with the name of its document.
         keys: of each answer, by the question's id.
 
     Raises:
-        MissingExtraError: packages are missing.
         UnavailableError: something outside failed `UNREACHED` times in a row.
     """
     unreached = 0
@@ -501,13 +395,7 @@ def _named(quote: Quote, names: Sequence[str], sources: Sequence[Source]) -> Doc
 def answer_key(
     question: DocsQuestion, documents: Mapping[str, File], settings: Mapping[str, object]
 ) -> str:
-    """Return what changes with all that an answer depends on: question, documents, settings, version.
-
-    Args:
-        question: the question.
-        documents: the documents by name.
-        settings: how it is answered.
-    """
+    """Return what changes with all that an answer depends on: question, documents, settings, version."""
     digests = {
         name: hashlib.sha256(documents[name].data).hexdigest() for name in question.documents
     }

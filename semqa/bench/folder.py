@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,19 +17,17 @@ from typing import TYPE_CHECKING, Self
 from semqa.bench.record import Record
 from semqa.data.files import decode_text, display_name, open_input, write_atomic
 from semqa.data.jsonl import (
+    AppendFile,
     Line,
     as_row,
-    cut_torn_line,
     decode_json,
     decode_row,
     encode_row,
-    read_rows,
 )
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from io import FileIO
 
 ABOUT_FILE = "about.json"
 EXAMPLES_FILE = "examples.jsonl"
@@ -38,19 +35,12 @@ JUDGED_FILE = "judged.jsonl"
 RESULTS_FILE = "results.json"
 RUN_FILE = "run.json"
 
-_IGNORED = ("data", "train", "engines_sha256", "asking_sha256")
-"""Keys of an identity that may differ: file names, and digests of code that earlier versions kept."""
-
-SYNC_SECONDS = 1.0
-"""Work that a power cut may cost; a killed process loses nothing."""
+_IGNORED = ("data", "train")
+"""Keys of an identity that may differ: file names."""
 
 
 def make_folder(out: Path) -> None:
-    """Make a folder if it is missing.
-
-    Raises:
-        InputError: it cannot be made.
-    """
+    """Make a folder if it is missing."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -79,11 +69,6 @@ def _lies_in(name: object, folder: Path) -> bool:
 
 def claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> bool:
     """Make a folder that of a run, or check that it is.
-
-    Args:
-        out: the folder.
-        identity: result of `Plan.identity`.
-        about: result of `Plan.about`.
 
     Returns:
         Whether the run has just begun.
@@ -125,11 +110,7 @@ def other_key(found: Mapping[str, object], identity: Mapping[str, object]) -> st
 
 
 def read_object(path: Path) -> dict[str, object]:
-    """Read a file of one JSON object.
-
-    Raises:
-        InputError: it holds something else.
-    """
+    """Read a file of one JSON object."""
     with open_input(path) as file:
         text = decode_text(file.read_all(), file.name)
         return as_row(decode_json(text, file.name), file.name).fields
@@ -146,9 +127,6 @@ def read_records(path: Path) -> dict[str, Record]:
 
     If an example has several rows, the last with an answer counts, else the last. A torn line at the
     end is ignored.
-
-    Raises:
-        InputError: a row is invalid.
     """
     found: dict[str, Record] = {}
     raw = path.read_bytes()
@@ -167,13 +145,7 @@ class Journal:
     """An append-only file of records; use it as a context manager.
 
     Args:
-        path: the file, made if missing.
-        known: the ids that may occur.
         retry_failed: count failed examples as not finished.
-
-    Attributes:
-        records: the finished examples by id.
-        failed: ids of those found in the file that have no answer.
 
     Raises:
         InputError: the file holds anything but examples of this run.
@@ -182,11 +154,11 @@ class Journal:
     def __init__(self, path: Path, known: Iterable[str], *, retry_failed: bool = False) -> None:
         self._path = path
         ids = frozenset(known)
-        cut_torn_line(path)
+        self._file = AppendFile(path)
         self.records: dict[str, Record] = {}
         self._order: list[str] = []
         failures: dict[str, Record] = {}
-        for row in read_rows(path) if path.stat().st_size else ():
+        for row in self._file.rows:
             key = row.text("id")
             if key not in ids or key in self.records:
                 what = "occurs twice" if key in self.records else "is not of this run"
@@ -203,48 +175,21 @@ class Journal:
         self.failed = frozenset(failures)
         if not retry_failed:
             self.records |= failures
-        self._stream: FileIO | None = None
-        self._synced = time.monotonic()
 
     def __enter__(self) -> Self:
-        # Unbuffered: a row that could not be written is not tried again behind the caller's back.
-        self._stream = self._path.open("ab", buffering=0)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        self._file.close()
 
     def append(self, record: Record) -> None:
-        """Add a finished example; once this returns, killing the process does not lose it.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
-        if self._stream is None:
-            raise ValueError("a journal is written inside its `with` block")
-        try:
-            row = memoryview(encode_row(record.to_dict()))
-            while row:
-                row = row[self._stream.write(row) :]
-            if time.monotonic() - self._synced > SYNC_SECONDS:
-                os.fsync(self._stream.fileno())
-                self._synced = time.monotonic()
-        except OSError as error:
-            raise UnavailableError(
-                f"Cannot write {self._path}: {error.strerror or repr(error)}. Free some space and run "
-                "again; finished examples are kept."
-            ) from error
+        """Add a finished example; once this returns, killing the process does not lose it."""
+        self._file.append(record.to_dict())
         self.records[record.id] = record
         self._order.append(record.id)
 
     def tidy(self, order: Sequence[str]) -> None:
-        """Leave one row per example, in this order; call it when all are done.
-
-        Raises:
-            UnavailableError: the disk failed or is full; the file is unchanged.
-        """
+        """Leave one row per example, in this order; call it when all are done."""
         if self._order != list(order):
             write_atomic(self._path, (encode_row(self.records[key].to_dict()) for key in order))
             self._order = list(order)

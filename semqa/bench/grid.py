@@ -50,14 +50,7 @@ class CellOutcome:
     """What became of a cell.
 
     Attributes:
-        folder: of its run.
-        label: its name.
         state: ``done``; ``kept`` if it was finished before; or ``failed``.
-        answered: number of examples with an answer.
-        failed: number of examples without.
-        semqa: the score, if there is one.
-        seconds: time in this process.
-        error: why it failed.
         exemplars: how many were asked for and how many prompts had, as in ``results.json``.
     """
 
@@ -73,11 +66,7 @@ class CellOutcome:
 
 
 class HeldEngine:
-    """Holds the last engine loaded, so that runs in a row share a model.
-
-    Args:
-        say: called with messages on slow steps.
-    """
+    """Holds the last engine loaded, so that runs in a row share a model."""
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
         self._say = say
@@ -85,12 +74,7 @@ class HeldEngine:
         self._held: Engine | None = None
 
     def take(self, plan: Plan, prompts: PromptBuilder | None) -> Engine | None:
-        """Return the engine of a run, with its settings; it stays held.
-
-        Raises:
-            InputError: there is no such engine, or it does not take an option.
-            UnavailableError: a model was not reached, or a package is missing.
-        """
+        """Return the engine of a run, with its settings; it stays held."""
         held = self._held
         if isinstance(held, SharingEngine) and self._spec == plan.engine:
             shared = held.with_settings(plan.given, prompts)
@@ -131,21 +115,9 @@ def run_grid(
     stopped, within a cell too.
 
     Args:
-        cells: what to run.
-        out: folder of the grid, made if missing.
-        on_cell: called with a cell before it is run.
-        on_progress: called with the progress of a cell.
-        on_done: called with the outcome of a cell.
-        on_embedded: called with the number of questions embedded, and their total.
-        say: called with messages on slow steps.
-        judge: judges the answers, of finished cells too.
         predict_only: leave the scores out.
-        retry_failed: try failed examples again, in finished cells too.
         rescoring: ask no engine; score again what is there.
-        workers: answer and score instead of this process.
-
-    Returns:
-        The outcome of each cell, in the order of `cells`.
+        workers: answer instead of this process.
 
     Raises:
         InputError: the folder cannot be made.
@@ -161,7 +133,7 @@ def run_grid(
         if rescoring:
             if not (folder / RUN_FILE).is_file():
                 raise InputError("There is no run to score again.", hint="Leave out --rescore.")
-            return "done", rescore(folder, plan.data, workers)
+            return "done", rescore(folder, plan.data)
         asked = questions(plan.data, plan.limit)
         prompts = plan.create_prompts(asked, prepare=False, shelf=exemplars)
         found = _finished(folder, plan.identity(prompts))

@@ -37,12 +37,7 @@ if TYPE_CHECKING:
 
 
 class Judged(NamedTuple):
-    """What a judge says of a run.
-
-    Attributes:
-        summary: the figures, for ``results.json``.
-        rows: one per example, with what was said of each sentence.
-    """
+    """What a judge says of a run."""
 
     summary: dict[str, object]
     rows: list[dict[str, object]]
@@ -52,13 +47,8 @@ class Disambig(NamedTuple):
     """Disambig-F1 and DR of a run.
 
     Attributes:
-        f1: 0-100; None if no answer is scored.
-        interval: of it, over resamples of questions.
         exact: sub-questions answered exactly, 0-100.
-        rouge: ROUGE-L of the same answers, as far as they have it.
         dr: the geometric mean of `f1` and `rouge`.
-        dr_interval: of it, over resamples of questions.
-        n: answers scored.
     """
 
     f1: float | None
@@ -74,11 +64,6 @@ def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge
     """Judge the answers of a run by everything that a judge can do.
 
     Answers that failed or are empty count in Disambig-F1 only, where they score 0.
-
-    Args:
-        items: what was to be answered.
-        records: what became of them, in the same order.
-        judge: of entailment, or one that answers questions, or both.
     """
     summary: dict[str, object] = {"judge": judge.name, "identity": judge.identity}
     rows: list[dict[str, object]] = [
@@ -213,8 +198,6 @@ def sum_up(
     Source: Stelmakh et al. 2022, ASQA, section 4.
 
     Args:
-        qids: the question of each answer; an interval draws questions.
-        scores: one per answer.
         rouge: ROUGE-L of each answer, 0-100.
     """
     f1: list[tuple[str, float]] = []
@@ -244,15 +227,8 @@ def _listed(interval: tuple[float, float] | None) -> list[float] | None:
 def disambig_again(row: Mapping[str, Any], where: str) -> DisambigScores | None:
     """Return the scores of a row of ``judged.jsonl``, computed again from what the judge read.
 
-    Args:
-        row: the row.
-        where: its place, for messages.
-
     Returns:
         None if the judge read nothing in this run.
-
-    Raises:
-        InputError: the row is invalid.
     """
     told = row.get("disambig")
     if told is None:

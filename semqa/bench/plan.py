@@ -37,8 +37,6 @@ class Item:
     """One answer to be made and scored.
 
     Attributes:
-        key: its id in the run: the qid, or the answer's unique_id in the human row.
-        question: the question.
         left_out: in the human row, the index of the reference that is the prediction; the others are
             its references.
     """
@@ -53,10 +51,7 @@ class Plan:
     """A benchmark run, before it is run.
 
     Attributes:
-        data: the QuoteSum file.
         engine: a name for `semqa.engines.create_engine`, or ``human``.
-        options: options of the engine; None values count as missing.
-        limit: number of questions, from the first; None for all.
         prompts: how questions are put to a language model; None for engines that ask none.
         name: what people call the run; not part of its identity.
     """
@@ -107,11 +102,7 @@ class Plan:
         return f"{readable or 'run'}-{digest.hexdigest()[:8]}"
 
     def check(self) -> None:
-        """Check what can be checked before anything is loaded.
-
-        Raises:
-            InputError: the human row has options.
-        """
+        """Check what can be checked before anything is loaded."""
         if self.engine == HUMAN and self.given:
             first = next(iter(self.given))
             raise InputError("is not an option of the human row, which has none.", field=first)
@@ -132,14 +123,8 @@ class Plan:
         """Create the prompt builder. A question is never an exemplar of itself, by text or by qid.
 
         Args:
-            questions: those of the run.
-            on_progress: called with the number of questions embedded, and their total.
             prepare: choose the exemplars of all questions now; their identity needs no choice.
             shelf: encoders and files that several runs share.
-
-        Raises:
-            InputError: the template or the file of exemplars cannot be used.
-            UnavailableError: the encoder of ``knn`` was not reached, or a package is missing.
         """
         if self.prompts is None:
             return None
@@ -154,16 +139,7 @@ class Plan:
     def create_engine(
         self, prompts: PromptBuilder | None = None, say: Callable[[str], None] | None = None
     ) -> Engine | None:
-        """Create the engine; None for the human row.
-
-        Args:
-            prompts: result of `create_prompts`.
-            say: called with messages on slow steps, such as compiling.
-
-        Raises:
-            InputError: there is no such engine, or it does not take an option.
-            UnavailableError: a model was not reached, or a package is missing.
-        """
+        """Create the engine; None for the human row."""
         from semqa.engines import create_engine
 
         self.check()
@@ -179,11 +155,7 @@ class Plan:
         return batch_size_of(self.engine, self.given)
 
     def questions(self) -> list[Question]:
-        """Read the questions of the run.
-
-        Raises:
-            InputError: the file or a row of it is invalid, or it is not a regular file.
-        """
+        """Read the questions of the run."""
         from semqa.data.quotesum import read_quotesum
 
         _check_regular(self.data, "data")
@@ -221,11 +193,7 @@ class Plan:
         return identity | self.versions(asking=prompts is not None)
 
     def versions(self, *, asking: bool) -> dict[str, object]:
-        """Return the part of the identity that depends on this machine: versions and weights.
-
-        Args:
-            asking: whether the engine asks a model.
-        """
+        """Return the part of the identity that depends on this machine: versions and weights."""
         found: dict[str, object] = {"semqa": semqa.__version__}
         if asking:
             found["model"] = model_identity(self.engine, self.options.get("revision"))
@@ -234,16 +202,7 @@ class Plan:
 
 
 def items_of(identity: Mapping[str, object], data: Path, out: Path) -> list[Item]:
-    """Return what a finished run was to answer.
-
-    Args:
-        identity: contents of its ``run.json``.
-        data: a QuoteSum file.
-        out: folder of the run, for messages.
-
-    Raises:
-        InputError: the file cannot be read, or is not that of the run.
-    """
+    """Return what a finished run was to answer."""
     limit = identity.get("limit")
     first = limit if isinstance(limit, int) and limit > 0 else None
     plan = Plan(data, str(identity.get("engine")), limit=first)

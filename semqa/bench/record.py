@@ -27,15 +27,6 @@ class Asked(NamedTuple):
     Each field but the first is None if the engine does not report it.
 
     Attributes:
-        exemplars: qids of the exemplars, in the order of the prompt.
-        prompt_tokens: tokens read.
-        new_tokens: tokens written.
-        finished: whether it ended by itself.
-        constraint: how it was kept to verbatim quotes.
-        breach: the rule that the text breaks nevertheless.
-        repaired: number of quotes that were repaired.
-        dropped: number of marks that lost their brackets.
-        prompt: one text, or the messages.
         written: the raw text, before anything was parsed or repaired.
     """
 
@@ -52,12 +43,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def by(cls, made: Generation, *, chat: bool = True) -> Self:
-        """Return what a generation tells.
-
-        Args:
-            made: the generation.
-            chat: whether the model was given messages instead of one text.
-        """
+        """Return what a generation tells."""
         repairs = made.repairs
         return cls(
             tuple(exemplar.qid for exemplar in made.prompt.exemplars),
@@ -72,51 +58,15 @@ class Asked(NamedTuple):
             made.text if made.written is None else made.written,
         )
 
-    @classmethod
-    def read(cls, row: Row) -> Self | None:
-        """Read it from a row; None if no model was asked.
-
-        Raises:
-            InputError: a field has the wrong type.
-        """
-        if row.fields.get("exemplars") is None:
-            return None
-        prompt = row.fields.get("prompt")
-        if prompt is not None and not isinstance(prompt, str):
-            prompt = _list(row, "prompt", dict)
-        counts = {name: _count(row, name) for name in ("repaired", "dropped")}
-        return cls(
-            tuple(_list(row, "exemplars", str)),
-            _count(row, "prompt_tokens"),
-            _count(row, "new_tokens"),
-            _typed(row, "finished", bool, "true or false"),
-            _typed(row, "constraint", str, "a string"),
-            _typed(row, "breach", str, "a string"),
-            **counts,
-            prompt=prompt,
-            written=_typed(row, "written", str, "a string"),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """One answer and what became of it.
 
     Attributes:
-        id: its id in the run.
-        qid: the question.
-        question: the question, in words.
-        prediction: the answer, with canonical marks.
-        error: why there is no answer; None if there is one.
-        quotes: number of quotes of each status.
-        words: words of the plain answer.
-        free_words: words outside of quotes.
-        sources_quoted: number of sources with a verified quote.
         scores: result of `ExampleScores.to_dict`, for readers of the file; results are computed from
             `prediction`. Empty if only predictions were wanted.
         seconds: time of the engine; questions answered together have equal shares.
-        spans: each quote, parsed and checked.
-        verdict: of the answer; of a missing one, that nothing is quoted.
         asked: what a model was given and wrote; None if none was asked, or there is no answer. Its
             fields are written among the others.
     """
@@ -169,29 +119,23 @@ class Record:
 
     @classmethod
     def read(cls, row: Row) -> Record:
-        """Read a row.
-
-        Raises:
-            InputError: a field is missing or has the wrong type.
-        """
-        fields = row.fields
-        quotes = _required(row, "quotes", dict, "an object")
-        return cls(
-            id=row.text("id"),
-            qid=row.text("qid"),
-            question=row.text("question"),
-            prediction=row.text("prediction"),
-            error=None if fields.get("error") is None else row.text("error"),
-            quotes={name: int(_number(row, n, "quotes")) for name, n in quotes.items()},
-            words=int(_number(row, fields.get("words"), "words")),
-            free_words=int(_number(row, fields.get("free_words"), "free_words")),
-            sources_quoted=int(_number(row, fields.get("sources_quoted"), "sources_quoted")),
-            scores=_required(row, "scores", dict, "an object"),
-            seconds=_number(row, fields.get("seconds"), "seconds"),
-            asked=Asked.read(row),
-            spans=_list(row, "spans", dict),
-            verdict=_verdict(row),
-        )
+        """Read a row; it names a model's prompt only if a model was asked."""
+        fields = {name: _typed(row, name, kind) for name, kind in _FIELDS.items()}
+        for name, count in fields["quotes"].items():
+            _check(row, name, count, int)
+        if fields["verdict"] not in set(Verdict):
+            raise _wrong(row, fields["verdict"], "verdict", " or ".join(Verdict))
+        error = None if row.fields.get("error") is None else row.text("error")
+        asked = None
+        if row.fields.get("exemplars") is not None:
+            told = {
+                name: _typed(row, name, kind)
+                for name, kind in _ASKED.items()
+                if row.fields.get(name) is not None
+            }
+            asked = Asked(**{**told, "exemplars": tuple(told["exemplars"])})
+        verdict = Verdict(fields.pop("verdict"))
+        return cls(**fields, error=error, verdict=verdict, asked=asked)
 
     def to_dict(self) -> dict[str, object]:
         """Return the row."""
@@ -222,55 +166,37 @@ def _span(quote: Quote) -> dict[str, object]:
     return span
 
 
-def _verdict(row: Row) -> Verdict:
-    """Return the verdict; rows of earlier versions have none, and theirs is worked out."""
-    if "verdict" in row.fields:
-        told = row.text("verdict")
-        if told not in set(Verdict):
-            raise _wrong(row, told, "verdict", " or ".join(Verdict))
-        return Verdict(told)
-    answer = QuotedAnswer.parse(row.text("prediction"), ())
-    if answer.abstained:
-        return Verdict.ABSTAINED
-    spans = _list(row, "spans", dict)
-    if _count(row, "dropped") or any(span.get("status") != "verified" for span in spans):
-        return Verdict.UNVERIFIED
-    if not answer.quotes or answer.claims(row.text("question")):
-        return Verdict.UNQUOTED
-    return Verdict.QUOTED
+_FIELDS: dict[str, type] = {
+    **dict.fromkeys(("id", "qid", "question", "prediction", "verdict"), str),
+    **dict.fromkeys(("quotes", "scores"), dict),
+    **dict.fromkeys(("words", "free_words", "sources_quoted"), int),
+    "seconds": float,
+    "spans": list,
+}
+_ASKED: dict[str, type] = {
+    "exemplars": list,
+    **dict.fromkeys(("prompt_tokens", "new_tokens", "repaired", "dropped"), int),
+    "finished": bool,
+    **dict.fromkeys(("constraint", "breach", "written"), str),
+    "prompt": object,
+}
+_NOUNS = {str: "a string", dict: "an object", list: "an array", bool: "true or false"}
 
 
-def _typed(row: Row, name: str, kind: type, noun: str) -> Any:
-    """Return a field of this type, or None if it is missing."""
-    return None if row.fields.get(name) is None else _required(row, name, kind, noun)
-
-
-def _required(row: Row, name: str, kind: type, noun: str) -> Any:
-    value = row.fields.get(name)
-    if not isinstance(value, kind):
-        raise _wrong(row, value, name, noun)
+def _typed(row: Row, name: str, kind: type) -> Any:
+    value = row.text(name) if kind is str else row.fields.get(name)
+    _check(row, name, value, kind)
     return value
 
 
-def _list(row: Row, name: str, kind: type) -> list[Any]:
-    value = row.fields.get(name)
-    if not isinstance(value, list) or not all(isinstance(each, kind) for each in value):
-        noun = "strings" if kind is str else "objects"
-        raise _wrong(row, value, name, f"an array of {noun}")
-    return value
-
-
-def _count(row: Row, name: str) -> int | None:
-    value = row.fields.get(name)
-    return None if value is None else int(_number(row, value, name))
-
-
-def _number(row: Row, value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+def _check(row: Row, name: str, value: object, kind: type) -> None:
+    if kind not in (int, float):
+        if not isinstance(value, kind):
+            raise _wrong(row, value, name, _NOUNS[kind])
+    elif isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(row, value, name, "a number")
-    if abs(value) > MOST:
+    elif abs(value) > MOST:
         raise _wrong(row, value, name, f"a number of at most {MOST:g}")
-    return value
 
 
 def _wrong(row: Row, value: object, name: str, rule: str) -> InputError:

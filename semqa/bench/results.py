@@ -17,7 +17,7 @@ from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, 
 from semqa.quotes import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from semqa.bench.plan import Item
     from semqa.bench.record import Asked, Record
@@ -60,7 +60,6 @@ def make_results(
     identity: Mapping[str, object],
     *,
     predict_only: bool = False,
-    scorer: Callable[[Sequence[Item], Sequence[str]], list[ExampleScores]] | None = None,
 ) -> dict[str, object]:
     """Sum up a finished run; scores are computed anew from the predictions.
 
@@ -68,15 +67,11 @@ def make_results(
     counts nowhere else.
 
     Args:
-        items: what was to be answered.
-        records: what became of them, in the same order.
-        identity: what was run, as `Plan.identity` gives it.
         predict_only: leave the scores out; ``results`` is None then.
-        scorer: scores predictions as `score_items` does, which is the default.
     """
     scored = None
     if not predict_only:
-        scores = (scorer or score_items)(items, [record.prediction for record in records])
+        scores = score_items(items, [record.prediction for record in records])
         scored = summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict()
     answered = [record for record in records if record.error is None]
     asked = [record.asked for record in answered if record.asked is not None]

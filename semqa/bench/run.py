@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import Judge
     from semqa.bench.plan import Item, Plan
     from semqa.engines import Engine
-    from semqa.metrics import ExampleScores
     from semqa.prompting import PromptBuilder
 
 
@@ -45,14 +44,7 @@ class Progress(NamedTuple):
     """How far a run is.
 
     Attributes:
-        done: examples finished so far.
-        total: all examples.
-        resumed: finished in earlier processes.
         again: failed earlier, and tried again.
-        failed: failed in this process.
-        new_tokens: tokens that a model wrote in this process.
-        seconds: time that the answers of this process took.
-        last: the last finished example; None at the start.
     """
 
     done: int
@@ -77,7 +69,7 @@ class Progress(NamedTuple):
 
 
 class Workers(Protocol):
-    """Other processes that answer and score for a run (`semqa.distributed`); it writes its own files."""
+    """Other processes that answer for a run (`semqa.distributed`); it writes its own files."""
 
     def answer(
         self,
@@ -91,18 +83,6 @@ class Workers(Protocol):
 
         Records come in any order, and one may come twice. Every item has a record in the end, a
         failed one if need be.
-
-        Raises:
-            InputError: the engine cannot be created.
-            UnavailableError: something outside failed; earlier records are good.
-        """
-        ...
-
-    def score(self, items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
-        """Return what `score_item` returns for each item, in order.
-
-        Raises:
-            UnavailableError: something outside failed.
         """
         ...
 
@@ -133,20 +113,12 @@ def run(
     same ones together, resumed or not; but what failed, and so was asked alone, is asked alone again.
 
     Args:
-        plan: what to run.
-        out: the folder, made if missing.
-        on_progress: called at the start and after each example.
-        prompts: result of ``plan.create_prompts``, if it is there already.
         say: called with messages on slow steps, from any thread.
         judge: judges the answers when all are there; what it said goes to ``judged.jsonl``.
         engines: returns the engine, which it closes itself; by default the plan creates one, which is
             closed at the end.
         predict_only: leave the scores out; `rescore` adds them.
-        retry_failed: try failed examples again.
-        workers: answer and score instead of this process, which then loads no engine.
-
-    Returns:
-        The results, as in ``results.json``.
+        workers: answer instead of this process, which then loads no engine.
 
     Raises:
         InputError: the data cannot be used, or the folder holds another run.
@@ -205,10 +177,7 @@ def run(
                     raise
             journal.tidy(keys)
             records = [journal.records[key] for key in keys]
-            scorer = None if workers is None else workers.score
-            results = make_results(
-                items, records, identity, predict_only=predict_only, scorer=scorer
-            )
+            results = make_results(items, records, identity, predict_only=predict_only)
             if workers is not None:
                 results["machine"] = {**describe_machine(), **workers.describe()}
             results |= before
@@ -220,22 +189,16 @@ def run(
     return results
 
 
-def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, object]:
+def rescore(out: Path, data: Path) -> dict[str, object]:
     """Score the predictions of a finished run again; no engine, model or prompt is needed.
 
     Answers, times, versions, machine and judgements stay as they were.
 
     Args:
-        out: the folder of the run.
         data: the QuoteSum file of the run, under any name.
-        workers: score instead of this process.
-
-    Returns:
-        The results, as in ``results.json``.
 
     Raises:
         InputError: the folder holds no finished run, or the data is not that of the run.
-        UnavailableError: another process works in the folder, or the disk failed.
     """
     if not (out / RUN_FILE).is_file():
         raise InputError(f"{out} holds no run to score again.")
@@ -250,13 +213,12 @@ def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, 
                 f"such as {missing[0]!r}."
             )
         records = [found[item.key] for item in items]
-        score = score_items if workers is None else workers.score
-        scores = score(items, [record.prediction for record in records])
+        scores = score_items(items, [record.prediction for record in records])
         records = [
             replace(record, scores=shown_scores(each))
             for record, each in zip(records, scores, strict=True)
         ]
-        results = make_results(items, records, identity, scorer=lambda _items, _texts: scores)
+        results = make_results(items, records, identity)
         results |= _earlier(out, ("versions", "machine", "judged"))
         write_atomic(out / EXAMPLES_FILE, (encode_row(each.to_dict()) for each in records))
         write_atomic(out / RESULTS_FILE, [pretty(results)])
@@ -286,9 +248,9 @@ def _answers(
 
 
 def _batch_size(engine: Engine | None) -> int:
-    from semqa.engines import BatchEngine
+    from semqa.engines import GeneratingEngine
 
-    return engine.batch_size if isinstance(engine, BatchEngine) else 1
+    return engine.batch_size if isinstance(engine, GeneratingEngine) else 1
 
 
 def _groups(items: Sequence[Item], size: int, journal: Journal) -> list[Sequence[Item]]:
@@ -311,15 +273,10 @@ def answer_items(
 
     An example that cannot be answered does not end the run: its record says why. What fails outside
     (`UnavailableError`) does, and is tried again when the run is resumed.
-
-    Args:
-        items: what is answered together.
-        engine: what answers; None for the human row.
-        predict_only: leave the scores out.
     """
-    from semqa.engines import BatchEngine
+    from semqa.engines import GeneratingEngine
 
-    if isinstance(engine, BatchEngine) and len(items) > 1:
+    if isinstance(engine, GeneratingEngine) and len(items) > 1:
         started = time.perf_counter()
         try:
             answers = _ask(items, engine)
@@ -361,25 +318,15 @@ def _record(item: Item, engine: Engine | None, predict_only: bool) -> Record:
 
 def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, Asked | None]]:
     """Answer items, with what the model was asked if the engine asks one."""
-    from semqa.engines import BatchEngine, GeneratingEngine, PromptedEngine, Request
+    from semqa.engines import GeneratingEngine, Request
 
     requests = [Request(item.question.question, item.question.sources) for item in items]
-    if isinstance(engine, GeneratingEngine):
-        chat = bool(getattr(engine, "chat", True))
-        return [
-            (made.read(request.sources), Asked.by(made, chat=chat))
-            for request, made in zip(requests, engine.generate(requests), strict=True)
-        ]
-    if isinstance(engine, BatchEngine) and len(items) > 1:
-        answers = engine.answer_batch(requests)
-    else:
-        answers = [engine.answer(*request) for request in requests]
-    if not isinstance(engine, PromptedEngine):
-        return [(answer, None) for answer in answers]
-    prompts = [engine.prompt(*request) for request in requests]
+    if not isinstance(engine, GeneratingEngine):
+        return [(engine.answer(*request), None) for request in requests]
+    chat = bool(getattr(engine, "chat", True))
     return [
-        (answer, Asked(tuple(exemplar.qid for exemplar in prompt.exemplars)))
-        for answer, prompt in zip(answers, prompts, strict=True)
+        (made.read(request.sources), Asked.by(made, chat=chat))
+        for request, made in zip(requests, engine.generate(requests), strict=True)
     ]
 
 

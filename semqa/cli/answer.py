@@ -13,10 +13,10 @@ import typer
 
 from semqa.cli.checking import judge_answers, open_named_judge
 from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import PROMPT, RULES_PANEL, EngineOptions, takes_engine_options
+from semqa.cli.engine_options import PROMPT, RULES_PANEL, EngineOptions
 from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
 from semqa.cli.inputs import SourceFinder, check_not_an_input, check_stdin_once, check_text
-from semqa.cli.keys import Database, OwnerId, find_owner
+from semqa.cli.keys import Database, OwnerId
 from semqa.cli.options import (
     AsJson,
     CollectionName,
@@ -47,18 +47,6 @@ if TYPE_CHECKING:
     from semqa.prompting import Prompt
     from semqa.quotes import Quote, QuotedAnswer, Source
     from semqa.quotes.render import Judged
-
-__all__ = [
-    "Asking",
-    "Format",
-    "Run",
-    "answer",
-    "run_engine",
-    "say_if_words_only",
-    "show_answer",
-    "show_prompt",
-    "show_verdict",
-]
 
 Watch = Callable[[Iterable[str]], str]
 """Joins the pieces of an answer, and shows them as they come."""
@@ -123,9 +111,6 @@ def show_verdict(
     """Return the line that tells the verdict beside an answer whose format has no room for it.
 
     Args:
-        result: the answer.
-        question: the question that was answered.
-        remarks: on how the answer came about.
         label: tells answers apart; without one, a quoted answer that is relevant needs no words but the remarks.
     """
     from semqa.quotes import Verdict
@@ -140,9 +125,8 @@ def show_verdict(
     )
 
 
-@takes_engine_options
 def answer(
-    options: EngineOptions,
+    ctx: typer.Context,
     question: Annotated[
         str | None,
         typer.Argument(
@@ -233,7 +217,9 @@ def answer(
     semqa answer "Who sang it?" --sources passages.jsonl --engine openai:gpt-4o-mini
     semqa answer --questions questions.txt handbook.pdf -o answers.jsonl
     """  # noqa: D301 -- click reads the backspace
+    options: EngineOptions = ctx.obj
     many = questions is not None
+    train = options.given().get("train")
     texts = [*(source or []), *([Path(question)] if many and question else []), *(more or [])]
     if many:
         output_format = _format_of_many(output_format, as_json, out)
@@ -262,41 +248,33 @@ def answer(
         needs="--check",
         typed=options.typed,
     )
-    check_stdin_once(options.train, *texts, sources, questions)
-    check_not_an_input(out, *texts, sources, questions, options.train)
-    if owner is not None and collection is None:
-        raise InputError("needs --collection.", field="owner", value=owner)
+    check_stdin_once(train, *texts, sources, questions)
+    check_not_an_input(out, *texts, sources, questions, train)
+    asked = []
     if questions is not None:
         from semqa.cli.answer_file import answer_questions, read_questions
 
         asked = read_questions(questions)
-        own = all(each.sources for each in asked)
-        finder = None
-        if not own or texts or sources is not None or collection is not None:
-            if str(questions) == "-" and not (texts or sources or collection):
-                raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
-            finder = SourceFinder(
-                texts,
-                sources,
-                collection=collection,
-                data=data,
-                passages=passages,
-                reranker=reranker,
-                owner=find_owner(owner, None, data, database) if collection else "",
-            )
+    named = bool(texts) or sources is not None or collection is not None
+    if str(questions) == "-" and not named and not all(each.sources for each in asked):
+        raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
+    finder = None
+    if named or not many or not all(each.sources for each in asked):
+        finder = SourceFinder(
+            texts,
+            sources,
+            collection=collection,
+            data=data,
+            passages=passages,
+            reranker=reranker,
+            owner=owner,
+            database=database,
+        )
+    if finder is None or many:
         answer_questions(
             asked, finder, choice, output_format, out, judging=judging, with_prompt=with_prompt
         )
         return
-    finder = SourceFinder(
-        texts,
-        sources,
-        collection=collection,
-        data=data,
-        passages=passages,
-        reranker=reranker,
-        owner=find_owner(owner, None, data, database) if collection else "",
-    )
     from semqa.engines import Request
 
     given = tuple(each.source for each in finder.find(question))
@@ -454,28 +432,21 @@ def run_engine(choice: Choice, engine: Engine, asking: Asking, watch: Watch | No
     """Answer one question.
 
     Args:
-        choice: the engine as it was chosen.
-        engine: the same, loaded.
-        asking: the question.
         watch: joins the pieces of an answer and shows them as they come; None to wait for the whole.
-
-    Raises:
-        InputError: as the engine.
-        UnavailableError: as the engine.
     """
-    from semqa.engines import PromptedEngine
+    from semqa.engines import GeneratingEngine
     from semqa.engines.abstention import nearest, rated
 
     request = asking.request
     prompt = None
-    if isinstance(engine, PromptedEngine):
+    if isinstance(engine, GeneratingEngine):
         prompt = engine.prompt(*request)
         if prompt.dropped:
             asked = len(prompt.exemplars) + prompt.dropped
             say(f"{len(prompt.exemplars)} of {asked} exemplars fit into the model's context")
     if choice.constrained:
         warm_up(engine)
-    if isinstance(engine, PromptedEngine):
+    if isinstance(engine, GeneratingEngine):
         prompt = engine.prompt(*request)  # as the endpoint wants it
         if asking.with_prompt and asking.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")
@@ -542,7 +513,7 @@ def _check_model_only(
             f"The engine {choice.engine} has no constraint to compare with.",
             hint="Choose one such as transformers:MODEL.",
         )
-    if options.constraint is not None:
+    if "constraint" in options.values:
         raise InputError(
             "answers both ways, so it cannot be combined with --constraint.", field="compare"
         )

@@ -20,34 +20,25 @@ import typer
 from semqa.cli.answer import Asking, Format, Run, run_engine, say_if_words_only
 from semqa.cli.choice import warm_up
 from semqa.cli.output import json_line, progress_bar, say, use_color, write_result
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from io import FileIO
     from pathlib import Path
 
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.choice import Choice
     from semqa.cli.inputs import SourceFinder
+    from semqa.data.jsonl import AppendFile
     from semqa.engines import Engine, Request
     from semqa.quotes import Source
-
-__all__ = ["AskedQuestion", "answer_questions", "read_questions"]
 
 _BEGINNING = b'{"key": "'
 """What each line of an output begins with."""
 
 
 class AskedQuestion(NamedTuple):
-    """A question of a file.
-
-    Attributes:
-        question: the question, in words.
-        where: its place in the file.
-        id: its id, if the file has one.
-        sources: its own sources.
-    """
+    """A question of a file."""
 
     question: str
     where: str
@@ -60,9 +51,6 @@ def read_questions(path: Path) -> list[AskedQuestion]:
 
     The file is JSON lines if its first line that is not blank begins with a brace. Other fields are
     not read.
-
-    Raises:
-        InputError: the file or a line is not usable.
     """
     from semqa.data.files import BOM, decode_text
     from semqa.data.jsonl import decode_row, read_lines
@@ -118,21 +106,7 @@ def answer_questions(
     judging: CachedJudge | None,
     with_prompt: bool,
 ) -> None:
-    """Answer questions and write each answer when it is there.
-
-    Args:
-        asked: the questions.
-        finder: finds sources for all of them, besides their own.
-        choice: the engine.
-        form: of the answers on standard output; a file gets JSON lines.
-        out: the file to append to.
-        judging: judges the sentences of each answer.
-        with_prompt: show the prompts.
-
-    Raises:
-        InputError: the file holds something else.
-        UnavailableError: a model was not reached, or the disk is full.
-    """
+    """Answer questions and write each answer when it is there."""
     keys = _keys(asked, finder, choice)
     stream, done = (None, set[str]()) if out is None else _open(out, keys)
     waiting = [_Waiting(*pair) for pair in zip(asked, keys, strict=True) if pair[1] not in done]
@@ -166,10 +140,10 @@ def _answer_all(
     writer: _Writer,
     failed: list[str],
 ) -> None:
-    from semqa.engines import BatchEngine
+    from semqa.engines import GeneratingEngine
 
     engine = choice.create([each.asked.question for each in waiting])
-    size = engine.batch_size if isinstance(engine, BatchEngine) else 1
+    size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
     try:
         if choice.constrained:
             warm_up(engine)
@@ -233,7 +207,11 @@ class _Writer:
     """Writes answers one by one, to a file or to standard output."""
 
     def __init__(
-        self, stream: FileIO | None, form: Format, judging: CachedJudge | None, with_prompt: bool
+        self,
+        stream: AppendFile | None,
+        form: Format,
+        judging: CachedJudge | None,
+        with_prompt: bool,
     ) -> None:
         self._stream = stream
         self._form = form
@@ -241,11 +219,7 @@ class _Writer:
         self._with_prompt = with_prompt
 
     def write(self, waiting: _Waiting, run: Run, request: Request) -> None:
-        """Write an answer; once this returns, killing the process does not lose it.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
+        """Write an answer; once this returns, killing the process does not lose it."""
         if self._judging is not None:
             from semqa.attribution.ais.auto import ToCheck, check_answers
 
@@ -267,16 +241,7 @@ class _Writer:
         if self._stream is None:
             write_result(json_line(record))
             return
-        from semqa.data.jsonl import encode_row
-
-        row = memoryview(encode_row(record))
-        try:
-            while row:
-                row = row[self._stream.write(row) :]
-        except OSError as error:
-            raise UnavailableError(
-                f"Cannot write the answers: {error.strerror or error}. Free some space and run again."
-            ) from error
+        self._stream.append(record)
 
 
 def _keys(asked: Sequence[AskedQuestion], finder: SourceFinder | None, choice: Choice) -> list[str]:
@@ -304,39 +269,19 @@ def _add(digest: Any, source: Source) -> None:
     digest.update(json.dumps([source.title, source.text, source.url]).encode())
 
 
-def _open(path: Path, keys: Sequence[str]) -> tuple[FileIO | None, set[str]]:
-    """Open a file to append to, and return the keys that it holds; None for standard output.
-
-    Raises:
-        InputError: it holds something else, or cannot be written.
-    """
-    from semqa.data.files import display_name
-    from semqa.data.jsonl import cut_torn_line, read_rows
+def _open(path: Path, keys: Sequence[str]) -> tuple[AppendFile | None, set[str]]:
+    """Open a file to append to, and return the keys that it holds; None for standard output."""
+    from semqa.data.jsonl import AppendFile
 
     if str(path) == "-":
         return None, set()
-    name = display_name(path)
-    other = InputError(
-        "holds something other than answers to these questions, from these sources, by this engine "
-        "with these options.",
-        where=name,
-        hint="Choose another file.",
-    )
-    try:
-        if path.exists() and path.is_file():
-            with path.open("rb") as stream:
-                begun = stream.read(len(_BEGINNING))
-            if begun and not _BEGINNING.startswith(begun) and begun != _BEGINNING:
-                raise other
-        cut_torn_line(path)
-        known = set(keys)
-        done = set()
-        if path.stat().st_size:
-            for row in read_rows(path):
-                key = row.text("key")
-                if key not in known:
-                    raise other
-                done.add(key)
-        return path.open("ab", buffering=0), done
-    except OSError as error:
-        raise InputError(f"{error.strerror or error}.", where=name) from error
+    opened = AppendFile(path, _BEGINNING)
+    done = {row.text("key") for row in opened.rows}
+    if not done <= set(keys):
+        raise InputError(
+            "holds something other than answers to these questions, from these sources, by this "
+            "engine with these options.",
+            where=str(path),
+            hint="Choose another file.",
+        )
+    return opened, done

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.bench_watch import outcomes_table, show_results, watch_grid, watch_run
+from semqa.cli.bench_watch import outcomes_table, show_results, watching
 from semqa.cli.checking import open_named_judge
 from semqa.cli.choice import choose, with_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import EngineCommand, EngineOptions
 from semqa.cli.eval.judging import (
     JUDGE_PANEL,
     JudgeCache,
@@ -20,7 +20,7 @@ from semqa.cli.eval.judging import (
     JudgeUrl,
     NoJudgeCache,
 )
-from semqa.cli.options import AsJson, flag, read_limit, resolve_limit
+from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.ray_options import (
     DistributedBy,
@@ -46,10 +46,9 @@ def _bench() -> None:
     """Benchmark engines on public datasets."""
 
 
-@app.command("quotesum")
-@takes_engine_options
+@app.command("quotesum", cls=EngineCommand)
 def quotesum(
-    options: EngineOptions,
+    ctx: typer.Context,
     data: Annotated[
         Path | None, typer.Option(help="QuoteSum JSON lines.", show_default=False)
     ] = None,
@@ -78,12 +77,8 @@ def quotesum(
         ),
     ] = None,
     limit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|SHARE",
-            help="Only the first so many questions, or below 1 that share of them.",
-            show_default=False,
-        ),
+        int | None,
+        typer.Option(min=1, help="Only the first so many questions.", show_default=False),
     ] = None,
     predict_only: Annotated[
         bool, typer.Option("--predict-only", help="Answer, and leave scoring to --rescore.")
@@ -130,6 +125,8 @@ def quotesum(
     """
     from semqa.bench import Plan, run
 
+    options: EngineOptions = ctx.obj
+
     judges = {
         "judge": judge,
         "judge_cache": judge_cache,
@@ -144,14 +141,13 @@ def quotesum(
         "num_cpus": num_cpus,
         "num_gpus": num_gpus,
     }
-    for name in ("predict_only", "retry_failed", "judge"):
+    for name in ("predict_only", "retry_failed", "judge", "distributed"):
         if rescore and name in options.typed:
             raise InputError(f"cannot go with {flag(name)}.", field="--rescore")
-    first = None if limit is None else _limit(limit)
     if config is not None:
         given = {"out": out, "predict_only": predict_only, "retry_failed": retry_failed}
-        of_runs = {"data": data, "engine": engine, "limit": first}
-        _run_grid(config, options, given | judges | ray, of_runs, rescore=rescore, as_json=as_json)
+        of_runs = {"data": data, "engine": engine, "limit": limit}
+        _run_grid(config, ctx, given | judges | ray, of_runs, rescore=rescore, as_json=as_json)
         return
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
@@ -160,16 +156,14 @@ def quotesum(
         if rescore:
             from semqa.bench.run import rescore as score_again
 
-            with opened_ray(ray) as elsewhere:
-                results = score_again(out, data, elsewhere)
+            results = score_again(out, data)
         else:
             engine, options = with_default(engine, options)
             with _opened_judge(judges, options) as judging:
                 choice = choose(engine, options)
-                number = resolve_limit(first, data)
-                plan = Plan(data, engine, choice.options, number, choice.prompts)
+                plan = Plan(data, engine, choice.options, limit, choice.prompts)
                 prompts = None
-                with opened_ray(ray) as elsewhere, watch_run(engine) as watch:
+                with opened_ray(ray) as elsewhere, watching(engine) as watch:
                     if choice.prompts is not None:
                         prompts = plan.create_prompts(
                             plan.questions(), watch.embedded, prepare=False
@@ -199,7 +193,7 @@ def quotesum(
 
 def _run_grid(
     config: Path,
-    options: EngineOptions,
+    ctx: typer.Context,
     whole: dict[str, Any],
     of_runs: Mapping[str, Any],
     *,
@@ -211,8 +205,9 @@ def _run_grid(
     from semqa.bench.grid import run_grid
     from semqa.cli.bench_config import ConfigReader
 
+    options: EngineOptions = ctx.obj
     typed = {name: value for name, value in of_runs.items() if name in options.typed}
-    reader = ConfigReader(read_config(config), options, typed)
+    reader = ConfigReader(read_config(config), ctx, typed)
     whole |= {name: v for name, v in reader.whole().items() if name not in options.typed}
     if whole["out"] is None:
         raise InputError(
@@ -231,17 +226,17 @@ def _run_grid(
             error.where = error.where or (None if place is None else place.where)
             raise
         elsewhere = opened.enter_context(opened_ray(whole))
-        watch = opened.enter_context(watch_grid(cells))
+        watch = opened.enter_context(watching(cells=cells))
         if judging is not None:
-            judging.on_progress = watch.run.judged
+            judging.on_progress = watch.judged
         outcomes = run_grid(
             cells,
             out,
             on_cell=watch.begin,
             on_progress=watch.progress,
             on_done=watch.end,
-            on_embedded=watch.run.embedded,
-            say=watch.run.remark,
+            on_embedded=watch.embedded,
+            say=watch.remark,
             judge=judging,
             predict_only=whole["predict_only"],
             retry_failed=whole["retry_failed"],
@@ -255,13 +250,6 @@ def _run_grid(
         say(f"report: semqa report {out}")
     if any(each.state == "failed" or (each.failed and not each.answered) for each in outcomes):
         raise typer.Exit(1)
-
-
-def _limit(text: str) -> float:
-    try:
-        return read_limit(text)
-    except ValueError as error:
-        raise InputError(f"must be {error}, got {text!r:.80}.", field="--limit") from error
 
 
 @contextmanager

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import types
-import typing
 from collections import Counter
 from dataclasses import replace
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 from semqa.bench.config import ENGINE, NAME, POLICY, RUNS, Setting
 from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
 from semqa.cli.choice import RULES, Choice, choose
-from semqa.cli.engine_options import EngineOptions
-from semqa.cli.options import nearest_names, read_limit, resolve_limit
-from semqa.cli.ray_options import Distributed
+from semqa.cli.engine_options import engine_params
+from semqa.cli.options import did_you_mean
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import Template
 
@@ -26,73 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from semqa.bench.config import GridConfig
-
-__all__ = ["OptionType", "engine_option_types", "resolve_limit"]
-
-
-class OptionType(NamedTuple):
-    """What an option takes.
-
-    Attributes:
-        kind: `str`, `int`, `float`, `bool`, `Path` or an enumeration of strings.
-        low: least number.
-        high: greatest number.
-    """
-
-    kind: type
-    low: float | None = None
-    high: float | None = None
-
-    def read(self, text: str) -> Any:
-        """Return the value of a text.
-
-        Raises:
-            ValueError: it is none; what is expected is the message.
-        """
-        if issubclass(self.kind, StrEnum):
-            if text not in list(self.kind):
-                raise ValueError(f"one of {', '.join(self.kind)}")
-            return self.kind(text)
-        if self.kind is bool:
-            if text.lower() not in ("true", "false"):
-                raise ValueError("true or false")
-            return text.lower() == "true"
-        if self.kind not in (int, float):
-            if not text:
-                raise ValueError("a text")
-            return self.kind(text)  # type: ignore[call-arg]  # a string or a path
-        try:
-            value = int(text) if self.kind is int else float(text)
-        except ValueError:
-            raise ValueError(self._range()) from None
-        if not math.isfinite(value) or not (
-            (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
-        ):
-            raise ValueError(self._range())
-        return value
-
-    def _range(self) -> str:
-        said = ["a whole number" if self.kind is int else "a number"]
-        ends = (("from", self.low), ("to", self.high))
-        return " ".join([*said, *(f"{word} {end:g}" for word, end in ends if end is not None)])
-
-
-def engine_option_types() -> dict[str, OptionType]:
-    """Return what each option of `EngineOptions` takes, by its name.
-
-    Example:
-        >>> engine_option_types()["shots"].read("5")
-        5
-    """
-    found = {}
-    for name, hint in typing.get_type_hints(EngineOptions, include_extras=True).items():
-        if typing.get_origin(hint) is not typing.Annotated:
-            continue
-        inner, option = typing.get_args(hint)
-        kinds = typing.get_args(inner) if isinstance(inner, types.UnionType) else (inner,)
-        (kind,) = (each for each in kinds if each is not type(None))
-        found[name] = OptionType(kind, option.min, option.max)
-    return found
+    from semqa.cli.engine_options import EngineOptions
 
 
 MOST_MISTAKES = 20  # reported at once
@@ -100,52 +31,45 @@ CONSTRAINT = "constraint"
 _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 
 
-class _Limit(OptionType):
-    def read(self, text: str) -> Any:
-        return read_limit(text)
-
-
-WHOLE = {
-    "out": OptionType(Path),
-    "predict_only": OptionType(bool),
-    "retry_failed": OptionType(bool),
-    "judge": OptionType(str),
-    "judge_cache": OptionType(Path),
-    "no_judge_cache": OptionType(bool),
-    "judge_device": OptionType(str),
-    "judge_url": OptionType(str),
-    "distributed": OptionType(Distributed),
-    "ray_address": OptionType(str),
-    "workers": OptionType(str),
-    "num_cpus": OptionType(float),
-    "num_gpus": OptionType(float),
-}
+WHOLE = (
+    "out",
+    "predict_only",
+    "retry_failed",
+    "judge",
+    "judge_cache",
+    "no_judge_cache",
+    "judge_device",
+    "judge_url",
+    "distributed",
+    "ray_address",
+    "workers",
+    "num_cpus",
+    "num_gpus",
+)
 """Keys of the whole grid, not of a run."""
 
-_OF_RUNS = {"data": OptionType(Path), "engine": OptionType(str), "limit": _Limit(int, 1)}
+_OF_RUNS = ("data", "engine", "limit")
 
 
 class ConfigReader:
     """Reads the settings of a grid with the flags of a command.
 
     Args:
-        config: the file.
-        options: options from the environment, or typed flags, which then count for all runs.
+        ctx: of the command, with its flags and options of engines; what is typed or in the
+            environment counts for all runs.
         typed: values of typed flags that are not options of engines, by name.
     """
 
-    def __init__(
-        self, config: GridConfig, options: EngineOptions, typed: Mapping[str, object]
-    ) -> None:
+    def __init__(self, config: GridConfig, ctx: typer.Context, typed: Mapping[str, object]) -> None:
         self._config = config
-        self._options = options
+        self._ctx = ctx
+        self._options: EngineOptions = ctx.obj
         self._typed = typed
-        of_engines = engine_option_types()
-        self._of_engines = of_engines.keys()
-        self._types = {**WHOLE, **_OF_RUNS, **of_engines}
+        self._of_engines = engine_params().keys()
+        names = {*WHOLE, *_OF_RUNS, *self._of_engines}
+        self._flags = {str(p.name): p for p in ctx.command.params if p.name in names}
         self._left_out: Counter[str] = Counter()
         self._template = cache(Template.load)
-        self._limit = cache(resolve_limit)
 
     @property
     def left_out(self) -> list[str]:
@@ -161,11 +85,7 @@ class ConfigReader:
         return next((s for s in settings if s.key == key and s.text == str(value)), None)
 
     def whole(self) -> dict[str, Any]:
-        """Return the settings of the whole grid, by the names of their parameters.
-
-        Raises:
-            InputError: a key is unknown, a value cannot be parsed, or one of these is a list.
-        """
+        """Return the settings of the whole grid, by the names of their parameters."""
         wrong: list[InputError] = []
         for key, values in self._config.every():
             if key == NAME:
@@ -191,9 +111,6 @@ class ConfigReader:
 
         What an engine of the grid does not take is left out of its runs; a run of ``runs`` must take
         everything in its own item.
-
-        Raises:
-            InputError: something in the file is wrong; nothing has been run.
         """
         used: set[str] = set()
         cells: dict[str, Cell] = {}
@@ -236,17 +153,20 @@ class ConfigReader:
         ]
 
     def _value(self, setting: Setting) -> Any:
-        kind = self._types.get(setting.key)
-        if kind is None:
-            near = nearest_names(setting.key, [*self._types, NAME, POLICY, RUNS])
-            hint = f"Did you mean {' or '.join(near)}?" if near else None
+        flag = self._flags.get(setting.key)
+        if flag is None:
+            hint = did_you_mean(setting.key, [*self._flags, NAME, POLICY, RUNS])
             raise setting.error("is not a key of a grid.", hint)
         if setting.text is None:
             return None
+        if not setting.text:
+            raise setting.error("must be a text, got ''.")
         try:
-            return kind.read(setting.text)
-        except ValueError as error:
-            raise setting.error(f"must be {error}, got {setting.text!r:.80}.") from error
+            return flag.process_value(self._ctx, setting.text)
+        except typer.BadParameter as error:
+            raise setting.error(
+                f"cannot be {setting.text!r:.80}: {error.message.removeprefix('Value error, ').rstrip('.')}."
+            ) from error
 
     def _cell(self, settings: Mapping[str, Setting], used: set[str]) -> Cell | None:
         ignored = {*WHOLE, *self._typed, *(self._options.typed & self._of_engines)}
@@ -271,14 +191,13 @@ class ConfigReader:
                 )
             given = replace(
                 self._options,
-                **{name: values[name] for name in kept},
+                values={**self._options.values, **{name: values[name] for name in kept}},
                 habits=self._options.habits - kept,
                 typed=self._options.typed | kept,
             )
             choice = choose(engine, given)
             data = Path(values["data"])
-            limit = self._limit(values.get("limit"), data)
-            plan = Plan(data, engine, choice.options, limit, choice.prompts, title)
+            plan = Plan(data, engine, choice.options, values.get("limit"), choice.prompts, title)
             plan.check()
             why = self._check(choice, own)
         except InputError as error:
@@ -314,11 +233,7 @@ class ConfigReader:
         return frozenset(n for n in named if own[n].own or (n in usable and n not in idle))
 
     def _check(self, choice: Choice, own: Mapping[str, Setting]) -> str | None:
-        """Check what can be checked before a model is loaded; return why to leave a run out.
-
-        Raises:
-            InputError: it cannot be run.
-        """
+        """Check what can be checked before a model is loaded; return why to leave a run out."""
         from semqa.engines import check_options
         from semqa.engines.model import check_template
 

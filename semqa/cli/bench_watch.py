@@ -32,7 +32,6 @@ class Pace:
     Time counts from the start of the first example: loading a model is not answering.
 
     Attributes:
-        left: seconds until all is answered; None if that is not known yet.
         tokens_per_second: written by a model; None if it does not report them.
     """
 
@@ -60,22 +59,19 @@ class Pace:
             self.tokens_per_second = progress.new_tokens / elapsed
 
     def told(self, progress: Progress) -> list[str]:
-        """Return speed and failures as text."""
+        """Return speed, failures and time left as text."""
         told = []
         if self.tokens_per_second is not None:
             told.append(f"{self.tokens_per_second:.0f} tokens/s")
         if progress.failed:
             told.append(f"{progress.failed} failed")
+        if self.left is not None and progress.done < progress.total:
+            told.append(f"{duration(self.left)} left")
         return told
 
 
 class Lines:
-    """Reports progress in lines, at most one every `EVERY_SECONDS`.
-
-    Args:
-        say: prints a line.
-        clock: a monotonic clock, in seconds.
-    """
+    """Reports progress in lines, at most one every `EVERY_SECONDS`."""
 
     def __init__(
         self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
@@ -93,9 +89,7 @@ class Lines:
         """Print a line if it is time, and at the end if any was printed.
 
         Args:
-            done: how many are done.
             total: of how many; None if that is not known.
-            what: their noun.
             told: returns what else to say; called only if a line is printed.
         """
         now = self._clock()
@@ -120,18 +114,40 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-class RunWatch:
-    """Reports a run on standard error, in lines."""
+class Watch:
+    """Reports runs on standard error: in lines, or as a bar for the run and one for the grid.
 
-    def __init__(self) -> None:
-        self._pace = Pace()
-        self._lines = Lines(say)
+    Args:
+        cells: the runs of a grid; empty for a single run.
+        shown: bars, as `bars` makes them; None for lines.
+    """
+
+    def __init__(self, title: str = "", cells: Sequence[Cell] = (), shown: Any = None) -> None:
+        self._pace, self._lines = Pace(), Lines(say)
         self._reasons: set[str] = set()
+        self._total, self._begun = len(cells), 0
+        self._title, self._stage = title, ""
+        self._shown = shown
+        if shown is not None:
+            self._grid = shown.add_task("all runs", total=len(cells), told="") if cells else None
+            self._task = shown.add_task("", total=None, told="")
+            self._show(0, None, title)
 
-    def begin(self, title: str) -> None:  # noqa: ARG002 (a bar shows it)
-        """Start with another run."""
+    def begin(self, cell: Cell) -> None:
+        """Report that a run of the grid begins."""
+        self._begun += 1
+        self._title, self._stage = f"[{self._begun}/{self._total}] {cell.label}", ""
         self._lines.begin()
         self._reasons = set()
+        if self._shown is None:
+            say(self._title)
+        else:
+            self._show(0, None, self._title)
+
+    def end(self, outcome: CellOutcome) -> None:
+        """Report what became of a run of the grid."""
+        self.remark(f"[{self._begun}/{self._total}] {_ended(outcome)}")
+        self._advance(1.0)
 
     def progress(self, progress: Progress) -> None:
         """Report the progress of the run."""
@@ -147,172 +163,76 @@ class RunWatch:
         if error is not None and error not in self._reasons and len(self._reasons) < SHOWN_REASONS:
             self._reasons.add(error)
             self.remark(f"failed: {progress.last.id if progress.last else ''}: {error}")
-        self.advance(progress)
+        told = self._pace.told(progress)
+        if self._shown is None:
+            self._lines.tell(progress.done, progress.total, "examples", lambda: told)
+        else:
+            self._show(progress.done, progress.total, self._title, told)
+            self._advance(progress.done / progress.total if progress.total else 1.0)
 
     def embedded(self, done: int, total: int) -> None:
         """Report how many questions are embedded, for their nearest exemplars."""
-        self.count(done, total, "questions embedded", "embedding questions")
+        self._step(done, total, "questions embedded", "embedding questions")
 
     def judged(self, done: int, total: int) -> None:
         """Report how far the judge is."""
-        self.count(done, total, "judged", "judging")
-
-    def count(self, done: int, total: int, what: str, title: str) -> None:  # noqa: ARG002
-        """Report a step beside answering: its noun for a line, its title for a bar."""
-        self._lines.tell(done, total, what, list)
-
-    def advance(self, progress: Progress) -> None:
-        """Show the progress of the run."""
-        left = self._pace.left if progress.done < progress.total else None
-        ahead = [] if left is None else [f"{duration(left)} left"]
-        told = [*self._pace.told(progress), *ahead]
-        self._lines.tell(progress.done, progress.total, "examples", lambda: told)
+        self._step(done, total, "judged", "judging")
 
     def remark(self, text: str) -> None:
         """Print something that stays."""
-        say(text)
+        if self._shown is None:
+            say(text)
+        else:
+            self._shown.console.print(_escaped(text))
 
+    def _step(self, done: int, total: int, what: str, title: str) -> None:
+        if self._shown is None:
+            self._lines.tell(done, total, what, list)
+        else:
+            self._show(done, total, title)
 
-class RunBar(RunWatch):
-    """Shows a run as a bar.
-
-    Args:
-        shown: bars, as `bars` makes them.
-        title: text before the bar.
-    """
-
-    def __init__(self, shown: Any, title: str) -> None:
-        super().__init__()
-        self._shown = shown
-        self._task = shown.add_task("", total=None, told="", ends=None)
-        self.begin(title)
-
-    def begin(self, title: str) -> None:
-        """Start with another run."""
-        super().begin(title)
-        self._stage: str | None = None
-        longest = max(16, self._shown.console.width - OTHER_COLUMNS)
-        self._title = _escaped(title if len(title) <= longest else f"{title[: longest - 1]}…")
-        self._show(0, None, self._title)
-
-    def count(self, done: int, total: int, what: str, title: str) -> None:  # noqa: ARG002
-        """Show a step beside answering."""
-        self._show(done, total, title)
-
-    def advance(self, progress: Progress) -> None:
-        """Show the progress of the run, its speed, and the time left."""
-        left = self._pace.left
-        self._show(
-            progress.done,
-            progress.total,
-            self._title,
-            told=", ".join(self._pace.told(progress)),
-            ends=None if left is None else time.monotonic() + left,
-        )
-
-    def remark(self, text: str) -> None:
-        """Print something above the bars."""
-        self._shown.console.print(_escaped(text))
-
-    def _show(
-        self, done: int, total: int | None, title: str, told: str = "", ends: float | None = None
-    ) -> None:
+    def _show(self, done: int, total: int | None, title: str, told: Sequence[str] = ()) -> None:
         if title != self._stage:
             self._stage = title
             self._shown.reset(self._task)  # its time starts again, and it is not finished
+        longest = max(16, self._shown.console.width - OTHER_COLUMNS)
+        cut = title if len(title) <= longest else f"{title[: longest - 1]}…"
         self._shown.update(
-            self._task, description=title, completed=done, total=total, told=told, ends=ends
+            self._task, description=_escaped(cut), completed=done, total=total, told=", ".join(told)
         )
 
-
-class GridWatch:
-    """Reports a grid on standard error: lines, or a bar for the run and one for the grid.
-
-    Args:
-        cells: the runs.
-        shown: bars, as `bars` makes them; None for lines.
-    """
-
-    def __init__(self, cells: Sequence[Cell], shown: Any = None) -> None:
-        self._total = len(cells)
-        self._begun = 0
-        self._shown = shown
-        if shown is not None:
-            self._grid = shown.add_task("all runs", total=len(cells), told="")
-        self.run = RunWatch() if shown is None else RunBar(shown, "")
-
-    def begin(self, cell: Cell) -> None:
-        """Report that a run begins."""
-        self._begun += 1
-        title = f"[{self._begun}/{self._total}] {cell.label}"
-        if self._shown is None:
-            say(title)
-        self.run.begin(title)
-
-    def progress(self, progress: Progress) -> None:
-        """Report the progress of the run."""
-        self.run.progress(progress)
-        self._advance(progress.done / progress.total if progress.total else 1.0)
-
-    def end(self, outcome: CellOutcome) -> None:
-        """Report what became of the run."""
-        self.run.remark(f"[{self._begun}/{self._total}] {_ended(outcome)}")
-        self._advance(1.0)
-
     def _advance(self, share: float) -> None:
-        if self._shown is not None:
+        if self._shown is not None and self._grid is not None:
             self._shown.update(self._grid, completed=self._begun - 1 + share)
 
 
 @contextmanager
-def watch_run(title: str) -> Iterator[RunWatch]:
-    """Show the progress of a run: a bar if standard error is a terminal, else lines."""
+def watching(title: str = "", cells: Sequence[Cell] = ()) -> Iterator[Watch]:
+    """Show the progress of a run or a grid: bars if standard error is a terminal, else lines."""
     if not sys.stderr.isatty():
-        yield RunWatch()
+        yield Watch(title, cells)
         return
     with bars() as shown:
-        yield RunBar(shown, title)
-
-
-@contextmanager
-def watch_grid(cells: Sequence[Cell]) -> Iterator[GridWatch]:
-    """Show the progress of a grid: bars if standard error is a terminal, else lines."""
-    if not sys.stderr.isatty():
-        yield GridWatch(cells)
-        return
-    with bars() as shown:
-        yield GridWatch(cells, shown)
+        yield Watch(title, cells, shown)
 
 
 def bars() -> Any:
-    """Return bars for a terminal: title, bar, count, time left, remarks."""
+    """Return bars for a terminal: title, bar, count, time taken, remarks."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         Progress,
-        ProgressColumn,
         TextColumn,
+        TimeElapsedColumn,
     )
-    from rich.text import Text
-
-    class Time(ProgressColumn):
-        """Time left, counted down between reports; time taken if the end is not known."""
-
-        def render(self, task: Any) -> Text:
-            """Return the text of a bar."""
-            ends = task.fields.get("ends")
-            if ends is None or task.finished:
-                taken = task.finished_time if task.finished else task.elapsed
-                return Text(duration(taken or 0), style="cyan")
-            return Text(f"{duration(max(0, ends - time.monotonic()))} left", style="cyan")
 
     console = Console(stderr=True, highlight=False)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(20 if console.width >= 100 else 8),
         MofNCompleteColumn(),
-        Time(),
+        TimeElapsedColumn(),
         TextColumn("{task.fields[told]}"),
         console=console,
     )

@@ -18,9 +18,9 @@ import typer
 
 from semqa.cli.answer import Asking, Format, Run, run_engine, say_if_words_only
 from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.inputs import Given, SourceFinder, check_not_an_input, check_text
-from semqa.cli.keys import Database, OwnerId, find_owner
+from semqa.cli.keys import Database, OwnerId
 from semqa.cli.options import (
     CollectionName,
     DataFolder,
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.quotes import Quote
 
-__all__ = ["chat"]
-
 _COMMANDS = {
     "/sources": "what the last answer quotes, by title and place",
     "/open N": "show source N of the last answer, its quotes in colour",
@@ -60,9 +58,8 @@ _REFRESH = 1 / 12
 """Seconds between two pictures of an answer that is being written."""
 
 
-@takes_engine_options
 def chat(
-    options: EngineOptions,
+    ctx: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -94,9 +91,7 @@ def chat(
         raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
     if "-" in map(str, [*texts, sources]):
         raise InputError("Standard input has the questions, so it cannot have sources.")
-    if owner is not None and collection is None:
-        raise InputError("needs --collection.", field="owner", value=owner)
-    named, given = with_default(engine, options)
+    named, given = with_default(engine, ctx.obj)
     finder = SourceFinder(
         texts,
         sources,
@@ -104,7 +99,8 @@ def chat(
         data=data,
         passages=passages,
         reranker=reranker,
-        owner=find_owner(owner, None, data, database) if collection else "",
+        owner=owner,
+        database=database,
     )
     from semqa.data.home import data_folder
 
@@ -131,9 +127,6 @@ class _Chat:
     """A conversation.
 
     Args:
-        choice: the engine.
-        options: as they were given, for other engines.
-        finder: finds the sources of each question.
         inputs: files that are never written to.
     """
 
@@ -212,11 +205,7 @@ class _Chat:
         return f"{' and '.join(parts)}, engine {self._choice.engine}"
 
     def _read(self) -> str:
-        """Return the next line.
-
-        Raises:
-            EOFError: there are no more.
-        """
+        """Return the next line."""
         if self._people:
             try:
                 return input("> ").strip()

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
     from semqa.quotes import QuotedAnswer
 
-__all__ = ["judge_answers", "open_named_judge"]
-
 _OPTIONS = ("judge", "judge_cache", "no_judge_cache", "judge_device", "judge_url")
 
 
@@ -33,19 +31,9 @@ def open_named_judge(
     """Return a judge that fits the command, or None where none is wanted.
 
     Args:
-        judge: its specification; None for no judge.
-        cache: the folder of judgements.
-        no_cache: keep none on disk.
-        device: where models run.
-        base_url: the endpoint of an openai engine.
         needs: the flag that asks for a judge.
         typed: names of the options that the command line gave.
         reads: whether a judge will do that answers questions and does not judge entailment.
-
-    Raises:
-        InputError: there is no such judge, it can do nothing for the command, or options of it were typed
-            without one.
-        UnavailableError: a model was not reached, or a package is missing.
     """
     if judge is None:
         for name in _OPTIONS:

@@ -7,10 +7,10 @@ import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from semqa.cli.engine_options import EngineOptions, engine_params
 from semqa.cli.options import flag
 from semqa.cli.output import progress_bar, say, waiting
 from semqa.errors import InputError
@@ -18,25 +18,9 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from semqa.cli.engine_options import EngineOptions
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
-
-__all__ = [
-    "BUILT_IN",
-    "RULES",
-    "Choice",
-    "Saved",
-    "choose",
-    "embedding_bar",
-    "save_default",
-    "saved_default",
-    "saved_path",
-    "warm_up",
-    "with_default",
-]
-
 
 BUILT_IN = "extractive"
 
@@ -53,9 +37,6 @@ def saved_path() -> Path:
 
     It is ``semqa/engine.json`` in ``$XDG_CONFIG_HOME`` or ``~/.config``; on macOS in ``~/Library/Application
     Support``; on Windows in ``%LOCALAPPDATA%``.
-
-    Raises:
-        InputError: the home folder cannot be found.
     """
     try:
         xdg = Path(os.environ.get("XDG_CONFIG_HOME", ""))
@@ -73,11 +54,7 @@ def saved_path() -> Path:
 
 
 def saved_default() -> Saved | None:
-    """Return the saved engine, or None.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Return the saved engine, or None."""
     path = saved_path()
     try:
         value = json.loads(path.read_text("utf-8"))
@@ -92,13 +69,10 @@ def saved_default() -> Saved | None:
 
 
 def save_default(engine: str, options: EngineOptions) -> Saved:
-    """Save an engine with its typed options; the built-in one without options removes the file.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    names = options.typed & set(options.__annotations__)
-    given = {name: _plain(getattr(options, name)) for name in sorted(names)}
+    """Save an engine with its typed options; the built-in one without options removes the file."""
+    given = {name: options.values[name] for name in sorted(options.typed & options.values.keys())}
+    if "train" in given:
+        given["train"] = str(Path(given["train"]).absolute())
     saved, path = Saved(engine, given), saved_path()
     try:
         if engine == BUILT_IN and not given:
@@ -115,41 +89,22 @@ def with_default(engine: str | None, options: EngineOptions) -> tuple[str, Engin
     """Return the engine to use and its options: the saved ones if no engine is named.
 
     Options that were given come before saved ones.
-
-    Raises:
-        InputError: the saved engine cannot be read.
     """
     if engine is not None:
         return engine, options
     saved = saved_default()
     if saved is None:
         return BUILT_IN, options
-    hints = options.__annotations__
-    if not saved.options.keys() <= hints.keys():
+    if not saved.options.keys() <= engine_params().keys():
         raise _unreadable(saved_path())
     # The environment's habits are weaker than what was saved for this engine.
-    missing = {
-        name for name in saved.options if getattr(options, name) is None or name in options.habits
+    added = {
+        name: value
+        for name, value in saved.options.items()
+        if name not in options.values or name in options.habits
     }
-    try:
-        added = {name: _typed(hints[name], saved.options[name]) for name in missing}
-    except (ValueError, TypeError) as error:
-        raise _unreadable(saved_path()) from error
-    return saved.engine, replace(options, **added, habits=options.habits - missing)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, StrEnum):
-        return value.value
-    return str(value.absolute()) if isinstance(value, Path) else value
-
-
-def _typed(hint: Any, value: Any) -> Any:
-    """Return a value from JSON as the option's type has it."""
-    for kind in get_args(get_args(hint)[0]):
-        if isinstance(kind, type) and issubclass(kind, (StrEnum, Path)):
-            return kind(value)
-    return value
+    habits = options.habits - added.keys()
+    return saved.engine, replace(options, values={**options.values, **added}, habits=habits)
 
 
 def _unreadable(path: Path) -> InputError:
@@ -165,13 +120,7 @@ RULES = ("free", "boundary", "quote_bias", "quote_from")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An engine with its settings, before any of it is loaded.
-
-    Attributes:
-        engine: the specification.
-        options: of the engine.
-        prompts: how questions are put to a model; None for an engine that asks none.
-    """
+    """An engine with its settings, before any of it is loaded."""
 
     engine: str
     options: Mapping[str, object]
@@ -191,10 +140,6 @@ class Choice:
 
         Args:
             questions: what will be asked; their exemplars are looked for before a model is loaded.
-
-        Raises:
-            InputError: an option is not usable or not one of this engine.
-            UnavailableError: a model was not reached, or a package is missing.
         """
         from semqa.engines import create_engine
 
@@ -232,10 +177,6 @@ def choose(engine: str, given: EngineOptions) -> Choice:
 
     An engine gets none that it does not declare. What the environment gave counts only where it
     fits: a variable is a habit, not a request.
-
-    Raises:
-        InputError: the engine does not take an option, or the options of prompts do not fit
-            together.
     """
     from semqa.engines import accepted_options
 

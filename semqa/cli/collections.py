@@ -17,8 +17,6 @@ from semqa.errors import InputError, NotFoundError, UnavailableError
 if TYPE_CHECKING:
     from semqa.retrieval.passages import CollectionInfo, Library
 
-__all__ = ["app", "told_size"]
-
 app = typer.Typer(help="List, show and delete collections of documents.", no_args_is_help=True)
 
 Name = Annotated[

@@ -14,8 +14,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from semqa.errors import InputError
 
-__all__ = ["Command", "Group", "use_help"]
-
 
 class Command(TyperCommand):
     """A command with `--help-all`, if it has options that `--help` leaves out."""

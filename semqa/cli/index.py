@@ -21,8 +21,6 @@ from semqa.cli.output import json_line, progress_bar, say, write_result
 from semqa.data.home import data_folder
 from semqa.errors import InputError
 
-__all__ = ["index"]
-
 SECONDS = 600.0
 """Time to read a file."""
 

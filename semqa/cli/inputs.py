@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from semqa.cli.keys import find_owner
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,24 +17,12 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages import Collection as CollectionIndex
     from semqa.retrieval.passages import Found
 
-__all__ = [
-    "Given",
-    "SourceFinder",
-    "check_not_an_input",
-    "check_stdin_once",
-    "check_text",
-    "gather_sources",
-]
-
 
 def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source, ...]:
     """Read the sources that a command was given, numbered: documents first, then JSON lines.
 
     With neither, they come from standard input: JSON where it begins as an object with fields or
     an array of them does, otherwise plain text, which is one source.
-
-    Raises:
-        InputError: there are none, or one is not usable.
     """
     from semqa.data.sources import read_piped_sources, read_sources, read_sources_jsonl
 
@@ -65,16 +54,8 @@ class SourceFinder:
     """Finds the sources of each question: documents that were named, and passages of a collection.
 
     Args:
-        files: documents, each a source.
-        sources: a file of sources as JSON lines.
         collection: the name of a collection; with neither of these, sources come from standard input.
-        data: the data folder.
-        passages: passages of the collection to read for a question.
-        reranker: a cross-encoder that reorders them.
-        owner: whose collection it is.
-
-    Raises:
-        InputError: there are no sources, one is not usable, or there is no such collection.
+        owner: the id of the key whose collection it is; by default of nobody in particular.
     """
 
     def __init__(
@@ -86,8 +67,11 @@ class SourceFinder:
         data: Path | None,
         passages: int,
         reranker: str | None,
-        owner: str = "",
+        owner: str | None = None,
+        database: str | None = None,
     ) -> None:
+        if owner is not None and collection is None:
+            raise InputError("needs --collection.", field="owner", value=owner)
         self.given: tuple[Given, ...] = ()
         if collection is None or files or sources is not None:
             read = gather_sources(files, sources)
@@ -98,7 +82,8 @@ class SourceFinder:
         self._passages = passages
         self._held = None
         if collection is not None:
-            self._held = _open_collection(collection, data, reranker, owner)
+            whose = find_owner(owner, None, data, database)
+            self._held = _open_collection(collection, data, reranker, whose)
 
     def find(self, query: str) -> tuple[Given, ...]:
         """Return the sources of a question, numbered from 1: documents first, then passages.
@@ -129,21 +114,13 @@ def _open_collection(
 
 
 def check_stdin_once(*paths: Path | None) -> None:
-    """See that ``-`` stands for at most one of the inputs.
-
-    Raises:
-        InputError: it stands for two.
-    """
+    """See that ``-`` stands for at most one of the inputs."""
     if [str(path) for path in paths].count("-") > 1:
         raise InputError("Standard input (-) can be only one of the inputs.")
 
 
 def check_not_an_input(out: Path | None, *inputs: Path | None) -> None:
-    """See that what is written does not replace what is read.
-
-    Raises:
-        InputError: the output is one of the inputs.
-    """
+    """See that what is written does not replace what is read."""
     for path in inputs:
         if out is None or path is None or not (out.is_file() and path.is_file()):
             continue
@@ -154,11 +131,7 @@ def check_not_an_input(out: Path | None, *inputs: Path | None) -> None:
 
 
 def check_text(text: str, name: str) -> None:
-    """See that an argument is text, which the system does not promise.
-
-    Raises:
-        InputError: it holds bytes that are no UTF-8.
-    """
+    """See that an argument is text, which the system does not promise."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

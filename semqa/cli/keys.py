@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +12,6 @@ from semqa.cli.options import COLLECTIONS, AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 from semqa.extras import require
-
-__all__ = ["Database", "OwnerId", "OwnerKey", "app", "find_owner", "key_store"]
-
 
 app = typer.Typer(help="Create, list and revoke API keys of a server.", no_args_is_help=True)
 
@@ -50,11 +48,8 @@ def create(
 
     As soon as there is a key, the server requires one.
     """
-    store = key_store(data, database)
-    try:
+    with closing(key_store(data, database)) as store:
         key, secret = store.create_key(name)
-    finally:
-        store.close()
     say(f"key {key} for {name}: keep it, it is not shown again")
     write_result(secret)
 
@@ -62,11 +57,8 @@ def create(
 @app.command(name="list")
 def list_keys(data: _Data = None, database: Database = None, as_json: AsJson = False) -> None:
     """List the keys, without their secrets."""
-    store = key_store(data, database)
-    try:
+    with closing(key_store(data, database)) as store:
         keys = store.keys()
-    finally:
-        store.close()
     rows = [
         {
             "id": key.id,
@@ -97,11 +89,8 @@ def revoke(
     database: Database = None,
 ) -> None:
     """Revoke a key; a running server refuses it within ten seconds."""
-    store = key_store(data, database)
-    try:
+    with closing(key_store(data, database)) as store:
         store.revoke(key)
-    finally:
-        store.close()
     say(f"key {key} is revoked")
 
 
@@ -150,26 +139,16 @@ def find_owner(
     """Return whose collections are meant; those of who needs no key unless a key is named.
 
     Args:
-        owner: the id of a key.
-        api_key: a key.
-        data: the data folder.
-        database: URL of the database of keys; None for SQLite in the folder.
         revoked: whether the id may be that of a key that was taken back.
-
-    Raises:
-        InputError: there is no such key.
     """
     if owner is None and not api_key:
         return ""
-    store = key_store(data, database, "a key's collections")
-    try:
+    with closing(key_store(data, database, "a key's collections")) as store:
         if owner is None:
             from semqa.server.middleware import given_owner
 
-            return store.owner_of(api_key) or given_owner(api_key or "")
+            return str(store.owner_of(api_key) or given_owner(api_key or ""))
         keys = store.keys()
-    finally:
-        store.close()
     if owner not in [key.id for key in keys if revoked or key.revoked is None]:
         kind = "a key" if revoked else "a key that opens"
         raise InputError(

@@ -29,12 +29,11 @@ from semqa.cli import (
     train,
     verify,
 )
+from semqa.cli.engine_options import EngineCommand
 from semqa.cli.eval import main as evaluation
 from semqa.cli.help import use_help
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
-
-__all__ = ["app", "main"]
 
 app = typer.Typer(
     name="semqa",
@@ -44,12 +43,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 _ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Measuring", "Models"
-app.command(name="answer", rich_help_panel=_ASK)(answer.answer)
-app.command(name="chat", rich_help_panel=_ASK)(chat.chat)
+app.command(name="answer", cls=EngineCommand, rich_help_panel=_ASK)(answer.answer)
+app.command(name="chat", cls=EngineCommand, rich_help_panel=_ASK)(chat.chat)
 app.command(name="verify", rich_help_panel=_ASK)(verify.verify)
 app.command(name="index", rich_help_panel=_ASK)(index.index)
 app.add_typer(collections.app, name="collections", rich_help_panel=_ASK)
-app.command(name="serve", rich_help_panel=_SERVE)(serve.serve)
+app.command(name="serve", cls=EngineCommand, rich_help_panel=_SERVE)(serve.serve)
 app.add_typer(keys.app, name="keys", rich_help_panel=_SERVE)
 app.add_typer(data.app, name="data", rich_help_panel=_MEASURE)
 app.add_typer(questions.app, name="questions", rich_help_panel=_MEASURE)

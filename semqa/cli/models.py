@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.choice import BUILT_IN, choose, save_default, saved_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import EngineCommand, EngineOptions
 from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["app"]
 
 app = typer.Typer(help="Find models, and choose the engine to use by default.")
 
@@ -68,10 +66,9 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
         say("no models found; docs/endpoints.md says how to get one")
 
 
-@app.command(name="use")
-@takes_engine_options
+@app.command(name="use", cls=EngineCommand)
 def use(
-    options: EngineOptions,
+    ctx: typer.Context,
     engine: Annotated[
         str, typer.Argument(help="As for --engine; extractive goes back to the built-in default.")
     ],
@@ -82,6 +79,7 @@ def use(
     """
     from semqa.engines import check_options
 
+    options: EngineOptions = ctx.obj
     choice = choose(engine, options)
     check_options(choice.engine, choice.options)
     kept = save_default(engine, options)

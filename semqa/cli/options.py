@@ -1,9 +1,7 @@
-"""Options that several commands share, and names close to a misspelt one."""
+"""Options that several commands share, and the names nearest to a misspelt one."""
 
 from __future__ import annotations
 
-import math
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,22 +9,6 @@ import typer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-__all__ = [
-    "COLLECTIONS",
-    "RERANKER_HELP",
-    "AsJson",
-    "CollectionName",
-    "DataFolder",
-    "EngineName",
-    "PassageCount",
-    "RerankerName",
-    "SourceOption",
-    "SourcesOption",
-    "nearest_names",
-    "read_limit",
-    "resolve_limit",
-]
 
 
 def flag(name: str) -> str:
@@ -39,35 +21,18 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-SHOWN = 3
-
-
-def nearest_names(given: str, names: Iterable[str]) -> list[str]:
-    """Return the names that are nearest to a word, the best first, in the spelling of flags.
-
-    Near is what needs few letters changed, or goes on where the word ends.
-
-    Args:
-        given: the word; dashes and underscores are the same.
-        names: what may have been meant.
+def did_you_mean(given: str, names: Iterable[str]) -> str | None:
+    """Return a hint with the names nearest to a misspelt one, spelled as flags are; None without any.
 
     Example:
-        >>> nearest_names("shot", ["shots", "seed", "top_k"])
-        ['shots']
+        >>> did_you_mean("shot", ["shots", "seed", "top_k"])
+        'Did you mean shots?'
     """
-    from rapidfuzz.distance import OSA
+    from difflib import get_close_matches
 
-    word = given.lower().replace("_", "-")
-    most = max(1, len(word) // 3)
-    found = []
-    for name in dict.fromkeys(each.replace("_", "-") for each in names):
-        # Letters that are missing at the end are not wrong letters.
-        rest = len(name) - len(word)
-        away = OSA.distance(word, name[: len(word)]) if rest > 0 and len(word) >= 3 else most + 1
-        distance = min(OSA.distance(word, name), away + 0.5)
-        if distance <= most + 0.5:
-            found.append((distance, name))
-    return [name for _, name in sorted(found)[:SHOWN]]
+    spelled = [name.replace("_", "-") for name in names]
+    found = get_close_matches(given.replace("_", "-"), spelled, n=2, cutoff=0.7)
+    return f"Did you mean {' or '.join(found)}?" if found else None
 
 
 COLLECTIONS = "Collections"
@@ -146,40 +111,3 @@ SourcesOption = Annotated[
         metavar="FILE",
     ),
 ]
-
-
-_RULE = "a whole number from 1, or a share between 0 and 1 such as 0.1"
-
-
-def read_limit(text: str) -> int | float:
-    """Read a number of questions, or a share of them, which is below 1.
-
-    Raises:
-        ValueError: it is neither; what is expected is the message.
-
-    Example:
-        >>> read_limit("20"), read_limit("0.1")
-        (20, 0.1)
-    """
-    if re.fullmatch(r"[0-9]{1,18}", text) and int(text):
-        return int(text)
-    if re.fullmatch(r"[0-9]*\.[0-9]{1,18}", text) and 0 < (share := float(text)) < 1:
-        return share
-    raise ValueError(_RULE)
-
-
-def resolve_limit(limit: float | None, data: Path) -> int | None:
-    """Return a limit as a number of questions; a share of them is rounded up.
-
-    Args:
-        limit: as `read_limit` gives it.
-        data: the QuoteSum file that it is of.
-
-    Raises:
-        InputError: the file is not usable.
-    """
-    if not isinstance(limit, float):
-        return limit
-    from semqa.bench.plan import Plan
-
-    return math.ceil(len(Plan(data, "").questions()) * limit)

@@ -13,20 +13,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = [
-    "json_line",
-    "prepare_streams",
-    "print_error",
-    "progress_bar",
-    "say",
-    "terminal_width",
-    "use_color",
-    "waiting",
-    "watch",
-    "write_file",
-    "write_result",
-]
-
 
 def prepare_streams() -> None:
     """Make the standard streams take any text, whatever the locale, even where they are closed.
@@ -69,7 +55,6 @@ def write_result(text: str, *, raw: bool = False) -> None:
     """Print a result to standard output.
 
     Args:
-        text: the result; a final newline is added where it lacks one.
         raw: print it as it is. Otherwise characters that steer a terminal are made visible when
             standard output is one.
     """
@@ -82,12 +67,7 @@ def write_result(text: str, *, raw: bool = False) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a result to a file, in UTF-8, whole or not at all; ``-`` is standard output.
-
-    Raises:
-        InputError: the file cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write a result to a file, in UTF-8, whole or not at all; ``-`` is standard output."""
     if str(path) == "-":
         write_result(text)
         return

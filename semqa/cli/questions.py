@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -28,12 +28,11 @@ from semqa.errors import InputError
 from semqa.questions.rules import AMBIGQA, DOCUMENTS, PAQ, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from semqa.questions.collect import Count, Plan, Workers
     from semqa.retrieval.passages import Collection
 
-__all__ = ["app"]
 
 app = typer.Typer(
     help="Collect questions with several answers, each in a passage of its own.",
@@ -57,105 +56,51 @@ File = Annotated[
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 
-def _rule(help_: str, **more: Any) -> Any:
-    return typer.Option(help=help_, rich_help_panel="What passes", **more)
+_USUAL = {"paq": PAQ, "ambigqa": AMBIGQA, "documents": DOCUMENTS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleOptions:
-    """The options of `semqa.questions.rules.Rules`, as commands declare them."""
-
-    qa: Annotated[
-        str,
-        _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE"),
-    ] = Rules.qa
-    least_score: Annotated[
-        float | None,
-        _rule(
-            "Least score by the QA model.",
-            show_default=f"{PAQ.least_score}; {AMBIGQA.least_score} for ambigqa, "
-            f"{DOCUMENTS.least_score} for documents",
-        ),
-    ] = None
-    least_words: Annotated[
-        int | None,
-        _rule(
-            "Fewest words of a passage.",
-            show_default=f"{PAQ.least_words} for paq, else {AMBIGQA.least_words}",
-        ),
-    ] = None
-    most_words: Annotated[int, _rule("Most words of a passage.")] = Rules.most_words
-    least_edits: Annotated[
-        float, _rule("Answers that differ in a smaller share of their characters are equal.")
-    ] = Rules.least_edits
-    most_overlap: Annotated[
-        float, _rule("Answers that share so many of their words are equal.")
-    ] = Rules.most_overlap
-    equivalence: Annotated[
-        str,
-        _rule(
-            "Finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
-            metavar="JUDGE",
-        ),
-    ] = Rules.equivalence
-    least_equivalence: Annotated[
-        float, _rule("Probability from which it finds answers equal, both ways.")
-    ] = Rules.least_equivalence
-    similar: Annotated[float, _rule("TF-IDF cosine at which questions are merged.")] = Rules.similar
-    most_sources: Annotated[int, _rule("Most passages of a question.")] = Rules.most_sources
-    device: Annotated[
-        str | None, _rule("Device of models.", show_default="a GPU if there is one")
-    ] = None
-
-    def rules(self, usual: Rules) -> Rules:
-        """Return the rules: the given options, otherwise the defaults.
-
-        Raises:
-            InputError: a number is out of its range.
-        """
-        given = {
-            field.name: value
-            for field in fields(self)
-            if (value := getattr(self, field.name)) is not None
-        }
-        if given["equivalence"] == "none":
-            given["equivalence"] = ""
-        try:
-            return replace(usual, **given)
-        except InputError as error:
-            error.field = flag(error.field or "")
-            raise
+def _rule_options() -> dict[str, tuple[Any, Any]]:
+    """Return the type and default of an option for each rule; None where these differ by command."""
+    types = get_type_hints(Rules)
+    found = {}
+    for rule in fields(Rules):
+        if rule.metadata:
+            usual = {name: getattr(rules, rule.name) for name, rules in _USUAL.items()}
+            told: dict[str, Any] = {"rich_help_panel": "What passes", **rule.metadata}
+            kind, default = types[rule.name], rule.default
+            if len(set(usual.values())) > 1:
+                kind, default = kind | None, None
+                told["show_default"] = ", ".join(f"{value} for {n}" for n, value in usual.items())
+            found[rule.name] = (Annotated[kind, typer.Option(**told)], default)
+    return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RayOptions:
-    """The options of Ray."""
-
-    distributed: DistributedBy = None
-    ray_address: RayAddress = None
-    workers: NumWorkers = None
-    num_cpus: NumCpus = None
-    num_gpus: NumGpus = None
+_RAY_OPTIONS = {
+    "distributed": (DistributedBy, None),
+    "ray_address": (RayAddress, None),
+    "workers": (NumWorkers, None),
+    "num_cpus": (NumCpus, None),
+    "num_gpus": (NumGpus, None),
+}
 
 
-def _takes(name: str, options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command every option of a dataclass; it gets them as one argument."""
+def _takes(
+    name: str, options: Mapping[str, tuple[Any, Any]]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command options by name, with type and default; it gets them as one dict."""
 
     def take(command: Callable[..., None]) -> Callable[..., None]:
-        types = get_type_hints(options, include_extras=True)
-        names = [field.name for field in fields(options)]
-
         def run(**values: Any) -> None:
-            own = {each: values.pop(each) for each in names}
-            command(**values, **{name: options(**own)})
+            own = {each: values.pop(each) for each in options}
+            command(**values, **{name: own})
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         signature = inspect.signature(command, eval_str=True)
         parameters = [
             *(p.replace(kind=keyword) for p in signature.parameters.values() if p.name != name),
             *(
-                inspect.Parameter(f.name, keyword, default=f.default, annotation=types[f.name])
-                for f in fields(options)
+                inspect.Parameter(each, keyword, default=default, annotation=kind)
+                for each, (kind, default) in options.items()
             ),
         ]
         made: Any = run
@@ -168,9 +113,21 @@ def _takes(name: str, options: type[Any]) -> Callable[[Callable[..., None]], Cal
     return take
 
 
+def _rules(usual: Rules, passing: Mapping[str, Any]) -> Rules:
+    """Return the rules of a command: the given options, otherwise its defaults."""
+    given = {name: value for name, value in passing.items() if value is not None}
+    if given["equivalence"] == "none":
+        given["equivalence"] = ""
+    try:
+        return replace(usual, **given)
+    except InputError as error:
+        error.field = flag(error.field or "")
+        raise
+
+
 @app.command()
-@_takes("ray", RayOptions)
-@_takes("passing", RuleOptions)
+@_takes("ray", _RAY_OPTIONS)
+@_takes("passing", _rule_options())
 def paq(
     files: Annotated[
         list[Path],
@@ -184,8 +141,8 @@ def paq(
         Path, typer.Option(help="psgs_w100.tsv, not compressed.", show_default=False)
     ],
     out: Out,
-    passing: RuleOptions,
-    ray: RayOptions,
+    passing: dict[str, Any],
+    ray: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
     """Collect questions from PAQ's released files.
@@ -195,22 +152,22 @@ def paq(
     """
     from semqa.questions.collect import collect_paq
 
-    rules = passing.rules(PAQ)
-    with opened_ray(asdict(ray)) as workers, _resumable():
+    rules = _rules(PAQ, passing)
+    with opened_ray(ray) as workers, _resumable():
         _show(out, collect_paq(_plan(out, rules, workers), files, passages), as_json)
 
 
 @app.command()
-@_takes("ray", RayOptions)
-@_takes("passing", RuleOptions)
+@_takes("ray", _RAY_OPTIONS)
+@_takes("passing", _rule_options())
 def ambigqa(
     files: Annotated[
         list[Path],
         typer.Argument(metavar="FILE", help="AmbigQA with evidence articles.", show_default=False),
     ],
     out: Out,
-    passing: RuleOptions,
-    ray: RayOptions,
+    passing: dict[str, Any],
+    ray: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
     """Collect questions from AmbigQA's released files.
@@ -220,23 +177,21 @@ def ambigqa(
     """
     from semqa.questions.collect import collect_ambigqa
 
-    rules = passing.rules(AMBIGQA)
-    with opened_ray(asdict(ray)) as workers, _resumable():
+    rules = _rules(AMBIGQA, passing)
+    with opened_ray(ray) as workers, _resumable():
         _show(out, collect_ambigqa(_plan(out, rules, workers), files), as_json)
 
 
 @app.command()
-@_takes("passing", RuleOptions)
+@_takes("passing", _rule_options())
 def documents(
     out: Out,
-    passing: RuleOptions,
+    passing: dict[str, Any],
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE", help="Documents.", show_default=False),
+        list[Path] | None, typer.Argument(metavar="FILE", help="Documents.", show_default=False)
     ] = None,
     collection: Annotated[
-        str | None,
-        typer.Option(help="A collection, in place of files.", show_default=False),
+        str | None, typer.Option(help="A collection, in place of files.", show_default=False)
     ] = None,
     ask: Annotated[
         str,
@@ -255,7 +210,7 @@ def documents(
     """
     from semqa.questions.collect import collect_documents
 
-    rules = passing.rules(DOCUMENTS)
+    rules = _rules(DOCUMENTS, passing)
     with _documents(files or [], collection, data) as (found, identity), _resumable():
         counts = collect_documents(_plan(out, rules), found, identity, ask)
         _show(out, counts, as_json)

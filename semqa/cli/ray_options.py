@@ -80,15 +80,8 @@ NumGpus = Annotated[
 def opened_ray(given: Mapping[str, object]) -> Iterator[RayWorkers | None]:
     """Start or join Ray while the block runs, if --distributed was given.
 
-    Args:
-        given: what was given, by parameter name; None for missing ones.
-
     Yields:
         The workers; None without --distributed.
-
-    Raises:
-        InputError: an option is out of its range, or goes with ``--distributed`` alone.
-        UnavailableError: Ray did not start, or is not installed.
     """
     from semqa.distributed import RaySettings, open_ray
 

@@ -11,18 +11,14 @@ import typer
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
-from semqa.cli.ray_options import DistributedBy, NumCpus, NumWorkers, RayAddress, opened_ray
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.data.quotesum import Question
-    from semqa.distributed import RayWorkers
-    from semqa.metrics import Example, ExampleScores, Report
+    from semqa.metrics import Example, Report
     from semqa.metrics.bootstrap import PairedTest
-
-__all__ = ["score"]
 
 COMPARED = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
 """What `--baseline` tests: the four scores of the paper's main table."""
@@ -78,10 +74,6 @@ def score(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
-    distributed: DistributedBy = None,
-    ray_address: RayAddress = None,
-    workers: NumWorkers = None,
-    num_cpus: NumCpus = None,
     as_json: AsJson = False,
 ) -> None:
     """Score predictions: ROUGE, Sem-F1, Sem-Rec and SEMQA, on a scale of 0 to 100.
@@ -89,7 +81,7 @@ def score(
     The figures equal the dataset authors' scorer wherever that defines one.
     """
     from semqa.data.quotesum import read_quotesum
-    from semqa.metrics import summarise
+    from semqa.metrics import score_example, summarise
 
     check_stdin_once(references, predictions, baseline)
     check_not_an_input(per_example, references, predictions, baseline)
@@ -97,16 +89,12 @@ def score(
         raise InputError("must be at least 1 with --baseline, got 0.", field="resamples", value=0)
     questions = read_quotesum(references)
     drawn = INTERVAL_RESAMPLES if resamples is None else resamples
-    spread: dict[str, object] = {
-        "distributed": distributed,
-        "ray_address": ray_address,
-        "workers": workers,
-        "num_cpus": num_cpus,
-    }
     files = [predictions, *([] if baseline is None else [baseline])]
     read = [_examples(questions, path, allow_missing=allow_missing) for path in files]
-    with opened_ray(spread) as ray:
-        rows = [_rows(one, ray, official=official, all_sources=all_sources) for one in read]
+    rows = [
+        [score_example(each, official=official, all_sources=all_sources) for each in examples]
+        for examples in read
+    ]
     summed = partial(summarise, official=official, all_sources=all_sources, seed=seed)
     report = summed(rows[0], resamples=drawn)
     if per_example is not None:
@@ -168,16 +156,6 @@ def _examples(
         Example(question.qid, text, question.texts, question.short_answers, question.numbers)
         for question, text in zip(questions, texts, strict=True)
     ]
-
-
-def _rows(
-    examples: Sequence[Example], ray: RayWorkers | None, *, official: bool, all_sources: bool
-) -> list[ExampleScores]:
-    from semqa.metrics import score_example
-
-    if ray is not None:
-        return ray.score_examples(examples, official=official, all_sources=all_sources)
-    return [score_example(one, official=official, all_sources=all_sources) for one in examples]
 
 
 def _versions() -> dict[str, str]:

@@ -14,15 +14,13 @@ import typer
 
 import semqa
 from semqa.cli.choice import choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
-from semqa.cli.options import RERANKER_HELP, flag, nearest_names
+from semqa.cli.engine_options import EngineOptions
+from semqa.cli.options import RERANKER_HELP, did_you_mean, flag
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from semqa.engines import Engine
-
-__all__ = ["http_address", "serve"]
 
 _log = logging.getLogger("semqa.server")
 
@@ -68,7 +66,10 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
         name = str(key).replace("-", "_")
         if name not in known or name in ("config", "help"):
             raise InputError(
-                f"Unknown setting {key!r}.", where=str(path), hint=_hint(str(key), list(known))
+                f"Unknown setting {key!r}.",
+                where=str(path),
+                hint=did_you_mean(str(key), known)
+                or "Settings are the flags of semqa serve --help-all.",
             )
         if value is None:
             continue
@@ -80,16 +81,8 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-def _hint(key: str, known: list[str]) -> str:
-    close = nearest_names(key, known)
-    if close:
-        return f"Did you mean {' or '.join(close)}?"
-    return "Settings are the flags of semqa serve --help-all."
-
-
-@takes_engine_options
 def serve(
-    options: EngineOptions,
+    ctx: typer.Context,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -287,7 +280,8 @@ def serve(
     from semqa.server.running import Running
     from semqa.server.settings import ServerSettings
 
-    first, options = with_default(engine[0] if engine else None, options)
+    options: EngineOptions
+    first, options = with_default(engine[0] if engine else None, ctx.obj)
     engines = (first, *(engine or ())[1:])
 
     def create(spec: str) -> Engine:
@@ -328,7 +322,7 @@ def serve(
     )
     app = create_app(settings)
     first_engine = app.state.shelf.get(engines[0])
-    if options.constraint is None or options.constraint.value != "off":
+    if options.values.get("constraint") != "off":
         warm_up(first_engine)
     if not worker:
         _warn(host, settings.api_keys, app.state.store)

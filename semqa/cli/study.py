@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from semqa.studies.kind import Rated
     from semqa.studies.store import Progress, Store
 
-__all__ = ["app"]
 
 app = typer.Typer(
     help="Have people judge answers, or write them, in a browser.", no_args_is_help=True
@@ -44,8 +44,7 @@ def new(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False),
+        Path, typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False)
     ],
     raters: Annotated[
         str | None,
@@ -100,7 +99,7 @@ def new(
     """  # noqa: D301 -- click reads the backspace
     _require()
     from semqa.studies.folder import Settings
-    from semqa.studies.kind import Input
+    from semqa.studies.kind import Input, counted
     from semqa.studies.kinds import kind_of
     from semqa.studies.store import new_study
 
@@ -126,7 +125,8 @@ def new(
     study = new_study(out, settings, items, names, chosen.keep(given), people)
     ratings = len(study.ordinary) * settings.per_item
     say(
-        f"{out}: {len(study.ordinary)} items, {ratings} ratings by {len(names)} raters. "
+        f"{out}: {counted(len(study.ordinary), 'item')}, {counted(ratings, 'rating')} by "
+        f"{counted(len(names), 'rater')}. "
         f"Open it with semqa study serve {out}"
     )
 
@@ -195,8 +195,7 @@ def raters(
 ) -> None:
     """Show how far each rater is; add or remove raters, also while the study is served."""
     _require()
-    store = _store(folder)
-    try:
+    with closing(_store(folder)) as store:
         if remove is not None:
             store.remove_rater(remove)
         if add is not None:
@@ -206,10 +205,8 @@ def raters(
         if links is not None:
             write_result("\n".join(_links(store, links)))
             return
-        rows = progress_rows(store.progress())
+        rows = _progress_rows(store.progress())
         missing = store.missing()
-    finally:
-        store.close()
     if as_json:
         write_result(json_line({"raters": rows, "missing": missing}, indent=2))
         return
@@ -217,7 +214,9 @@ def raters(
 
     print_tables(_raters_table(rows))
     if missing:
-        say(f"{missing} ratings have no rater. Add one with --add NAME.")
+        from semqa.studies.kind import counted
+
+        say(f"{counted(missing, 'rating')} without a rater. Add one with --add NAME.")
 
 
 @app.command(name="import")
@@ -233,17 +232,14 @@ def take_in(
 ) -> None:
     """Take finished ratings, such as released ones, into a study."""
     _require()
-    from semqa.studies.kind import Input
+    from semqa.studies.kind import Input, counted
 
-    store = _store(folder)
-    try:
+    with closing(_store(folder)) as store:
         found = store.study.kind.imported(store.study, [Input(path) for path in files])
         if not found:
             raise InputError("There are no ratings in these files.")
         store.take_in(rater, found)
-    finally:
-        store.close()
-    say(f"{folder}: {len(found)} items as rated by {rater}.")
+    say(f"{folder}: {counted(len(found), 'item')} as rated by {rater}.")
 
 
 @app.command()
@@ -278,24 +274,22 @@ def export(
     chosen = form or out.suffix.removeprefix(".").lower()
     if chosen not in ("csv", "jsonl"):
         raise InputError(f"must be csv or jsonl, got {chosen!r}.", field="--format")
-    store = _store(folder)
-    try:
+    with closing(_store(folder)) as store:
         lines = store.study.kind.export(store.study, store.rated(), chosen)  # type: ignore[arg-type]
         if str(out) == "-":
             write_result(b"".join(lines).decode())
         else:
             write_atomic(out, lines)
         if waiting := store.unaccepted():
-            say(f"{waiting} finished answers were not accepted by a reviewer yet: left out.")
-    finally:
-        store.close()
+            from semqa.studies.kind import counted
+
+            say(f"{counted(waiting, 'finished answer')} left out: not accepted by a reviewer yet.")
 
 
 def _export_released(folder: Path, out: Path) -> None:
     from semqa.data.files import write_atomic
 
-    store = _store(folder)
-    try:
+    with closing(_store(folder)) as store:
         files = store.study.kind.released(store.study, store.rated())
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -303,8 +297,6 @@ def _export_released(folder: Path, out: Path) -> None:
             raise InputError(f"Cannot make the folder {out}: {error.strerror}.") from error
         for name, lines in files.items():
             write_atomic(out / name, lines)
-    finally:
-        store.close()
     say(f"{out}: {', '.join(files)}")
 
 
@@ -322,13 +314,10 @@ def report(
     _require()
     studies, people = [], []
     for folder in folders:
-        store = _store(folder)
-        try:
+        with closing(_store(folder)) as store:
             studies.append((store.study, store.rated()))
             name = f"{folder.name}: " if len(folders) > 1 else ""
-            people += progress_rows(store.progress(), name)
-        finally:
-            store.close()
+            people += _progress_rows(store.progress(), name)
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
     if len(kinds) > 1:
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
@@ -367,33 +356,27 @@ _TABLES = {"ais": _ais_tables}
 """Kinds whose tables another command has already; those of the others are in their figures."""
 
 
-def progress_rows(progress: Sequence[Progress], before: str = "") -> list[dict[str, object]]:
+def _progress_rows(progress: Sequence[Progress], before: str = "") -> list[dict[str, Any]]:
     """Return how far raters are, ready for JSON; names begin with `before`."""
-    return [
-        {
-            "rater": before + each.rater.name,
-            "state": each.rater.state,
-            "done": each.done,
-            "total": each.total,
-            "gold_right": each.gold_right,
-            "gold_done": each.gold_done,
-            "seconds": round(each.seconds, 1),
-        }
-        for each in progress
-    ]
+    rows = []
+    for each in progress:
+        row = {"rater": before + each.name, **each._asdict(), "seconds": round(each.seconds, 1)}
+        del row["name"], row["last"]
+        rows.append(row)
+    return rows
 
 
-def _raters_table(rows: Sequence[dict[str, object]]) -> Table:
+def _raters_table(rows: Sequence[dict[str, Any]]) -> Table:
     from semqa.cli.tables import things_table
 
     return things_table(
         ("rater", "state", "finished", "of", "gold right", "of", "minutes"),
         [
             [
-                str(row["rater"]),
-                str(row["state"]),
+                row["rater"],
+                row["state"],
                 *(str(row[name]) for name in ("done", "total", "gold_right", "gold_done")),
-                f"{float(str(row['seconds'])) / 60:.1f}",
+                f"{row['seconds'] / 60:.1f}",
             ]
             for row in rows
         ],
@@ -413,7 +396,7 @@ def _store(folder: Path) -> Store:
 
 
 def _links(store: Store, address: str) -> list[str]:
-    from semqa.studies.store import CLOSED
+    from semqa.studies.records import CLOSED
 
     people = [store.owner(), *(each for each in store.raters() if each.state not in CLOSED)]
     width = max(len(each.name) for each in people)

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
 
     from semqa.metrics.bootstrap import PairedTest
 
-__all__ = [
-    "comparison_table",
-    "figures_table",
-    "judged_table",
-    "print_tables",
-    "scores_table",
-    "things_table",
-    "unscored_notes",
-]
-
 SHOWN = {
     "rouge1": "ROUGE-1",
     "rouge2": "ROUGE-2",
@@ -43,11 +33,7 @@ SHORTEST_NAME = 16
 
 
 def scores_table(record: Mapping[str, Any]) -> Table:
-    """Return one row a score: value, interval, and how many examples it rests on.
-
-    Args:
-        record: the scores as `semqa.metrics.Report.to_dict` gives them.
-    """
+    """Return one row a score: value, interval, and how many examples it rests on."""
     table = _table("", "score", f"{record['confidence']:.0%} interval", "n")
     for metric, name in SHOWN.items():
         value, interval = record[metric], record["intervals"].get(metric)
@@ -158,11 +144,7 @@ def print_tables(*tables: Table) -> None:
 
 
 def _fit(table: Table, width: int) -> int:
-    """Set the widths of columns such that no word of a figure is broken, and no name is cut off.
-
-    Returns:
-        the width that the table is to be printed in.
-    """
+    """Set the widths of columns such that no word of a figure is broken, and no name is cut off."""
     from rich.cells import cell_len
 
     headers = [str(column.header) for column in table.columns]

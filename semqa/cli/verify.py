@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Quote, QuotedAnswer, Source
     from semqa.quotes.locate import Nearest, NearestSearch
 
-__all__ = ["verify"]
-
 MAX_ANSWER_BYTES = 16 * 2**20
 """Longest answer that is read, unless `SEMQA_MAX_BYTES` says otherwise."""
 

@@ -35,7 +35,6 @@ class CsvRecord:
 
     Attributes:
         where: ``file:line`` of its first line, for messages.
-        cells: its fields, without quoting.
         raw: the characters that it was read from, with the line end and blank lines before it;
             empty where it was made.
     """
@@ -69,10 +68,6 @@ class CsvFile:
 def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
     """Read a CSV file of UTF-8 with a header; blank lines are no records.
 
-    Args:
-        path: the file; ``-`` is standard input.
-        budget: how much may be read.
-
     Raises:
         InputError: the file cannot be read, is empty or too large, is no UTF-8, a quote is not
             closed, or a record has more or fewer cells than the header.
@@ -82,11 +77,7 @@ def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
 
 
 def csv_of(file: InputFile) -> CsvFile:
-    """Read an open file; see `read_csv`.
-
-    Raises:
-        InputError: it is no such file.
-    """
+    """Read an open file; see `read_csv`."""
     lines = _Lines(file)
     records = list(_records(lines))
     if not records:
@@ -104,12 +95,7 @@ def csv_of(file: InputFile) -> CsvFile:
 
 
 def write_csv(path: Path | str, file: CsvFile) -> None:
-    """Write a CSV file atomically; records that were read and not changed stay as they were.
-
-    Raises:
-        InputError: the path cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write a CSV file atomically; records that were read and not changed stay as they were."""
     write_atomic(path, encode_csv(file))
 
 

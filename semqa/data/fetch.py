@@ -42,7 +42,6 @@ class Pin:
     Attributes:
         algorithm: ``sha256`` of the content, or ``git-blob``: the name that git gives the content in
             the commit it was released in (SHA-1 over ``blob <size>``, a NUL byte and the content).
-        digest: in lower-case hexadecimal.
         size: in bytes, if known.
     """
 
@@ -65,13 +64,7 @@ class RemoteFile:
     """One downloadable file of a public dataset.
 
     Attributes:
-        dataset: name of the dataset.
-        split: part of it.
-        base_url: address of the file's folder.
-        base_setting: environment variable that names a mirror of that folder.
-        name: the file's name in the folder.
         pin: what its content must be.
-        licence: under which it is released.
     """
 
     dataset: str
@@ -94,11 +87,7 @@ class RemoteFile:
         return folder / self.dataset / self.name
 
     def state(self, cache_dir: Path | str | None = None) -> Literal["cached", "damaged", "absent"]:
-        """Return how the cache holds the file.
-
-        Raises:
-            UnavailableError: the cache cannot be read.
-        """
+        """Return how the cache holds the file."""
         path = self.path(cache_dir)
         try:
             if not path.is_file():
@@ -129,9 +118,6 @@ REMOTE_FILES: tuple[RemoteFile, ...] = (
 
 def remote_file(name: str, split: str) -> RemoteFile:
     """Return the file of a dataset's split.
-
-    Raises:
-        InputError: there is none.
 
     Example:
         >>> remote_file("quotesum", "dev").name
@@ -182,9 +168,6 @@ def fetch(
     a file, one downloads it and the others wait.
 
     Args:
-        name: the dataset.
-        split: the part of it.
-        cache_dir: the cache folder; by default `cache_folder()`.
         progress: called as bytes arrive; never if the file is cached.
 
     Raises:
@@ -206,11 +189,6 @@ def fetch(
 
 def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> bytes:
     """Download a small file, trying again after failures that may pass.
-
-    Args:
-        url: an http or https address.
-        pin: what the content must be.
-        progress: called as bytes arrive.
 
     Raises:
         InputError: the address is invalid.

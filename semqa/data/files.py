@@ -36,11 +36,7 @@ _BLOCK = 2**20
 
 
 def setting(name: str, default: int) -> int:
-    """Return a limit: the environment variable `name` where it is set, else `default`.
-
-    Raises:
-        InputError: the variable is no whole number above zero.
-    """
+    """Return a limit: the environment variable `name` where it is set, else `default`."""
     value = os.environ.get(name, "").strip()
     if not value:
         return default
@@ -91,11 +87,7 @@ class ByteBudget:
 
 
 class InputFile:
-    """An open file whose reads are counted, and whose failures are semqa's own errors.
-
-    Attributes:
-        name: the file as messages show it.
-    """
+    """An open file whose reads are counted, and whose failures are semqa's own errors."""
 
     def __init__(self, name: str, stream: BinaryIO, budget: ByteBudget) -> None:
         self.name = name
@@ -103,14 +95,7 @@ class InputFile:
         self._budget = budget
 
     def read_line(self, line: int) -> bytes:
-        """Return the next line with its line end, or nothing at the end of the file.
-
-        Args:
-            line: the line's number, for messages.
-
-        Raises:
-            InputError: the line is longer than the limit, or holds a NUL byte.
-        """
+        """Return the next line with its line end, or nothing at the end of the file."""
         longest = setting(LINE_BYTES_SETTING, MAX_LINE_BYTES)
         try:
             raw = self._stream.readline(longest + 1)
@@ -173,13 +158,7 @@ def open_input(path: Path | str, budget: ByteBudget | None = None) -> Iterator[I
 
 
 def check_binary(raw: bytes, where: str, offset: int) -> None:
-    """Refuse bytes that cannot be text because they hold a NUL byte.
-
-    Args:
-        raw: the bytes.
-        where: the place that a message names.
-        offset: where in the file `raw` begins, in bytes.
-    """
+    """Refuse bytes that cannot be text because they hold a NUL byte."""
     at = raw.find(b"\0")
     if at < 0:
         return
@@ -196,8 +175,6 @@ def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
     r"""Decode UTF-8, without a byte order mark at the beginning of the file.
 
     Args:
-        raw: the bytes.
-        where: the place that a message names, such as ``file:line``.
         offset: where in the file `raw` begins, in bytes.
 
     Raises:

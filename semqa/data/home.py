@@ -25,9 +25,6 @@ def data_folder(named: Path | None = None) -> Path:
 
     Args:
         named: a folder, in which ``~`` and ``~user`` stand for a home.
-
-    Raises:
-        InputError: there is no such home.
     """
     try:
         return default_data() if named is None else named.expanduser()

@@ -1,6 +1,6 @@
 """JSON lines: one object a line, read strictly and written atomically.
 
-Strict means: what a program could misread is refused with file, line and field: doubled keys,
+Strict means: what a program could misread is refused, by an InputError with file, line and field: doubled keys,
 NaN, infinities, numbers beyond Python's limits, nesting without end, lone surrogates. Blank lines,
 Windows line ends and a byte order mark are harmless and accepted. Knows no field by name.
 """
@@ -11,20 +11,25 @@ import json
 import math
 import os
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from semqa.data.files import BOM, decode_text, open_input, write_atomic
-from semqa.errors import InputError
+from semqa.data.files import BOM, decode_text, display_name, open_input, write_atomic
+from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from io import FileIO
     from pathlib import Path
 
-    from semqa.data.files import ByteBudget, InputFile
+    from semqa.data.files import InputFile
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60
+
+SYNC_SECONDS = 1.0
+"""Work that a power cut may cost a file that is appended to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,6 @@ class Row:
 
     Attributes:
         where: ``file:line`` or ``file: item``, for messages.
-        fields: the object.
     """
 
     where: str
@@ -58,7 +62,6 @@ class Row:
         """Return a field that must be a string.
 
         Args:
-            field: its name.
             default: returned if the field is missing; None if it is required.
 
         Raises:
@@ -153,13 +156,6 @@ def _finite(digits: str) -> float:
 def decode_json(text: str, where: str) -> object:
     """Decode one JSON value strictly.
 
-    Args:
-        text: the JSON.
-        where: the place that a message names.
-
-    Raises:
-        InputError: no JSON, or a value that is refused (see the module).
-
     Example:
         >>> decode_json('{"a": [1, 2]}', "x.json")
         {'a': [1, 2]}
@@ -197,26 +193,14 @@ def _check_surrogates(value: object, where: str) -> None:
             ) from err
 
 
-def read_lines(path: Path | str, budget: ByteBudget | None = None) -> Iterator[Line]:
-    """Read the lines of a file that are not blank, one at a time.
-
-    Args:
-        path: the file; ``-`` is standard input.
-        budget: how much may be read; by default one file of `MAX_BYTES`.
-
-    Raises:
-        InputError: the file cannot be read, is empty or too large, or a line is too long or binary.
-    """
-    with open_input(path, budget) as file:
+def read_lines(path: Path | str) -> Iterator[Line]:
+    """Read the lines of a file that are not blank, one at a time."""
+    with open_input(path) as file:
         yield from lines_of(file)
 
 
 def lines_of(file: InputFile) -> Iterator[Line]:
-    """Read the lines of an open file that are not blank, one at a time.
-
-    Raises:
-        InputError: the file is empty or too large, or a line is too long or binary.
-    """
+    """Read the lines of an open file that are not blank, one at a time."""
     number, offset, found = 0, 0, False
     while raw := file.read_line(number + 1):
         number += 1
@@ -229,45 +213,25 @@ def lines_of(file: InputFile) -> Iterator[Line]:
 
 
 def decode_row(line: Line) -> Row:
-    """Decode one line, which must be a JSON object.
-
-    Raises:
-        InputError: it is not; the message names file, line and place.
-    """
+    """Decode one line, which must be a JSON object."""
     text = decode_text(line.raw, line.where, line.offset)
     return as_row(decode_json(text, line.where), line.where)
 
 
 def as_row(value: object, where: str) -> Row:
-    """Take a decoded value as a row.
-
-    Raises:
-        InputError: the value is no object.
-    """
+    """Take a decoded value as a row."""
     if not isinstance(value, dict):
         raise InputError(f"not an object, but {describe(value)}.", where=where)
     return Row(where, value)
 
 
 def read_rows(path: Path | str) -> Iterator[Row]:
-    """Read the objects of a JSON-lines file, one at a time.
-
-    Args:
-        path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a line is not usable; the message names file, line and place.
-    """
+    """Read the objects of a JSON-lines file, one at a time."""
     return map(decode_row, read_lines(path))
 
 
 def write_jsonl(path: Path | str, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write JSON lines atomically: readers find the old file or the whole new one.
-
-    Raises:
-        InputError: a row holds what JSON cannot, or the path cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write JSON lines atomically: readers find the old file or the whole new one."""
     write_atomic(path, (encode_row(row) for row in rows))
 
 
@@ -287,12 +251,66 @@ def encode_row(row: Mapping[str, object]) -> bytes:
         raise InputError(f"A row with {_names(dict(row))} cannot be written: {err}.") from err
 
 
-def cut_torn_line(path: Path) -> None:
-    """Make a file if missing, and cut off a last line without its end, which a crash left.
+class AppendFile:
+    """A file of JSON lines to append to; once `append` returns, killing the process loses nothing.
+
+    Opening it cuts off a torn last line. `rows` are those that it held then.
+
+    Args:
+        path: made if missing.
+        begins: how such a file begins; one that begins otherwise is left alone.
 
     Raises:
-        InputError: it is no regular file.
+        InputError: it is not such a file, or cannot be opened.
     """
+
+    def __init__(self, path: Path, begins: bytes = b"{") -> None:
+        self._path, self._name = path, display_name(path)
+        self._stream: FileIO | None = None
+        try:
+            if path.is_file():
+                with path.open("rb") as stream:
+                    start = stream.read(len(begins))
+                if start != begins[: len(start)]:
+                    raise InputError(
+                        "holds something else.", where=self._name, hint="Choose another file."
+                    )
+            cut_torn_line(path)
+            self.rows = list(read_rows(path)) if path.stat().st_size else []
+        except OSError as error:
+            raise InputError(f"{error.strerror or error}.", where=self._name) from error
+        self._synced = time.monotonic()
+
+    def append(self, fields: Mapping[str, object]) -> None:
+        """Add a row.
+
+        Raises:
+            UnavailableError: the disk failed or is full.
+        """
+        try:
+            if self._stream is None:
+                # Unbuffered: what could not be written is not tried again behind the caller's back.
+                self._stream = self._path.open("ab", buffering=0)
+            row = memoryview(encode_row(fields))
+            while row:
+                row = row[self._stream.write(row) :]
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                os.fsync(self._stream.fileno())
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise UnavailableError(
+                f"Cannot write {self._name}: {error.strerror or error}. Free some space and run "
+                "again; what is there is kept."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
+
+
+def cut_torn_line(path: Path) -> None:
+    """Make a file if missing, and cut off a last line without its end, which a crash left."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is not a regular file.", hint="Choose another.")
     with path.open("ab+") as stream:

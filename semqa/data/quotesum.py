@@ -51,12 +51,10 @@ class Reference:
     """One human answer to a question.
 
     Attributes:
-        unique_id: names the answer, once in a file.
         text: the answer with its marks (column ``summary``).
         short_answers: the short answers that the text covers, as marks (``[ 1 x ] [ 2 y ]``).
         source_answers: the short answer of source *k* at *k* - 1 (``short_ans_k``), or "".
         disambiguation: the row's ``disambig_questions``, as released.
-        extra: columns that the release does not have, kept for writing.
     """
 
     unique_id: str
@@ -79,8 +77,6 @@ class Question:
     empty below it is an empty `Source`, which `numbers` leaves out.
 
     Attributes:
-        qid: names the question, once in a file.
-        question: the question, in words.
         sources: the passages by number, up to the highest present.
         references: the human answers, in file order, at least one.
     """
@@ -224,12 +220,6 @@ def read_quotesum(path: Path | str) -> list[Question]:
 
     Columns that are missing are read as empty, except ``qid``, ``unique_id``, ``question`` and
     ``summary``. Optional columns ``url1``…``url8``, not in the release, give the sources' addresses.
-
-    Args:
-        path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a row is not usable; the message names file, line and field.
     """
     groups = _Groups()
     for line in read_lines(path):
@@ -241,12 +231,6 @@ def read_questions(path: Path | str) -> list[Question]:
     """Read the questions of a file like QuoteSum's whose rows may lack answers.
 
     A row without ``summary`` has an empty one, and one without ``unique_id`` its place in the file.
-
-    Args:
-        path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a row is not usable; the message names file, line and field.
     """
     groups = _Groups()
     for number, line in enumerate(read_lines(path), 1):
@@ -259,13 +243,7 @@ def read_questions(path: Path | str) -> list[Question]:
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """What a check of a QuoteSum file found.
-
-    Attributes:
-        questions: the questions of the rows that are right.
-        errors: messages about the others, in file order.
-        more_errors: how many more there are.
-    """
+    """What a check of a QuoteSum file found."""
 
     questions: tuple[Question, ...]
     errors: tuple[str, ...]
@@ -273,15 +251,7 @@ class FileCheck:
 
 
 def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
-    """Check all rows of a QuoteSum file, where `read_quotesum` stops at the first bad one.
-
-    Args:
-        path: the file; ``-`` is standard input.
-        max_errors: how many messages to keep.
-
-    Raises:
-        InputError: the file as a whole cannot be read.
-    """
+    """Check all rows of a QuoteSum file, where `read_quotesum` stops at the first bad one."""
     groups = _Groups()
     errors: list[str] = []
     count = 0
@@ -302,7 +272,6 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
 
     Raises:
         InputError: a question does not fit the columns, or the path cannot be written.
-        UnavailableError: the disk failed or is full.
     """
     # The rows are built and checked as a reader would, so that what is written can be read.
     groups = _Groups()
@@ -320,11 +289,7 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
 
 
 def question_rows(question: Question) -> Iterator[dict[str, object]]:
-    """Yield the rows of a question, one per reference, all columns of the release in its order.
-
-    Raises:
-        InputError: the question does not fit the columns.
-    """
+    """Yield the rows of a question, one per reference, all columns of the release in its order."""
     sources = question.sources
     for reference in question.references:
         answers = reference.source_answers
@@ -359,14 +324,8 @@ _LISTED = 5
 def read_predictions(path: Path | str) -> dict[str, str]:
     """Read a file of predictions.
 
-    Args:
-        path: the file; ``-`` is standard input.
-
     Returns:
         The answer text by question id, in file order; a text may be empty.
-
-    Raises:
-        InputError: the file or a line is not usable, or a question has two predictions.
     """
     predictions: dict[str, str] = {}
     places: dict[str, str] = {}
@@ -393,10 +352,7 @@ def match_predictions(
     """Return the prediction of each question, in the questions' order.
 
     Args:
-        questions: all questions to score.
-        predictions: the answer text by question id.
         allow_missing: take a missing prediction as an empty answer.
-        name: what messages call the predictions, such as their file.
 
     Raises:
         InputError: a prediction is for no question, or a question has none.

@@ -1,7 +1,8 @@
 """A user's own passages as numbered sources, and answers with their sources.
 
 One file or one JSON object is one source, whole. Text is taken as it is; other documents are read by
-`semqa.documents`. Answers are what ``semqa answer --json`` writes.
+`semqa.documents`. Answers are what ``semqa answer --json`` writes. What is not usable raises an InputError
+that names file, line and field.
 """
 
 from __future__ import annotations
@@ -95,12 +96,6 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
 
     An object has the field ``text`` and may have ``title`` and ``url`` (a string or null); other
     fields are ignored.
-
-    Args:
-        path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a source is not usable; the message names file, line and field.
     """
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw = file.read_all()
@@ -118,9 +113,6 @@ def read_piped_sources() -> tuple[Source, ...]:
 
     It is JSON where it begins like an object with fields, or an array of them; otherwise it is text
     and one source, which may well begin with a bracket.
-
-    Raises:
-        InputError: standard input is not usable, or blank.
     """
     with open_input(STDIN, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw, name = file.read_all(), file.name
@@ -149,11 +141,7 @@ def _json_rows(raw: bytes, name: str) -> Iterator[Row]:
 
 
 def source_of(row: Row) -> Source:
-    """Return the source that an object describes: ``text``, perhaps ``title`` and ``url``.
-
-    Raises:
-        InputError: it describes none.
-    """
+    """Return the source that an object describes: ``text``, perhaps ``title`` and ``url``."""
     text, title, url = row.text("text"), _optional(row, "title") or "", _optional(row, "url")
     if not text.strip() and not title.strip():
         raise InputError("This source has no text and no title.", where=row.where)
@@ -191,11 +179,9 @@ class GivenAnswer(NamedTuple):
     Attributes:
         key: names it: its ``qid`` or ``id``, or else its number in the file.
         question: what it answers; may be empty.
-        text: the answer, marked.
         sources: by number, from 1.
         dropped: marks that lost their brackets in a repair, as the record lists them.
         relevance: the text and the relevance of each quote, as the record lists them.
-        unanswered: parts of the question that nothing was found for.
     """
 
     key: str
@@ -210,9 +196,6 @@ class GivenAnswer(NamedTuple):
         """Return the answer, checked against its sources or others.
 
         Estimates of relevance are kept if the quotes are still those that they were made for.
-
-        Raises:
-            InputError: as `QuotedAnswer.parse` and `QuotedAnswer.with_dropped`.
         """
         answer = QuotedAnswer.parse(self.text, self.sources if sources is None else sources)
         if [quote.text for quote in answer.quotes] == [text for text, _ in self.relevance]:
@@ -227,12 +210,6 @@ def read_answers(path: Path | str) -> list[GivenAnswer]:
     An object has ``answer`` (or ``prediction``) and ``sources``, an array of objects with ``text``
     and perhaps ``title``, ``url`` and ``number``, without which they are numbered in order; it may
     have ``question``, and ``qid`` or ``id``.
-
-    Args:
-        path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or an answer is not usable, or two have the same key.
     """
     with open_input(path, ByteBudget(MAX_ANSWER_BYTES)) as file:
         raw, name = file.read_all(), file.name
@@ -254,9 +231,6 @@ def answer_in(text: str, name: str) -> GivenAnswer | None:
 
     Returns:
         None where the text is none, and so an answer itself.
-
-    Raises:
-        InputError: it is one, and not usable.
     """
     if not text.lstrip().startswith("{"):
         return None
@@ -271,11 +245,7 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
     """Return the answer that a record holds.
 
     Args:
-        row: the record.
         number: of the record; its key if it has none.
-
-    Raises:
-        InputError: the record is not usable.
     """
     key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
     text = row.text("prediction") if "answer" not in row.fields else row.text("answer")

@@ -25,7 +25,7 @@ from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from semqa.bench.plan import Plan
 
@@ -35,14 +35,14 @@ MAX_WORKERS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaySettings:
-    """Where work is done, and by how many.
+    """Where work is done, and by how many workers.
 
     Attributes:
         address: of a cluster, such as ``auto`` or ``10.0.0.1:6379``; None, or ``local``, starts one
             on this machine that ends with the work.
         workers: the fewest and the most of them; None for as many as there is room for.
-        num_cpus: processors of a worker; 1 where None.
-        num_gpus: GPUs of a worker; where None, as many as its engine needs.
+        num_cpus: processors of a worker; None for 1.
+        num_gpus: GPUs of a worker; None for as many as its engine needs.
 
     Raises:
         InputError: a setting is out of its range.
@@ -80,15 +80,6 @@ class RaySettings:
         num_gpus: float | None = None,
     ) -> Self:
         """Make the settings from what a command line says.
-
-        Args:
-            address: as the attribute.
-            workers: a number, or the fewest and the most with a dash between.
-            num_cpus: as the attribute.
-            num_gpus: as the attribute.
-
-        Raises:
-            InputError: one is out of its range, or cannot be read.
 
         Example:
             >>> RaySettings.read(workers="2-8").workers, RaySettings.read(workers="4").workers
@@ -136,11 +127,7 @@ _LONGEST_FOLDER = 40
 
 
 def require_ray() -> Any:
-    """Import Ray, with Ray Data.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
+    """Import Ray, with Ray Data."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     ray = require("ray", extra="ray", purpose="--distributed ray")
@@ -162,7 +149,6 @@ def joined(settings: RaySettings) -> Iterator[Any]:
     Raises:
         InputError: there is no cluster at the address.
         UnavailableError: Ray did not start.
-        MissingExtraError: Ray is not installed.
     """
     address = settings.address or os.environ.get("RAY_ADDRESS") or "local"
     with _aside():
@@ -189,11 +175,7 @@ def joined(settings: RaySettings) -> Iterator[Any]:
 
 
 def _check_listens(address: str) -> None:
-    """See that somebody listens at ``HOST:PORT``: Ray waits for minutes where nobody does.
-
-    Raises:
-        InputError: nobody does.
-    """
+    """Check that something listens at ``HOST:PORT``: otherwise Ray waits for minutes."""
     found = re.fullmatch(r"\[?([^\[\]/]+)\]?:([0-9]{1,5})", address.strip())
     if found is None:
         return  # Ray says what is wrong with it
@@ -217,11 +199,7 @@ _SILENT: dict[str, Any] = {
 
 @contextmanager
 def _started(settings: RaySettings) -> Iterator[Any]:
-    own = {
-        **LOOPBACK,
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": _token(),
-    }
+    own = {**LOOPBACK, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _token()}
     before = {name: os.environ.get(name) for name in own}
     os.environ.update(own)
     folder = tempfile.mkdtemp(prefix="semqa-ray-", dir=_short_folder())  # mode 0700
@@ -283,11 +261,7 @@ def _cpus(settings: RaySettings) -> int:
 
 
 class _Aside:
-    """Standard output without what Ray's threads print on it, which goes to a logger.
-
-    Args:
-        stream: standard output.
-    """
+    """Standard output without what Ray's threads print on it, which goes to a logger."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -338,29 +312,19 @@ class Place(NamedTuple):
 
     Attributes:
         num_cpus: processors.
-        num_gpus: GPUs, all on one node unless they are spread.
+        num_gpus: GPUs, all on one node.
         loads: whether it loads a model: then there is one of them a node without GPUs.
-        spread: whether its GPUs may lie on several nodes, each in a bundle of a placement group.
     """
 
     num_cpus: float
     num_gpus: float
     loads: bool = False
-    spread: bool = False
-
-    def bundles(self) -> list[dict[str, float]]:
-        """Return the bundles of its placement group, one a GPU; the worker itself is in the first."""
-        first = {"CPU": self.num_cpus, "GPU": 1.0}
-        return [first, *({"CPU": self.num_cpus, "GPU": 1.0} for _ in range(int(self.num_gpus) - 1))]
 
 
 def place_of(plan: Plan, settings: RaySettings, resources: Mapping[str, float]) -> Place:
-    """Return what a worker of a plan needs.
+    """Return what a worker of a plan needs; settings count before what the engine needs.
 
-    Args:
-        plan: what is run.
-        settings: what was asked for; it counts before what the engine needs.
-        resources: those of the whole cluster, by Ray's names.
+    `resources` are those of the whole cluster, by Ray's names.
     """
     family = plan.engine.partition(":")[0]
     options = plan.given
@@ -369,53 +333,31 @@ def place_of(plan: Plan, settings: RaySettings, resources: Mapping[str, float]) 
     if loads and resources.get("GPU", 0) > 0 and not str(options.get("device")).startswith("cpu"):
         needed = float(_world(options)) if family == "vllm" else 1.0
     gpus = needed if settings.num_gpus is None else settings.num_gpus
-    spread = family == "vllm" and options.get("distributed_executor_backend") == "ray" and gpus > 1
-    return Place(settings.num_cpus or 1.0, gpus, loads, spread)
+    return Place(settings.num_cpus or 1.0, gpus, loads)
 
 
 def room(place: Place, settings: RaySettings, nodes: list[Mapping[str, float]]) -> tuple[int, int]:
-    """Return the fewest and the most workers.
-
-    Args:
-        place: what one of them needs.
-        settings: what was asked for.
-        nodes: the resources of each node that is there, by Ray's names.
+    """Return the fewest and the most workers that nodes with these resources have room for.
 
     Raises:
         InputError: there is no room for a single one.
     """
-    whole = [_sum(nodes)] if place.spread else nodes
     fit = 0
-    for node in whole:
+    for node in nodes:
         here = int(node.get("CPU", 0) // place.num_cpus)
         if place.num_gpus:
             here = min(here, int(node.get("GPU", 0) // place.num_gpus))
         elif place.loads:
             here = min(here, 1)  # a model takes memory, and works on all processors anyway
         fit += here
-    if not fit and not any(_fits(place, node) for node in whole):
+    if not fit:
+        shown = [f"{node.get('CPU', 0):g} CPU and {node.get('GPU', 0):g} GPU" for node in nodes]
         raise InputError(
             f"No node has room for a worker with {place.num_cpus:g} CPU and {place.num_gpus:g} GPU; "
-            f"there are: {_shown(nodes)}.",
+            f"there are: {'; '.join(shown[:5]) or 'no node'}.",
             hint="Change --num-cpus or --num-gpus, or the options of the model.",
         )
-    return settings.workers or (1, max(fit, 1))
-
-
-def remote_args(ray: Any, place: Place) -> Callable[[], dict[str, Any]] | None:
-    """Return what makes the arguments of each worker whose GPUs may be spread; None for others."""
-    if not place.spread:
-        return None
-
-    def made() -> dict[str, Any]:
-        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
-
-        group = ray.util.placement_group(place.bundles(), strategy="PACK")
-        # vLLM takes the group of the actor that it is started in for its own workers.
-        strategy = PlacementGroupSchedulingStrategy(group, placement_group_capture_child_tasks=True)
-        return {"scheduling_strategy": strategy}
-
-    return made
+    return settings.workers or (1, fit)
 
 
 def _world(options: Mapping[str, object]) -> int:
@@ -425,16 +367,3 @@ def _world(options: Mapping[str, object]) -> int:
         size = options.get(f"{name}_parallel_size")
         world *= size if isinstance(size, int) else 1
     return world
-
-
-def _fits(place: Place, node: Mapping[str, float]) -> bool:
-    return node.get("CPU", 0) >= place.num_cpus and node.get("GPU", 0) >= place.num_gpus
-
-
-def _sum(nodes: list[Mapping[str, float]]) -> dict[str, float]:
-    return {name: sum(node.get(name, 0) for node in nodes) for name in ("CPU", "GPU")}
-
-
-def _shown(nodes: list[Mapping[str, float]]) -> str:
-    shown = [f"{node.get('CPU', 0):g} CPU and {node.get('GPU', 0):g} GPU" for node in nodes]
-    return "; ".join(shown[:5]) or "no node"

@@ -10,19 +10,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.bench.run import failed_record
-from semqa.distributed.cluster import joined, place_of, remote_args, room
+from semqa.distributed.cluster import joined, place_of, room
 from semqa.distributed.tasks import (
-    BLOCK,
     Answerer,
     Failure,
-    Guarded,
     Job,
     PackedPrompts,
     Task,
     chosen_exemplars,
-    pack_row,
-    score_block,
-    unpack_scores,
 )
 from semqa.errors import UnavailableError
 from semqa.extras import require
@@ -33,8 +28,6 @@ if TYPE_CHECKING:
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
     from semqa.distributed.cluster import Place, RaySettings
-    from semqa.distributed.tasks import ScoreTask
-    from semqa.metrics import Example, ExampleScores
     from semqa.prompting import PromptBuilder
 
 _T = TypeVar("_T")
@@ -49,44 +42,46 @@ GROUPS = 16
 MOST_TASKS = 10_000
 """Most tasks that Ray is handed at once; more groups make longer tasks."""
 
+RETRIES = 1
+"""How often Ray hands a task out again whose worker died."""
+
+RESTARTS = 3
+"""How often Ray starts a worker anew; then it takes another one."""
+
+INIT_DEATHS = 1
+"""How many workers in a row may die while they make their engine, before all is given up."""
+
 
 @contextmanager
 def open_ray(
-    settings: RaySettings, say: Callable[[str], None] | None = None
+    settings: RaySettings, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[RayWorkers]:
     """Start or join Ray for as long as the block runs.
 
     Args:
         settings: where, and how many workers.
-        say: told in words what takes long, and what went wrong.
+        say: told in words what went wrong.
 
     Yields:
-        What answers and scores there.
+        Workers that answer there.
 
     Raises:
         InputError: there is no cluster at the address.
         UnavailableError: Ray did not start.
-        MissingExtraError: Ray is not installed.
     """
     with joined(settings) as ray:
         yield RayWorkers(ray, settings, say)
 
 
 class RayWorkers:
-    """Answers and scores on Ray; a `semqa.bench.run.Workers`.
-
-    Args:
-        ray: the module, joined to a cluster.
-        settings: how many workers, and what each gets.
-        say: told in words what went wrong.
-    """
+    """Answers on Ray, the module joined to a cluster; a `semqa.bench.run.Workers`."""
 
     def __init__(
-        self, ray: Any, settings: RaySettings, say: Callable[[str], None] | None = None
+        self, ray: Any, settings: RaySettings, say: Callable[[str], None] = lambda _: None
     ) -> None:
         self._ray = ray
         self._settings = settings
-        self._say = say or (lambda _: None)
+        self._say = say
         self._workers = settings.workers
 
     def answer(
@@ -115,26 +110,15 @@ class RayWorkers:
         tasks = _tasks(groups, prompts)
         for round_number in range(ROUNDS):
             replied: set[int] = set()
-            for number, reply in answer_tasks(
-                self._ray,
-                job,
-                [pickle.dumps(task, pickle.HIGHEST_PROTOCOL) for task in tasks],
-                place=place,
-                workers=self._workers,
-                alone=round_number > 0,
-                remote_args=remote_args(self._ray, place),
-            ):
-                if isinstance(reply, Failure):
-                    reply.throw()
+            replies = answer_tasks(
+                self._ray, job, tasks, place, self._workers, alone=round_number > 0
+            )
+            for number, records in replies:
                 if number not in replied:
                     replied.add(number)
-                    yield from reply
-            tasks = [
-                each
-                for place_, task in enumerate(tasks)
-                if place_ not in replied
-                for each in _apart(task)
-            ]
+                    yield from records
+            left = [task for number, task in enumerate(tasks) if number not in replied]
+            tasks = [each for task in left for each in _apart(task)]
             if not tasks:
                 return
             if round_number + 1 < ROUNDS:
@@ -161,23 +145,12 @@ class RayWorkers:
         if len(tasks) < 2:  # done before Ray has begun
             return [work(task) for task in tasks]
         found: dict[int, _R] = {}
-        guarded = Guarded(work)
-        most = None if self._settings.workers is None else self._settings.workers[1]
         for _ in range(ROUNDS):
             waiting = [number for number in range(len(tasks)) if number not in found]
             if not waiting:
                 break
-            raw = [pickle.dumps(tasks[number], pickle.HIGHEST_PROTOCOL) for number in waiting]
-            for place, reply in map_tasks(
-                self._ray,
-                guarded,
-                raw,
-                num_cpus=self._settings.num_cpus or 1.0,
-                num_gpus=self._settings.num_gpus or 0.0,
-                workers=most,
-            ):
-                if isinstance(reply, Failure):
-                    reply.throw()
+            some = [tasks[number] for number in waiting]
+            for place, reply in map_tasks(self._ray, work, some, self._settings):
                 found[waiting[place]] = reply
         if len(found) < len(tasks):
             raise UnavailableError(
@@ -185,30 +158,6 @@ class RayWorkers:
                 "Check the memory of the nodes, and try again."
             )
         return [found[number] for number in range(len(tasks))]
-
-    def score(self, items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
-        """Return the scores of items' predictions, in their order.
-
-        Raises:
-            UnavailableError: Ray stopped working.
-        """
-        return self._score([*zip(items, predictions, strict=True)])
-
-    def score_examples(
-        self, examples: Sequence[Example], *, official: bool = False, all_sources: bool = False
-    ) -> list[ExampleScores]:
-        """Return what `semqa.metrics.score_example` returns for each example, in their order.
-
-        Args:
-            examples: what is scored.
-            official: reproduce the defects of the official scorer.
-            all_sources: score the sources beyond 7 too.
-
-        Raises:
-            NoReferenceError: an example has no reference.
-            UnavailableError: Ray stopped working.
-        """
-        return self._score(examples, official=official, all_sources=all_sources)
 
     def describe(self) -> dict[str, object]:
         """Return what worked, for the record of a run."""
@@ -219,19 +168,6 @@ class RayWorkers:
                 "workers": list(self._workers) if self._workers is not None else None,
             }
         }
-
-    def _score(
-        self,
-        rows: Sequence[Example | tuple[Item, str]],
-        *,
-        official: bool = False,
-        all_sources: bool = False,
-    ) -> list[ExampleScores]:
-        tasks: list[ScoreTask] = [
-            ([*map(pack_row, rows[start : start + BLOCK])], official, all_sources)
-            for start in range(0, len(rows), BLOCK)
-        ]
-        return [one for block in self.map(score_block, tasks) for one in unpack_scores(block)]
 
     def _nodes(self) -> list[Mapping[str, float]]:
         return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
@@ -254,16 +190,6 @@ def _apart(task: Task) -> Iterator[Task]:
         yield Task([[item]], chosen)
 
 
-RETRIES = 1
-"""How often Ray hands a task out again whose worker died."""
-
-RESTARTS = 3
-"""How often Ray starts a worker anew; then it takes another one."""
-
-INIT_DEATHS = 1
-"""How many workers in a row may die while they make their engine, before all is given up."""
-
-
 class _AnswerActor:
     """A worker of Ray: an `Answerer`, and bytes in and out."""
 
@@ -280,33 +206,38 @@ class _AnswerActor:
 
 def _replies(batch: Any, work: Callable[[Any], object]) -> Any:
     pa: Any = require("pyarrow", extra="ray", purpose="--distributed ray")
-    tasks = [pickle.loads(raw) for raw in batch.column("task").to_pylist()]  # noqa: S301  (our own)
-    replies = [pickle.dumps(work(task), pickle.HIGHEST_PROTOCOL) for task in tasks]
+    replies = []
+    for raw in batch.column("task").to_pylist():
+        reply: object
+        try:
+            reply = work(pickle.loads(raw))  # noqa: S301  (our own)
+        except Exception as error:  # noqa: BLE001  (the command raises it)
+            reply = Failure.of(error)
+        replies.append(pickle.dumps(reply, pickle.HIGHEST_PROTOCOL))
     return pa.table({"number": batch.column("number"), "reply": pa.array(replies, pa.binary())})
 
 
 def answer_tasks(
     ray: Any,
     job: bytes,
-    tasks: Sequence[bytes],
-    *,
+    tasks: Sequence[Task],
     place: Place,
     workers: tuple[int, int],
+    *,
     alone: bool,
-    remote_args: Callable[[], dict[str, Any]] | None,
 ) -> Iterator[tuple[int, Any]]:
-    """Give the replies of an `Answerer` to tasks, with the number of each, as they come.
+    """Give the records of tasks, with the number of each task, as they come.
 
     Args:
         ray: the module, joined to a cluster.
         job: what the workers are made from, pickled.
-        tasks: likewise pickled.
+        tasks: what they answer.
         place: what a worker needs.
         workers: the fewest and the most.
         alone: no other task waits at a worker for the one that it is at: none dies with it.
-        remote_args: makes further arguments of a worker.
 
     Raises:
+        SemqaError: what a worker raised.
         UnavailableError: no worker could be started, or Ray stopped working.
     """
     fewest, most = workers
@@ -317,7 +248,6 @@ def answer_tasks(
         initial_size=min(fewest if fewest < most else most, len(tasks)),
         max_tasks_in_flight_per_actor=1 if alone else None,
     )
-    more: dict[str, Any] = {} if remote_args is None else {"ray_remote_args_fn": remote_args}
     yield from _run(
         ray,
         _AnswerActor,
@@ -325,42 +255,32 @@ def answer_tasks(
         compute=strategy,
         fn_constructor_args=[job],
         num_cpus=place.num_cpus,
-        num_gpus=0 if place.spread else place.num_gpus,
+        num_gpus=place.num_gpus,
         max_restarts=RESTARTS,
         max_task_retries=RETRIES,
-        **more,
     )
 
 
 def map_tasks(
-    ray: Any,
-    work: Callable[[Any], object],
-    tasks: Sequence[bytes],
-    *,
-    num_cpus: float,
-    num_gpus: float,
-    workers: int | None,
+    ray: Any, work: Callable[[Any], object], tasks: Sequence[object], settings: RaySettings
 ) -> Iterator[tuple[int, Any]]:
-    """Give what a function makes of tasks, as `answer_tasks` does.
-
-    Args:
-        ray: the module, joined to a cluster.
-        work: the function.
-        tasks: pickled.
-        num_cpus: processors of a worker.
-        num_gpus: GPUs of a worker.
-        workers: the most of them; None for as many as there is room for.
-
-    Raises:
-        UnavailableError: Ray stopped working.
-    """
-    strategy = ray.data.TaskPoolStrategy(size=workers)
-    how = {"compute": strategy, "num_cpus": num_cpus, "num_gpus": num_gpus}
-    yield from _run(ray, partial(_replies, work=work), tasks, **how)
+    """Give what a function makes of tasks, as `answer_tasks` does."""
+    most = None if settings.workers is None else settings.workers[1]
+    yield from _run(
+        ray,
+        partial(_replies, work=work),
+        tasks,
+        compute=ray.data.TaskPoolStrategy(size=most),
+        num_cpus=settings.num_cpus or 1.0,
+        num_gpus=settings.num_gpus or 0.0,
+    )
 
 
-def _run(ray: Any, work: Any, tasks: Sequence[bytes], **how: Any) -> Iterator[tuple[int, Any]]:
-    rows = [{"number": number, "task": task} for number, task in enumerate(tasks)]
+def _run(ray: Any, work: Any, tasks: Sequence[object], **how: Any) -> Iterator[tuple[int, Any]]:
+    rows = [
+        {"number": number, "task": pickle.dumps(task, pickle.HIGHEST_PROTOCOL)}
+        for number, task in enumerate(tasks)
+    ]
     with _unwarned(), _settings(ray):
         asked = ray.data.from_items(rows, override_num_blocks=len(rows))
         done = asked.map_batches(work, batch_size=1, batch_format="pyarrow", **how)
@@ -379,13 +299,16 @@ def _run(ray: Any, work: Any, tasks: Sequence[bytes], **how: Any) -> Iterator[tu
         if batch is None:
             return
         numbers, raw = batch.column("number").to_pylist(), batch.column("reply").to_pylist()
-        for number, reply in zip(numbers, raw, strict=True):
-            yield number, pickle.loads(reply)  # noqa: S301  (our own)
+        for number, packed in zip(numbers, raw, strict=True):
+            reply = pickle.loads(packed)  # noqa: S301  (our own)
+            if isinstance(reply, Failure):
+                reply.throw()
+            yield number, reply
 
 
 @contextmanager
 def _unwarned() -> Iterator[None]:
-    """Keep Ray's warnings of what its next versions will be like from who cannot act on them."""
+    """Hide Ray's warnings about its next versions, which the user cannot act on."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -10,17 +10,6 @@ from pathlib import PurePosixPath
 
 from semqa.errors import InputError
 
-__all__ = [
-    "LONGEST_NAME",
-    "Document",
-    "Limits",
-    "Passage",
-    "check_name",
-    "clean",
-    "one_line",
-    "stem_of",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -30,12 +19,7 @@ class Limits:
         size: bytes of the file.
         unpacked: bytes that it becomes when it is unpacked.
         characters: code points of its text.
-        pages: pages of a PDF.
-        seconds: time to read it.
         memory: bytes of memory to read it, where the system can hold a process to that.
-
-    Raises:
-        InputError: a limit is not above zero.
     """
 
     size: int = 64 * 2**20
@@ -111,9 +95,6 @@ class Document:
 
     Attributes:
         name: the file's name, with ``/`` between folders.
-        kind: one of `semqa.documents.KINDS`.
-        title: its title, or its name without the ending.
-        text: all of its text.
         pages: where each page begins, ascending; empty for kinds without pages.
     """
 

@@ -8,9 +8,6 @@ from semqa.documents.document import Document, Limits, check_name
 from semqa.documents.readers import READERS
 from semqa.errors import InputError
 
-__all__ = ["KINDS", "SUFFIXES", "extract", "kind_of"]
-
-
 KINDS = ("txt", "md", "html", "pdf", "docx", "csv", "jsonl")
 """The kinds of documents that are read."""
 
@@ -57,9 +54,6 @@ def kind_of(name: str, data: bytes) -> str:
     What the bytes are decides; the ending of the name tells only kinds of text apart. A name that
     promises a PDF or a Word document must keep the promise.
 
-    Raises:
-        InputError: it is of no kind that is read.
-
     Example:
         >>> kind_of("notes.md", b"# Notes"), kind_of("notes.txt", b"%PDF-1.7 ...")
         ('md', 'pdf')
@@ -74,8 +68,7 @@ def kind_of(name: str, data: bytes) -> str:
     promised = SUFFIXES.get(PurePosixPath(name).suffix.lower(), "txt")
     if promised in _PACKED:
         raise InputError(
-            f"The file is not {_PACKED[promised]}, although its name says so.",
-            where=name,
+            f"The file is not {_PACKED[promised]}, although its name says so.", where=name
         )
     if not data.startswith(_BOMS) and b"\0" in data[:_SAMPLE]:
         raise InputError("Not a document: the file is binary.", where=name, hint=_ADVICE)
@@ -89,11 +82,6 @@ def extract(name: str, data: bytes, limits: Limits = _USUAL_LIMITS) -> Document:
     """Return a file's text.
 
     The parser runs in a process of its own, with a limit on its time and memory.
-
-    Args:
-        name: the file's name, or its path below some folder.
-        data: what is in it.
-        limits: how much is read.
 
     Raises:
         InputError: the file cannot be read, holds no text, or goes beyond a limit.

@@ -19,8 +19,6 @@ from typing import Any
 from semqa.documents.document import Limits, clean, one_line, stem_of
 from semqa.errors import InputError, MissingExtraError
 
-__all__ = ["main", "read"]
-
 _MODULES = {
     "txt": "plain",
     "md": "markdown",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["READERS", "Read", "Readers"]
-
 MOST = max(2, os.cpu_count() or 1)
 """Files that are read at a time; others wait."""
 
@@ -62,13 +60,7 @@ class Readers:
         atexit.register(self.close)
 
     def read(self, name: str, kind: str, data: bytes, limits: Limits) -> Read:
-        """Read a file of a known kind; safe from several threads.
-
-        Raises:
-            InputError: the parser refused it, or it took too long or too much memory.
-            MissingExtraError: its packages are missing.
-            UnavailableError: no process could be started.
-        """
+        """Read a file of a known kind; safe from several threads."""
         with self._turns:
             reader = self._take()
             kept = False

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Document
 
-__all__ = ["LONGEST", "USUAL", "split"]
-
 USUAL = 800
 """Characters at which a passage is full: about 130 words, what an encoder of sentences reads."""
 

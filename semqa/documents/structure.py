@@ -18,17 +18,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = [
-    "CONTENT",
-    "Kind",
-    "Structure",
-    "Unit",
-    "cut_long",
-    "plain",
-    "read_structure",
-    "split_sentences",
-]
-
 Kind = Literal["sentence", "item", "row", "heading", "question", "header", "meta"]
 """What a unit is. A header names a table's columns; meta is a line of a mail's head."""
 
@@ -99,7 +88,6 @@ class Structure:
     """A text and its units, in order.
 
     Attributes:
-        text: the text.
         units: its units; all of the text but white space and marks is in one.
     """
 

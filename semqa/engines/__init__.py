@@ -2,12 +2,10 @@
 
 from semqa.engines.base import (
     AbstainingEngine,
-    BatchEngine,
     CompletingEngine,
     ConstrainedEngine,
     Engine,
     GeneratingEngine,
-    PromptedEngine,
     Request,
     SharingEngine,
     StreamingEngine,
@@ -22,12 +20,10 @@ from semqa.engines.registry import (
 
 __all__ = [
     "AbstainingEngine",
-    "BatchEngine",
     "CompletingEngine",
     "ConstrainedEngine",
     "Engine",
     "GeneratingEngine",
-    "PromptedEngine",
     "Request",
     "SharingEngine",
     "StreamingEngine",

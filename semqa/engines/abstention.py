@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from semqa.engines.base import Engine, Request
     from semqa.quotes import Quote
 
-__all__ = ["ABSTENTION", "abstention", "attempt", "nearest", "rated"]
-
 NEAREST = 3
 """Quotes that are offered in place of an answer."""
 
@@ -23,23 +21,14 @@ def abstention() -> QuotedAnswer:
 
 
 def attempt(engine: Engine, request: Request) -> QuotedAnswer:
-    """Answer a question; where the engine can tell that no source has to do with it, say so.
-
-    Raises:
-        InputError: as the engine.
-    """
+    """Answer a question; where the engine can tell that no source has to do with it, say so."""
     if isinstance(engine, AbstainingEngine):
         return engine.attempt(*request) or abstention()
     return engine.answer(*request)
 
 
 def nearest(engine: Engine, request: Request) -> tuple[Quote, ...]:
-    """Return what comes nearest to an answer, to be offered where there is none.
-
-    Args:
-        engine: what abstained.
-        request: the question and its sources; of no sources, nothing is near.
-    """
+    """Return what comes nearest to an answer, to be offered where there is none."""
     if not any(source.text.strip() for source in request.sources):
         return ()
     from semqa.engines.extractive import ExtractiveEngine
@@ -51,16 +40,7 @@ def nearest(engine: Engine, request: Request) -> tuple[Quote, ...]:
 
 
 def rated(engine: Engine, question: str, answer: QuotedAnswer) -> QuotedAnswer:
-    """Return an answer with the relevance of its quotes, as the extractive engine estimates it.
-
-    Args:
-        engine: what answered.
-        question: the question, with what it refers to.
-        answer: its answer.
-
-    Raises:
-        InputError: the engine's encoder is not usable.
-    """
+    """Return an answer with the relevance of its quotes, as the extractive engine estimates it."""
     if answer.relevance is not None:
         return answer
     from semqa.engines.extractive import ExtractiveEngine

@@ -2,8 +2,8 @@
 
 An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
 engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells:
-`AbstainingEngine`, `BatchEngine`, `StreamingEngine`, `PromptedEngine`, `GeneratingEngine`,
-`ConstrainedEngine`, `SharingEngine`, `CompletingEngine`, `SchemaEngine`.
+`AbstainingEngine`, `StreamingEngine`, `GeneratingEngine`, `ConstrainedEngine`, `SharingEngine`,
+`CompletingEngine`, `SchemaEngine`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
 
-__all__ = [
-    "AbstainingEngine",
-    "BatchEngine",
-    "CompletingEngine",
-    "ConstrainedEngine",
-    "Engine",
-    "GeneratingEngine",
-    "PromptTooLongError",
-    "PromptedEngine",
-    "Request",
-    "SchemaEngine",
-    "SharingEngine",
-    "StreamingEngine",
-    "check_request",
-]
-
 
 class PromptTooLongError(InputError):
     """A prompt does not fit into a model's context; it alone is at fault, and not the others."""
@@ -47,7 +31,6 @@ class Request(NamedTuple):
     """One question and what it is to be answered from.
 
     Attributes:
-        question: the question, in words.
         sources: the passages to answer from; source *k* is ``sources[k - 1]``.
         history: earlier exchanges of the conversation, the oldest first.
     """
@@ -76,11 +59,6 @@ class Engine(Protocol):
     ) -> QuotedAnswer:
         """Answer one question.
 
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first: what "it" may be.
-
         Raises:
             InputError: the question is blank or there is no source.
         """
@@ -94,30 +72,7 @@ class AbstainingEngine(Engine, Protocol):
     def attempt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer | None:
-        """Answer one question as `answer` does, or return None where no source answers it.
-
-        Raises:
-            InputError: as `answer`.
-        """
-        ...
-
-
-@runtime_checkable
-class BatchEngine(Engine, Protocol):
-    """An engine that is faster on several questions at once.
-
-    Attributes:
-        batch_size: how many questions it works on together.
-    """
-
-    batch_size: int
-
-    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        """Answer several questions, each as `answer` would; any number may be given.
-
-        Raises:
-            InputError: a request cannot be answered; it is found before any work is done.
-        """
+        """Answer one question as `answer` does, or return None where no source answers it."""
         ...
 
 
@@ -132,31 +87,25 @@ class StreamingEngine(Engine, Protocol):
 
         Returns:
             How the answer came about, where the engine asks a model.
-
-        Raises:
-            InputError: as `answer`, at the first piece.
         """
         ...
 
 
 @runtime_checkable
-class PromptedEngine(Engine, Protocol):
-    """An engine that asks a language model."""
+class GeneratingEngine(Engine, Protocol):
+    """An engine that asks a language model, and is faster on several questions at once.
+
+    Attributes:
+        batch_size: how many questions it works on together.
+    """
+
+    batch_size: int
 
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return what `answer` would ask the model, without asking it.
-
-        Raises:
-            InputError: as `answer`.
-        """
+        """Return what `answer` would ask the model, without asking it."""
         ...
-
-
-@runtime_checkable
-class GeneratingEngine(PromptedEngine, Protocol):
-    """An engine that tells how a model came to its answers."""
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         """Return what a model writes for each request, as `answer` would read it.
@@ -172,19 +121,11 @@ class ConstrainedEngine(Engine, Protocol):
     """An engine that keeps a model to verbatim quotes, or leaves it free."""
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
-        """Get the constraint ready, if it is on, so that no answer waits for it.
-
-        Args:
-            say: told in words when that takes long.
-        """
+        """Get the constraint ready, if it is on, so that no answer waits for it."""
         ...
 
     def with_constraint(self, switch: Literal["on", "off"]) -> ConstrainedEngine:
-        """Return an engine with the constraint on or off that shares this one's model.
-
-        Raises:
-            InputError: the prompt does not go with it.
-        """
+        """Return an engine with the constraint on or off that shares this one's model."""
         ...
 
 
@@ -227,7 +168,6 @@ class CompletingEngine(Engine, Protocol):
             prompts: what is asked, each in the form that the engine gives its prompts in: as one
                 message of a user where the model chats, or else as a text to go on with.
             max_new_tokens: most tokens of a reply.
-            sample: sample as the engine's options say; otherwise decode greedily.
 
         Raises:
             PromptTooLongError: a prompt does not fit into the model's context; none is cut.
@@ -251,10 +191,6 @@ class SchemaEngine(CompletingEngine, Protocol):
         """Complete prompts as `complete` does, with JSON that conforms to a schema.
 
         If the model or its endpoint does not support schemas, replies are free text.
-
-        Raises:
-            PromptTooLongError: as `complete`.
-            UnavailableError: as `complete`.
         """
         ...
 

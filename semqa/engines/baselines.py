@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from semqa.history import Exchange
     from semqa.quotes import Source
 
-__all__ = ["Bm25Engine", "EdgeEngine", "NearestEngine", "split_sentences"]
-
 BEST = 3
 """Sentences that `Bm25Engine` and `NearestEngine` quote."""
 
@@ -61,7 +59,6 @@ class EdgeEngine:
 
     Args:
         edge: ``lead`` for the first sentences, ``tail`` for the last.
-        k: number of sentences, from 1.
 
     Raises:
         InputError: `k` is not a whole number from 1.
@@ -94,14 +91,6 @@ class EdgeEngine:
 
         Square brackets are deleted from the sentences, as in the paper's recipe: such a quote is
         not verbatim and comes out unverified. Blank bodies are passed over.
-
-        Args:
-            question: the question; only looked at to see that there is one.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: not looked at.
-
-        Raises:
-            InputError: the question is blank or there is no source.
         """
         check_request(question, sources)
         spans = [self._span(source.text).replace("[", "").replace("]", "") for source in sources]
@@ -137,16 +126,7 @@ class Bm25Engine:
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
-        """Answer one question.
-
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first.
-
-        Raises:
-            InputError: the question is blank or there is no source.
-        """
+        """Answer one question."""
         check_request(question, sources)
         candidates = _candidates(sources)
         scores = self.scores(
@@ -187,9 +167,6 @@ class NearestEngine:
     Args:
         encoder: a sentence-transformers model, a folder or a name on the Hub, which is loaded with the
             first question; by default the packaged one.
-
-    Raises:
-        InputError: the encoder is a path where no folder is.
     """
 
     name = "nearest"
@@ -204,17 +181,7 @@ class NearestEngine:
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
-        """Answer one question.
-
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first.
-
-        Raises:
-            InputError: the question is blank, there is no source, or the encoder is not usable.
-            UnavailableError: the encoder cannot be had, or packages are missing.
-        """
+        """Answer one question."""
         check_request(question, sources)
         asked = self._dense.embed([in_context(question, history)])[0]
         vectors: dict[str, NDArray[np.float32]] = {}

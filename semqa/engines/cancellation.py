@@ -15,8 +15,6 @@ from semqa.errors import UnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CancelledError", "cancelled_when", "check_cancelled"]
-
 _CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("semqa_cancelled", default=None)
 
 
@@ -43,11 +41,7 @@ def cancelled_when(cancelled: Callable[[], bool]) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Raise if this answer is cancelled.
-
-    Raises:
-        CancelledError: it is.
-    """
+    """Raise if this answer is cancelled."""
     cancelled = _CANCELLED.get()
     if cancelled is not None and cancelled():
         raise CancelledError("Cancelled: the client disconnected.")

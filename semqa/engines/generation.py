@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from semqa.quotes import QuotedAnswer, Source
     from semqa.quotes.repair import Repairs
 
-__all__ = ["Generation", "Way"]
-
 Way = Literal["processor", "grammar", "pointing", "repair", "off"]
 """How a model is kept to verbatim quotes: by masks over its vocabulary (``processor``), by a grammar
 of the server (``grammar``), by naming clauses of the sources in JSON (``pointing``), afterwards
@@ -25,18 +23,14 @@ class Generation:
     """One answer as a model wrote it.
 
     Attributes:
-        text: the answer.
-        prompt: what the model was given.
         prompt_tokens: how many tokens it read; None where an endpoint does not say.
         new_tokens: how many tokens it wrote, the end token included; None likewise.
         finished: whether it ended by itself; otherwise the token budget cut it off, which cannot
             happen with ``processor``.
-        constraint: how the model was kept to verbatim quotes.
         breach: which rule the text breaks for all that, in words; None where it breaks none, or the
             constraint is off. Found by reading the text (`semqa.decoding.find_breach`): with
             ``repair`` the repaired text, else as the model wrote it.
         written: what the model wrote, where `text` is a repaired form of it; else None.
-        repairs: what was changed in it.
     """
 
     text: str
@@ -50,11 +44,7 @@ class Generation:
     repairs: Repairs | None = None
 
     def read(self, sources: Sequence[Source]) -> QuotedAnswer:
-        """Return the answer, checked, with what was repaired in it on record.
-
-        Raises:
-            InputError: there are more marks than `QuotedAnswer.parse` takes.
-        """
+        """Return the answer, checked, with what was repaired in it on record."""
         from semqa.quotes import QuotedAnswer
 
         if self.repairs is not None:

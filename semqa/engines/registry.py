@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from semqa.engines.base import Engine
     from semqa.engines.model import AnswerOptions
 
-__all__ = ["accepted_options", "batch_size_of", "check_options", "create_engine", "engines_with"]
-
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:
     """Create an engine from its specification.
@@ -56,11 +54,7 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
 
 
 def _checked(spec: str, given: Mapping[str, object]) -> _Family:
-    """Return the family of a specification, which takes all the options given.
-
-    Raises:
-        InputError: the name is unknown, or the engine does not take an option.
-    """
+    """Return the family of a specification, which takes all the options given."""
     key, _ = _split(spec)
     if key not in _FAMILIES:
         close = _nearest(spec)
@@ -86,13 +80,6 @@ def _checked(spec: str, given: Mapping[str, object]) -> _Family:
 
 def check_options(spec: str, options: Mapping[str, object] | None = None) -> None:
     """See what can be seen to be wrong with an engine's options, without loading it.
-
-    Args:
-        spec: as for `create_engine`.
-        options: likewise.
-
-    Raises:
-        InputError: the name is unknown, or an option is not one of this engine or out of its range.
 
     Example:
         >>> check_options("transformers:gpt2", {"num_beams": 4})
@@ -123,13 +110,6 @@ def accepted_options(spec: str) -> tuple[str, ...] | None:
 
 def batch_size_of(spec: str, options: Mapping[str, object] | None = None) -> int:
     """Return how many questions an engine is given together, without loading it.
-
-    Args:
-        spec: as for `create_engine`.
-        options: likewise.
-
-    Raises:
-        InputError: an option of an engine that asks a model is not one, or out of its range.
 
     Example:
         >>> batch_size_of("lead-2"), batch_size_of("transformers:gpt2", {"batch_size": 4})
@@ -186,15 +166,7 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 class _Family(NamedTuple):
-    """Engines of one name, and where they are.
-
-    Attributes:
-        module: imported when an engine is created.
-        engine: its class there.
-        options: the names of its options; for a language model, the name of the class that holds
-            them, which is in the module's ``options``.
-        more: names of options that this class lacks.
-    """
+    """Engines of one name, and where they are."""
 
     module: str
     engine: str

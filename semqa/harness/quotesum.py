@@ -30,18 +30,7 @@ MAX_NEW_TOKENS = 256
 
 
 class QuestionSet:
-    """The questions of one file, asked and scored one way.
-
-    Args:
-        settings: what was said about the task.
-
-    Attributes:
-        settings: the same.
-        path: the file.
-
-    Raises:
-        InputError: the file is not there, or a row of it is not usable.
-    """
+    """The questions of one file, asked and scored one way."""
 
     def __init__(self, settings: HarnessSettings) -> None:
         self.settings = settings
@@ -58,17 +47,7 @@ class QuestionSet:
         return self._by_qid[qid]
 
     def builder(self, shots: int = 0, *, form: Form | None = None, seed: int = 0) -> PromptBuilder:
-        """Make what puts the questions to a model. A question is no exemplar of itself.
-
-        Args:
-            shots: how many exemplars to show.
-            form: as messages or as one text.
-            seed: of exemplars by chance.
-
-        Raises:
-            InputError: the template or the file of exemplars is not usable.
-            UnavailableError: a package of the encoder is missing.
-        """
+        """Make what puts the questions to a model. A question is no exemplar of itself."""
         given = self.settings
         own = {"exemplars": given.exemplars, "encoder": given.encoder} if shots else {}
         prompts = PromptSettings(
@@ -93,13 +72,7 @@ class QuestionSet:
         """Return the prompt of a question, with as many exemplars as fit.
 
         Args:
-            qid: names the question.
-            builder: what puts it.
             count_tokens: counts the tokens of a prompt as the model will see them.
-            limit: the most tokens the prompt may have.
-
-        Raises:
-            InputError: it is too long even without exemplars.
         """
         question = self[qid]
         try:
@@ -110,12 +83,7 @@ class QuestionSet:
             raise InputError(f"{self.path.name}: question {qid}: {error}") from error
 
     def score(self, qid: str, prediction: str) -> ExampleScores:
-        """Score an answer.
-
-        Args:
-            qid: names the question.
-            prediction: what the model wrote.
-        """
+        """Score an answer."""
         question = self[qid]
         if self.settings.canonical:
             try:
@@ -156,21 +124,15 @@ class HarnessSettings:
     Attributes:
         data: the QuoteSum file; by default ``$SEMQA_QUOTESUM``, else the split in the cache, as
             ``semqa data fetch quotesum`` leaves it there. Nothing is downloaded.
-        split: which split of the cache: ``dev``, ``test`` or ``train``.
         prompt: a template's name or path; by default ``qsum`` with exemplars, else ``zero-shot``.
         exemplars: how exemplars are chosen (`semqa.retrieval.create_selector`); by default ``knn``.
         train: the QuoteSum file of exemplars; by default the cache's ``train``.
-        encoder: the model that ``knn`` compares questions with.
         canonical: read answers as `QuotedAnswer.parse` does, which forgives ``[1 span]``, and score
             what it read, as ``semqa bench`` does. Without it the text itself is scored, as by
             ``semqa score``.
-        all_sources: score source 8 too, as ``semqa score --all-sources`` does.
         fit: leave out exemplars where a prompt is too long for the model (lm-evaluation-harness),
             and refuse one that is too long without any; otherwise the harness cuts it at its
             beginning.
-
-    Raises:
-        InputError: a value is of the wrong type.
     """
 
     data: str | None = None
@@ -210,21 +172,13 @@ class HarnessSettings:
 
     @property
     def data_path(self) -> Path:
-        """The file of the questions.
-
-        Raises:
-            InputError: none is named and the cache does not have it.
-        """
+        """The file of the questions."""
         named = self.data or os.environ.get(DATA_SETTING, "").strip()
         return Path(named).expanduser() if named else _cached(self.split, "argument data")
 
     @property
     def train_path(self) -> Path:
-        """The file of the exemplars.
-
-        Raises:
-            InputError: none is named and the cache does not have it.
-        """
+        """The file of the exemplars."""
         return Path(self.train).expanduser() if self.train else _cached("train", "argument train")
 
 
@@ -277,9 +231,6 @@ def harness_path(name: str) -> Path:
 
     Args:
         name: the harness, by the name of its package; `HARNESSES` lists them.
-
-    Raises:
-        InputError: there is no task for such a harness.
 
     Example:
         >>> harness_path("lm_eval").name

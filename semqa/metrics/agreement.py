@@ -1,4 +1,4 @@
-"""How labels, decisions and scores agree: raters with each other, decisions and scores with the truth.
+"""How labels and decisions agree: raters with each other, decisions with the truth.
 
 Labels of several raters are given as *units*: for each item its labels, in any order and number;
 items with fewer than two say nothing about agreement and are left out. Of decisions, the *positive*
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -24,10 +24,9 @@ from semqa.metrics.statistics import Statistic, check_resampling, percentile_int
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
 
-    Units = Sequence[Collection[Hashable]]
-    from collections.abc import Hashable, Sequence
+    from numpy.typing import NDArray
 
-    from numpy.typing import ArrayLike, NDArray
+    Units = Sequence[Collection[Hashable]]
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
@@ -36,35 +35,10 @@ NOT_TWICE = "no item has two labels or more"
 ONE_VALUE = "all labels are the same, so that no disagreement could be expected"
 
 
-@dataclass(frozen=True, slots=True)
-class ConsensusFit:
-    """How single labels stand to the consensus of their items, all labels pooled.
-
-    Attributes:
-        f1: for each label, F1 of the single labels as predictions of the consensus, 0-1.
-        macro: the mean of those.
-        accuracy: the share of single labels that are their item's consensus.
-    """
-
-    f1: Mapping[Hashable, Statistic]
-    macro: Statistic
-    accuracy: Statistic
-
-
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Statistic:
-    """Return Cohen's kappa of two raters (or two runs of one) who labelled the same items.
+    """Return Cohen's kappa of two raters, or two runs of one, who labelled the same items.
 
-    Args:
-        first: a label an item.
-        second: a label an item, in the same order.
-
-    Returns:
-        1 for agreement throughout, 0 for what chance gives, at least -1. Unscored without items,
-        and where both give one and the same label throughout: chance then explains all of it, and
-        kappa is 0/0.
-
-    Raises:
-        InputError: they labelled different numbers of items.
+    Unscored without items, and if both give the same label throughout: kappa is 0/0 then.
 
     Source: Cohen, "A Coefficient of Agreement for Nominal Scales" (1960), equation 1.
 
@@ -74,10 +48,6 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Statis
         >>> cohen_kappa("yy", "yy").unscored
         'all labels are the same, so that no disagreement could be expected'
     """
-    if len(first) != len(second):
-        raise InputError(
-            f"Kappa needs two labels per item, got {len(first)} and {len(second)} labels."
-        )
     n = len(first)
     if not n:
         return Statistic.none(NO_ITEMS)
@@ -93,17 +63,8 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Statis
 def krippendorff_alpha(units: Units, *, level: Level = "nominal") -> Statistic:
     """Return Krippendorff's alpha, which takes any number of raters and missing labels.
 
-    Args:
-        units: the labels of each item; numbers where the level is not nominal.
-        level: of measurement, which says how far apart two labels are.
-
-    Returns:
-        1 for agreement throughout, 0 for what chance gives; `Statistic.n` counts the items with
-        two labels or more. Unscored where there is none, or all labels are the same.
-
-    Raises:
-        InputError: a label of a level that is not nominal is no number.
-        MissingExtraError: the package krippendorff is not installed.
+    `Statistic.n` counts the items with two labels or more. Labels are numbers unless the level of
+    measurement is nominal.
 
     Source: Krippendorff, "Content Analysis" (4th edition, 2018), section 12.3.
 
@@ -117,19 +78,11 @@ def krippendorff_alpha(units: Units, *, level: Level = "nominal") -> Statistic:
     labels = set(chain.from_iterable(pairable))
     if len(labels) == 1:
         return Statistic.none(ONE_VALUE, len(pairable))
-    if level != "nominal" and not all(isinstance(label, (int, float)) for label in labels):
-        raise InputError(f"The level {level} needs labels that are numbers.")
-    import numpy as np
-
     package = require("krippendorff", extra="eval", purpose="Krippendorff's alpha")
     domain: list[Any] = sorted(labels, key=repr if level == "nominal" else None)
-    place = {label: number for number, label in enumerate(domain)}
-    counts = np.zeros((len(pairable), len(domain)), dtype=np.int64)
-    for row, unit in enumerate(pairable):
-        for label in unit:
-            counts[row, place[label]] += 1
+    counts = [[list(unit).count(label) for label in domain] for unit in pairable]
     alpha = package.alpha(
-        value_counts=counts,
+        value_counts=np.array(counts),
         value_domain=list(range(len(domain))) if level == "nominal" else domain,
         level_of_measurement=level,
     )
@@ -157,26 +110,20 @@ def unanimity(units: Units) -> Statistic:
     return Statistic(fmean(len(set(unit)) == 1 for unit in pairable), len(pairable))
 
 
+@dataclass(frozen=True, slots=True)
+class ConsensusFit:
+    """Single labels as predictions of their item's consensus: F1 of each label, their mean, accuracy."""
+
+    f1: Mapping[Hashable, Statistic]
+    macro: Statistic
+    accuracy: Statistic
+
+
 def consensus_fit(units: Units, consensus: Sequence[Hashable]) -> ConsensusFit:
-    """Hold each single label to the consensus of its item, as if it predicted that.
+    """Compare each single label with the consensus of its item; items without one are left out.
 
     The consensus is made of the same labels, so this flatters raters the more the fewer they are.
-
-    Args:
-        units: the labels of each item.
-        consensus: one label an item; items where it is None are left out.
-
-    Returns:
-        F1 for each label that occurs, their mean, and accuracy; n counts single labels.
-
-    Raises:
-        InputError: there is not one consensus an item.
     """
-    if len(units) != len(consensus):
-        raise InputError(
-            f"needs one label or None per item, got {len(consensus)} for {len(units)} items.",
-            field="consensus",
-        )
     pairs = [
         (label, truth)
         for unit, truth in zip(units, consensus, strict=True)
@@ -191,11 +138,14 @@ def consensus_fit(units: Units, consensus: Sequence[Hashable]) -> ConsensusFit:
     right = Counter(label for label, truth in pairs if label == truth)
     # A label that occurs at all makes the denominator positive.
     f1 = {
-        label: Statistic(2 * right[label] / (given[label] + true[label]), n)
+        label: 2 * right[label] / (given[label] + true[label])
         for label in sorted(given.keys() | true.keys(), key=repr)
     }
-    macro = fmean(2 * right[label] / (given[label] + true[label]) for label in f1)
-    return ConsensusFit(f1, Statistic(macro, n), Statistic(right.total() / n, n))
+    return ConsensusFit(
+        {label: Statistic(value, n) for label, value in f1.items()},
+        Statistic(fmean(f1.values()), n),
+        Statistic(right.total() / n, n),
+    )
 
 
 def _pairable(units: Units) -> Units:
@@ -209,21 +159,13 @@ def _agreeing_pairs(unit: Collection[Hashable]) -> float:
 
 NO_POSITIVE = "no item is positive"
 NO_NEGATIVE = "no item is negative"
-ONE_CLASS = "items of one class only"
 
 _IMPROVES = 1e-12
 """A balanced accuracy (0-1) that is higher by less is the same: the first of equals wins."""
 
 
 class Confusion(NamedTuple):
-    """How decisions and truth meet.
-
-    Attributes:
-        tp: positive items decided positive.
-        fn: positive items decided negative.
-        fp: negative items decided positive.
-        tn: negative items decided negative.
-    """
+    """How decisions and truth meet: true positives, false negatives, false positives, true negatives."""
 
     tp: int
     fn: int
@@ -265,7 +207,7 @@ class Confusion(NamedTuple):
         """
         fpr, fnr = self.fpr.value, self.fnr.value
         if fpr is None or fnr is None:
-            return Statistic.none(ONE_CLASS if self.n else "no items", self.n)
+            return Statistic.none("items of one class only" if self.n else NO_ITEMS, self.n)
         return Statistic(100 - (fpr + fnr) / 2, self.n)
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,13 +219,18 @@ class Confusion(NamedTuple):
         return row | ({"unscored": unscored} if unscored else {})
 
 
-class Threshold(NamedTuple):
-    """A score up to which an item is decided positive.
+def confusion(truth: Sequence[bool], decided: Sequence[bool]) -> Confusion:
+    """Count how decisions meet the truth."""
+    counts = Counter(zip(map(bool, truth), map(bool, decided), strict=True))
+    return Confusion(
+        *(counts[pair] for pair in ((True, True), (True, False), (False, True), (False, False)))
+    )
 
-    Attributes:
-        value: the score; minus infinity where nothing is decided positive.
-        balanced_accuracy: on the items that it was tuned on, 0-100.
-        n: number of those.
+
+class Threshold(NamedTuple):
+    """A score up to which an item is decided positive; minus infinity if nothing is.
+
+    `balanced_accuracy` (0-100) is that on the `n` items that it was tuned on.
     """
 
     value: float
@@ -296,79 +243,22 @@ class Threshold(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON-ready object; the value is null where nothing is positive."""
-        value = None if math.isinf(self.value) else self.value
-        return {"value": value, "balanced_accuracy": self.balanced_accuracy, "n": self.n}
-
-
-@dataclass(frozen=True, slots=True)
-class AccuracyTest:
-    """How the balanced accuracy of decisions A differs from that of decisions B.
-
-    Attributes:
-        n: items decided by both.
-        groups: what was drawn: items, or the groups that they stand in.
-        difference: A minus B, in points.
-        mean: mean of the differences of the resamples.
-        sd: their standard deviation.
-        low: lower end of the confidence interval.
-        high: upper end of it.
-        p_below: share of the resamples with a difference of 0 or less.
-        p_above: share of the resamples with a difference of 0 or more.
-        p: two-sided: twice the smaller of the two shares with one added above and below, at most 1.
-        resamples: those that count.
-        left_out: resamples without an item of either class, which do not.
-    """
-
-    n: int
-    groups: int
-    difference: float
-    mean: float
-    sd: float
-    low: float
-    high: float
-    p_below: float
-    p_above: float
-    p: float
-    resamples: int
-    left_out: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test as a JSON-ready object."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-def confusion(truth: Sequence[bool], decided: Sequence[bool]) -> Confusion:
-    """Count how decisions meet the truth.
-
-    Raises:
-        InputError: there is not one decision an item.
-    """
-    _check_lengths(truth, decided)
-    counts = [0, 0, 0, 0]
-    for true, found in zip(truth, decided, strict=True):
-        counts[(0 if found else 1) if true else (2 if found else 3)] += 1
-    return Confusion(*counts)
+        return self._asdict() | {"value": None if math.isinf(self.value) else self.value}
 
 
 def tune_threshold(truth: Sequence[bool], scores: Sequence[float]) -> Threshold:
-    """Find the score up to which items are best decided positive.
+    """Find the score up to which items are best decided positive; low scores look positive.
 
     Candidates are minus infinity and each score that occurs, in ascending order; of equal balanced
     accuracies the first wins.
 
-    Args:
-        truth: whether each item is positive.
-        scores: one an item, low for what looks positive.
-
     Raises:
-        InputError: there is not one score an item, one is no finite number, or all items are of
-            one class.
+        InputError: a score is not finite, or all items are of one class.
 
     Example:
         >>> tune_threshold([True, True, False], [0.1, 0.4, 0.9]).value
         0.4
     """
-    _check_lengths(truth, scores)
     for score in scores:
         if not math.isfinite(score):
             raise InputError(f"A threshold needs finite scores, got {score}.")
@@ -390,6 +280,37 @@ def tune_threshold(truth: Sequence[bool], scores: Sequence[float]) -> Threshold:
         if found > accuracy + _IMPROVES:
             best, accuracy = score, found
     return Threshold(best, 100 * accuracy, len(order))
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyTest:
+    """How the balanced accuracy of decisions A differs from that of decisions B, in points.
+
+    Attributes:
+        n: items decided by both.
+        groups: number of what was drawn: items, or the groups that they stand in.
+        difference: A minus B; `mean`, `sd`, `low` and `high` (the interval) are of its resamples.
+        p_below, p_above: share of the resamples with a difference of 0 or less, and 0 or more.
+        p: two-sided: twice the smaller of the two shares with one added above and below, at most 1.
+        resamples: those that count; `left_out` have no item of either class.
+    """
+
+    n: int
+    groups: int
+    difference: float
+    mean: float
+    sd: float
+    low: float
+    high: float
+    p_below: float
+    p_above: float
+    p: float
+    resamples: int
+    left_out: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as a JSON-ready object."""
+        return asdict(self)
 
 
 def compare_balanced_accuracy(
@@ -415,15 +336,11 @@ def compare_balanced_accuracy(
         confidence: mass of the interval, in (0, 1).
 
     Raises:
-        InputError: lengths differ, all items are of one class, or a setting is out of range.
+        InputError: all items are of one class, or a setting is out of range.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13 (percentile
     interval) and section 16.4 for drawing pairs.
     """
-    import numpy as np
-
-    for decided in (a, b, *([] if groups is None else [groups])):
-        _check_lengths(truth, decided)
     check_resampling(resamples, confidence)
     observed = confusion(truth, a).balanced_accuracy, confusion(truth, b).balanced_accuracy
     if observed[0].value is None or observed[1].value is None:
@@ -459,11 +376,7 @@ def _cells(
     truth: Sequence[bool], a: Sequence[bool], b: Sequence[bool], groups: Sequence[Hashable]
 ) -> NDArray[Any]:
     """Count the items of each group by truth and both decisions: [groups, 8]."""
-    import numpy as np
-
-    places: dict[Hashable, int] = {}
-    for group in groups:
-        places.setdefault(group, len(places))
+    places = {group: place for place, group in enumerate(dict.fromkeys(groups))}
     cells = np.zeros((len(places), 8), dtype=np.int64)
     for group, true, first, second in zip(groups, truth, a, b, strict=True):
         cells[places[group], 4 * bool(true) + 2 * bool(first) + bool(second)] += 1
@@ -475,8 +388,6 @@ def _differences(counts: NDArray[Any]) -> NDArray[Any]:
 
     A negative item is decided right where a bit is 0; NaN for a row without items of one class.
     """
-    import numpy as np
-
     negative, positive = counts[:, :4].sum(axis=1), counts[:, 4:].sum(axis=1)
     alarms = counts[:, [2, 3]].sum(axis=1) - counts[:, [1, 3]].sum(axis=1)
     hits = counts[:, [6, 7]].sum(axis=1) - counts[:, [5, 7]].sum(axis=1)
@@ -490,228 +401,3 @@ def _differences(counts: NDArray[Any]) -> NDArray[Any]:
 
 def _share(part: int, whole: int, reason: str) -> Statistic:
     return Statistic(100 * part / whole, whole) if whole else Statistic.none(reason)
-
-
-def _check_lengths(truth: Sequence[object], others: Sequence[object]) -> None:
-    if len(truth) != len(others):
-        raise InputError(f"There are {len(others)} decisions for {len(truth)} items.")
-
-
-class Detection(NamedTuple):
-    """How one class is detected.
-
-    Attributes:
-        precision: unscored where nothing is predicted to be of the class.
-        recall: unscored where nothing is of the class.
-        f1: unscored where either is; 0 where nothing is hit.
-    """
-
-    precision: Statistic
-    recall: Statistic
-    f1: Statistic
-
-
-@dataclass(frozen=True, slots=True)
-class AtThreshold:
-    """Predictions at one threshold: a score above it is positive, one at it or below is not.
-
-    Attributes:
-        threshold: of the score.
-        true_positives: positives predicted to be positive; the other counts likewise.
-        false_positives: negatives predicted to be positive.
-        false_negatives: positives predicted to be negative.
-        true_negatives: negatives predicted to be negative.
-    """
-
-    threshold: float
-    true_positives: int
-    false_positives: int
-    false_negatives: int
-    true_negatives: int
-
-    @property
-    def n(self) -> int:
-        """Number of examples."""
-        return (
-            self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
-        )
-
-    @property
-    def accuracy(self) -> float:
-        """Share of examples that are predicted right."""
-        return (self.true_positives + self.true_negatives) / self.n
-
-    @property
-    def positive(self) -> Detection:
-        """How the positives are detected."""
-        return _detection(self.true_positives, self.false_positives, self.false_negatives)
-
-    @property
-    def negative(self) -> Detection:
-        """How the negatives are detected."""
-        return _detection(self.true_negatives, self.false_negatives, self.false_positives)
-
-
-class PrecisionRecall(NamedTuple):
-    """A precision-recall curve, as scikit-learn defines it: one point a threshold, and (1, 0).
-
-    Attributes:
-        precision: [points], in [0, 1].
-        recall: [points], in [0, 1], falling.
-        thresholds: [points - 1], rising; a score at the threshold is predicted positive here, for
-            that is the definition of the curve.
-    """
-
-    precision: NDArray[np.float64]
-    recall: NDArray[np.float64]
-    thresholds: NDArray[np.float64]
-
-
-class Ranking(NamedTuple):
-    """How well scores rank, whatever the threshold.
-
-    Attributes:
-        roc_auc: area under the ROC curve: the chance that a positive is above a negative.
-        average_precision: of detecting the positives by high scores.
-        average_precision_negative: of detecting the negatives by low scores.
-    """
-
-    roc_auc: Statistic
-    average_precision: Statistic
-    average_precision_negative: Statistic
-
-
-def at_threshold(scores: Sequence[float], labels: Sequence[bool], threshold: float) -> AtThreshold:
-    """Predict by a threshold, and count; equal to the threshold is negative.
-
-    Raises:
-        InputError: there are no examples, or not a finite score for each label.
-
-    Example:
-        >>> found = at_threshold([0.2, 0.5, 0.9], [False, True, True], 0.5)
-        >>> found.positive.precision.value, found.positive.recall.value
-        (1.0, 0.5)
-    """
-    values, truth = _checked(scores, labels)
-    predicted = values > threshold
-    return AtThreshold(
-        threshold,
-        int((predicted & truth).sum()),
-        int((predicted & ~truth).sum()),
-        int((~predicted & truth).sum()),
-        int((~predicted & ~truth).sum()),
-    )
-
-
-def precision_recall(scores: Sequence[float], labels: Sequence[bool]) -> PrecisionRecall | None:
-    """Return the curve of detecting the positives; None where there is no positive.
-
-    For the curve of detecting the negatives by low scores give ``1 - score`` and the labels turned
-    over.
-
-    Raises:
-        InputError: there are no examples, or not a finite score for each label.
-    """
-    values, truth = _checked(scores, labels)
-    if not truth.any():
-        return None
-    sklearn = require("sklearn.metrics", extra="eval", purpose="a precision-recall curve")
-    return PrecisionRecall(*sklearn.precision_recall_curve(truth, values))
-
-
-def ranking(scores: Sequence[float], labels: Sequence[bool]) -> Ranking:
-    """Return the areas under the curves; unscored where one of the classes is missing.
-
-    Raises:
-        InputError: there are no examples, or not a finite score for each label.
-    """
-    values, truth = _checked(scores, labels)
-    n = len(values)
-    if truth.all() or not truth.any():
-        return Ranking(*[Statistic.none("examples of one class only", n)] * 3)
-    sklearn = require("sklearn.metrics", extra="eval", purpose="the area under a curve")
-    return Ranking(
-        Statistic(float(sklearn.roc_auc_score(truth, values)), n),
-        Statistic(float(sklearn.average_precision_score(truth, values)), n),
-        Statistic(float(sklearn.average_precision_score(~truth, -values)), n),
-    )
-
-
-def spearman(a: Sequence[float], b: Sequence[float]) -> Statistic:
-    """Return Spearman's rank correlation, ties at their mean rank.
-
-    Returns:
-        Unscored where all values of one side are equal, or there are fewer than two.
-
-    Raises:
-        InputError: the sides differ in length, or a value is not finite.
-
-    Example:
-        >>> spearman([1, 2, 3, 4], [10, 20, 40, 30]).value
-        0.8
-    """
-    (found,) = spearman_rows([list(a)], b)
-    if found is None:
-        return Statistic.none("fewer than two different values on a side", len(b))
-    return Statistic(found, len(b))
-
-
-def spearman_rows(rows: ArrayLike, reference: Sequence[float]) -> list[float | None]:
-    """Return Spearman's correlation of each row with one reference; None where it is unscored.
-
-    Args:
-        rows: [rows, n].
-        reference: [n].
-
-    Raises:
-        InputError: the shapes do not fit, or a value is not finite.
-    """
-    table = np.asarray(rows, dtype=np.float64)
-    against = np.asarray(reference, dtype=np.float64)
-    if table.ndim != 2 or against.ndim != 1 or table.shape[1] != len(against):
-        raise InputError(
-            f"Spearman's correlation needs pairs, got shapes {table.shape} and {against.shape}."
-        )
-    if not (np.isfinite(table).all() and np.isfinite(against).all()):
-        raise InputError("Spearman's correlation needs finite values.")
-    if table.shape[1] < 2:
-        return [None] * len(table)
-    stats = require("scipy.stats", extra="eval", purpose="Spearman's correlation")
-    left = 2 * stats.rankdata(table, axis=1)
-    right = 2 * stats.rankdata(against)
-    # Doubled ranks and their mean, n + 1, are whole numbers: products are exact, ties are ties.
-    left -= table.shape[1] + 1
-    right -= table.shape[1] + 1
-    spread = np.sqrt((left**2).sum(axis=1) * (right**2).sum())
-    return [
-        float(np.clip(c / s, -1.0, 1.0)) if s > 0 else None
-        for c, s in zip(left @ right, spread, strict=True)
-    ]
-
-
-def _detection(hits: int, false: int, missed: int) -> Detection:
-    predicted, present = hits + false, hits + missed
-    precision = _fraction(hits, predicted, "nothing is predicted to be of the class")
-    recall = _fraction(hits, present, "nothing is of the class")
-    if precision.value is None or recall.value is None:
-        reason = precision.unscored or recall.unscored or ""
-        return Detection(precision, recall, Statistic.none(reason, present))
-    return Detection(precision, recall, Statistic(2 * hits / (predicted + present), present))
-
-
-def _fraction(part: int, whole: int, reason: str) -> Statistic:
-    return Statistic(part / whole, whole) if whole else Statistic.none(reason)
-
-
-def _checked(
-    scores: Sequence[float], labels: Sequence[bool]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    values = np.asarray(scores, dtype=np.float64)
-    truth = np.asarray(labels, dtype=bool)
-    if values.shape != truth.shape or values.ndim != 1 or not len(values):
-        raise InputError(
-            f"Each example needs a score and a label, got {values.size} and {truth.size}."
-        )
-    if not np.isfinite(values).all():
-        raise InputError("Scores must be finite.")
-    return values, truth

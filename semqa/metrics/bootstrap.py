@@ -37,13 +37,7 @@ ROUNDING = 1e-9
 
 
 class Mean(NamedTuple):
-    """A mean.
-
-    Attributes:
-        value: None where there is nothing to take the mean of.
-        n: how many values it rests on.
-        interval: (low, high), or None without resamples or below two values.
-    """
+    """A mean of `n` values, None of nothing; no interval without resamples or below two values."""
 
     value: float | None
     n: int
@@ -52,15 +46,9 @@ class Mean(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """How system A differs from system B on the questions that both were scored on.
+    """How system A differs from system B on the `n` questions that both were scored on.
 
-    Attributes:
-        metric: what was compared.
-        n: questions compared.
-        difference: A minus B, in points (0-100).
-        low: lower end of the confidence interval of the difference.
-        high: upper end of it.
-        p: two-sided p-value of the difference under no difference, in (0, 1].
+    The difference is A minus B, in points (0-100), with its confidence interval; p is two-sided.
     """
 
     metric: str
@@ -78,20 +66,11 @@ def bootstrap_intervals(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> dict[str, tuple[float, float]]:
-    """Return the percentile interval of each corpus score.
+    """Return the percentile interval of each corpus score of one system.
 
     The interval of SEMQA comes from the corpus formula computed anew on each resample. A resample
-    that holds no scored row of a metric is left out for that metric.
-
-    Args:
-        scores: the rows of one system.
-        resamples: how many corpora to draw.
-        seed: of the draws.
-        confidence: the mass of the interval, in (0, 1).
-
-    Returns:
-        Metric to (low, high); without the metrics that fewer than two questions have, which is no
-        spread, and those that are NaN.
+    that holds no scored row of a metric is left out for that metric. Metrics that fewer than two
+    questions have, which is no spread, and those that are NaN have no interval.
 
     Raises:
         InputError: resamples or confidence is out of range.
@@ -121,17 +100,10 @@ def mean_interval(
 ) -> tuple[float, float] | None:
     """Return the percentile interval of the mean of values that come in groups.
 
-    Args:
-        groups: the values of each question, which are drawn together; a group may be empty.
-        resamples: how many corpora to draw.
-        seed: of the draws.
-        confidence: the mass of the interval, in (0, 1).
+    The values of a question are drawn together; a group may be empty.
 
     Returns:
         None where fewer than two questions have a value: one shows no spread.
-
-    Raises:
-        InputError: resamples or confidence is out of range.
 
     Example:
         >>> mean_interval([[1.0], [1.0, 1.0], []])
@@ -145,9 +117,6 @@ def mean_with_interval(
     values: Sequence[float], *, resamples: int = 1000, seed: int = 0, confidence: float = 0.95
 ) -> Mean:
     """Return the mean of independent values with its interval; 0 resamples give none.
-
-    Raises:
-        InputError: a setting is out of range.
 
     Example:
         >>> mean_with_interval([0.0, 1.0, 1.0, 0.0], resamples=0)
@@ -168,10 +137,7 @@ def question_mean(
 ) -> Mean:
     """Return the mean of all values, with an interval that draws whole questions.
 
-    Args:
-        rows: question and value of each answer. None counts nowhere, but its question is drawn.
-        resamples: how many corpora to draw.
-        seed: random seed.
+    `rows` are question and value of each answer. None counts nowhere, but its question is drawn.
 
     Example:
         >>> question_mean([("q1", 1.0), ("q1", 2.0), ("q2", None)])
@@ -205,9 +171,6 @@ def geometric_interval(
 
     Returns:
         None where fewer than two questions have a row: one shows no spread.
-
-    Raises:
-        InputError: resamples or confidence is out of range.
 
     Example:
         >>> geometric_interval([[(4.0, 9.0)], [(4.0, 9.0)]])
@@ -286,9 +249,7 @@ def paired_bootstrap(
 
     observed = float(differences(np.ones((1, n)))[0])
     drawn = np.concatenate([differences(w) for w in _draws(n, resamples, seed)])
-    extreme = int((np.abs(drawn - observed) >= abs(observed) - ROUNDING).sum())
-    low, high = percentile_interval(drawn, confidence)
-    return PairedTest(metric, n, observed, low, high, p=(1 + extreme) / (1 + resamples))
+    return _tested(metric, n, observed, drawn, confidence)
 
 
 def paired_means(
@@ -298,19 +259,9 @@ def paired_means(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> PairedTest:
-    """Test whether two means differ, of values that come in pairs.
+    """Test whether two means differ, of pairs of values for the same question; see `paired_bootstrap`.
 
-    Args:
-        pairs: what both got for the same question.
-        resamples: how many sets of pairs to draw.
-        seed: of the draws.
-        confidence: the mass of the interval, in (0, 1).
-
-    Returns:
-        The test as in `paired_bootstrap`, the difference in the units of the values.
-
-    Raises:
-        InputError: there are fewer than two pairs, or a setting is out of range.
+    The difference is in the units of the values.
 
     Example:
         >>> paired_means([(2.0, 1.0), (3.0, 2.0)]).difference
@@ -323,9 +274,15 @@ def paired_means(
     n = len(gaps)
     observed = float(gaps.mean())
     drawn = np.concatenate([weights @ gaps / n for weights in _draws(n, resamples, seed)])
+    return _tested("mean", n, observed, drawn, confidence)
+
+
+def _tested(
+    metric: str, n: int, observed: float, drawn: NDArray[np.float64], confidence: float
+) -> PairedTest:
     extreme = int((np.abs(drawn - observed) >= abs(observed) - ROUNDING).sum())
     low, high = percentile_interval(drawn, confidence)
-    return PairedTest("mean", n, observed, low, high, p=(1 + extreme) / (1 + resamples))
+    return PairedTest(metric, n, observed, low, high, p=(1 + extreme) / (1 + len(drawn)))
 
 
 def _factors(metric: str) -> tuple[str, ...]:

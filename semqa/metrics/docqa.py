@@ -32,9 +32,6 @@ class DocsQuestion:
 
     Attributes:
         id: names the question, once in a file.
-        question: the question, in words.
-        documents: the names of the documents that it is asked of.
-        answerable: whether they answer it.
         facts: what the answer must hold; each fact is a sequence of wordings, of which one is enough.
         evidence: the passages of the documents, verbatim, that belong in the answer.
         kind: what the question is an example of; may be empty.
@@ -51,13 +48,7 @@ class DocsQuestion:
 
 @dataclass(frozen=True, slots=True)
 class DocsQuote:
-    """A quote of an answer.
-
-    Attributes:
-        text: the quoted words.
-        document: the name of the document that it is from; None if unknown.
-        field: ``title`` for the quoted title of a document, which is not scored.
-    """
+    """A quote of an answer; `field` is ``title`` for a quoted title, which is not scored."""
 
     text: str
     document: str | None = None
@@ -66,13 +57,7 @@ class DocsQuote:
 
 @dataclass(frozen=True, slots=True)
 class DocsPrediction:
-    """What a program answered to one question.
-
-    Attributes:
-        quotes: its quotes, in order.
-        abstained: whether it says that the documents do not answer.
-        error: why there is no answer, if it failed.
-    """
+    """What a program answered to one question: its quotes, or why there are none."""
 
     quotes: tuple[DocsQuote, ...] = ()
     abstained: bool = False
@@ -84,15 +69,11 @@ class DocsScore:
     """The scores of one answer; shares are from 0 to 1.
 
     Attributes:
-        id: of the question.
-        kind: of the question.
         documents: how many documents the question is asked of.
-        answerable: whether they answer it.
         score: F1 of recall and precision; 1 or 0 for a question that is not answerable.
         recall: share of facts found; None if not answerable.
         precision: share of quoted words inside evidence; None if not answerable.
         abstained: whether the answer abstains, or quotes nothing.
-        error: whether the program failed.
         words: number of quoted words.
         not_verbatim: number of quotes that are in none of the documents.
         missed: the facts that an answer with quotes lacks, each by its first wording.
@@ -137,12 +118,7 @@ class DocsScorer:
         self._texts = {name: _Text.of(text) for name, text in texts.items()}
 
     def score(self, question: DocsQuestion, prediction: DocsPrediction) -> DocsScore:
-        """Score one answer.
-
-        Args:
-            question: the question; its documents must be among the scorer's.
-            prediction: the answer.
-        """
+        """Score one answer; the question's documents must be among the scorer's."""
         quotes = [
             (text, quote.document)
             for quote in prediction.quotes
@@ -207,11 +183,8 @@ class DocsScorer:
 class _Text:
     """The characters of a text that are compared.
 
-    Attributes:
-        chars: all of them, without anything between the words.
-        tokens: the words.
-        words: where each word is in `chars`, as start and end.
-        starts: where the words start.
+    `chars` has all of them, without anything between the words; `words` is where each of the `tokens`
+    is in it, as start and end, and `starts` where they start.
     """
 
     chars: str
@@ -233,9 +206,7 @@ class _Text:
     def find(self, other: _Text, *, whole: bool = False) -> Iterator[tuple[int, int]]:
         """Yield all places of another text, as start and end; they may overlap.
 
-        Args:
-            other: the text to look for; one without characters is nowhere.
-            whole: leave out places that start or end inside a word or number.
+        `whole` leaves out places that start or end inside a word or number.
         """
         start = self.chars.find(other.chars) if other.chars else -1
         while start >= 0:
@@ -265,10 +236,8 @@ class _Place(NamedTuple):
 class _Marking:
     """The marking of one answer, quote by quote.
 
-    Attributes:
-        places: where each fact is inside evidence.
-        found: whether each fact was quoted.
-        not_verbatim: number of quotes that are in none of the documents.
+    `places` is where each fact is inside evidence, `found` whether it was quoted, and `not_verbatim` the
+    number of quotes that are in none of the documents.
     """
 
     def __init__(self, question: DocsQuestion, texts: Mapping[str, _Text]) -> None:
@@ -309,12 +278,7 @@ class _Marking:
         return next(self._find(_Text.of(stretch)), None) is None
 
     def add(self, quote: _Text, document: str | None) -> None:
-        """Mark a quote.
-
-        Args:
-            quote: its text, which has characters.
-            document: its document; all are searched if it is None or not one of the question's.
-        """
+        """Mark a quote; all documents are searched if its own is None or not one of the question's."""
         self._words += len(quote.words)
         places = list(self._find(quote, document))
         if not places:
@@ -409,13 +373,7 @@ class DocsFigures:
     def of(
         cls, scores: Sequence[DocsScore], *, resamples: int = 1000, seed: int = 0
     ) -> DocsFigures:
-        """Take the means of scores.
-
-        Args:
-            scores: one for each question.
-            resamples: of the bootstrap over questions; 0 for no interval.
-            seed: of the bootstrap.
-        """
+        """Take the means of scores, one for each question; 0 resamples give no interval."""
         answerable = [score for score in scores if score.answerable]
         rest = [score for score in scores if not score.answerable]
         return cls(
@@ -446,12 +404,9 @@ class DocsFigures:
 
 @dataclass(frozen=True, slots=True)
 class DocsReport:
-    """The scores of a program.
+    """The scores of a program: in total, by the kind of question (empty without kinds), and by group.
 
-    Attributes:
-        total: over all questions.
-        kinds: by the kind of question, in the order of the questions; empty without kinds.
-        groups: over questions asked of ``one document``, and of several (``collection``).
+    The groups are questions asked of ``one document``, and of several (``collection``).
     """
 
     total: DocsFigures

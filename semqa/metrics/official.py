@@ -39,11 +39,7 @@ RESAMPLES = 1000
 def official_rouge(
     references: Sequence[Sequence[str]], predictions: Sequence[str]
 ) -> list[RougeScores]:
-    """Score each prediction by ROUGE, as ``score_all_rouge`` does without its bootstrap.
-
-    Raises:
-        NoReferenceError: a question has no reference (a ValueError, as the original's).
-    """
+    """Score each prediction by ROUGE, as ``score_all_rouge`` does without its bootstrap."""
     _check_references(references, predictions)
     rows = []
     for texts, prediction in zip(references, predictions, strict=False):
@@ -59,9 +55,6 @@ def rouge_percentiles(scores: Sequence[RougeScores]) -> dict[str, tuple[float, f
 
     They are the 50, 2.5 and 97.5 percentiles of 1,000 bootstrap means; the authors' notebook
     prints the first. All four come from one stream of draws with the seed 1337.
-
-    Args:
-        scores: at least one row.
     """
     import numpy as np
 
@@ -87,11 +80,8 @@ def official_sem_f1(
 ) -> float:
     """Return the corpus Sem-F1, as ``score_semqa_f1`` does.
 
-    Args:
-        references: the human answers of each question.
-        predictions: one a question.
-        present: for each question the numbers of its sources; as many means are averaged.
-        harmonic: take the harmonic mean of all precisions and recalls of a question.
+    `present` has the numbers of each question's sources; as many means are averaged. The harmonic mean
+    is that of all precisions and recalls of a question.
 
     Returns:
         0-100, or NaN: of an empty corpus, and when a question has none of the sources 1-7.
@@ -141,12 +131,10 @@ def official_sem_recall(
 
 
 def published_figures(rows: Sequence[ExampleScores]) -> dict[str, float]:
-    """Return the figures that the authors' notebook prints for these rows.
+    """Return the figures that the authors' notebook prints for rows scored with ``official=True``.
 
-    ROUGE is the middle of the bootstrap means, not the mean; so is the ROUGE-Lsum in SEMQA.
-
-    Args:
-        rows: scored with ``official=True``; NaN for every figure when there are none.
+    ROUGE is the middle of the bootstrap means, not the mean; so is the ROUGE-Lsum in SEMQA. Every figure
+    is NaN when there are no rows.
     """
     scored = [
         RougeScores(row.rouge1, row.rouge2, row.rougeL, row.rougeLsum)

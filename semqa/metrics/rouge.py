@@ -59,22 +59,14 @@ class Vocabulary:
         self._find = codes.get
 
     def learn(self, tokens: Iterable[str]) -> str:
-        """Encode a sequence of tokens, after learning them.
-
-        Raises:
-            InputError: there are more distinct tokens than characters (1.1 million).
-        """
+        """Encode a sequence of tokens, after learning them; at most 1.1 million distinct ones."""
         try:
             return "".join(map(self._learn, tokens))
         except ValueError as error:
             raise _too_many() from error
 
     def learn_bag(self, tokens: Iterable[str]) -> str:
-        """Encode a bag of tokens, sorted and without `ARTICLES`, after learning it.
-
-        Raises:
-            InputError: as `learn`.
-        """
+        """Encode a bag of tokens, sorted and without `ARTICLES`, after learning it."""
         try:
             return "".join(sorted(map(self._learn, tokens))).lstrip(_ARTICLE_CODES)
         except ValueError as error:
@@ -110,19 +102,13 @@ def position_masks(sequence: str) -> dict[str, int]:
 
 
 def lcs_positions(masks: Mapping[str, int], length: int, candidate: str) -> int:
-    """Return which positions of a reference one longest common subsequence takes.
+    """Return which positions of a reference one longest common subsequence takes, as a bit set.
 
     Of the many longest ones it is the one that rouge-score reads out of its table: from the end,
     a match is always taken; else a step that leaves a token of the candidate, where the table does
     not shrink by it and shrinks by the other; else a step that leaves a token of the reference.
 
-    Args:
-        masks: `position_masks` of the reference.
-        length: tokens of the reference.
-        candidate: the encoded candidate.
-
-    Returns:
-        A bit set over the positions of the reference.
+    `masks` and `length` are the `position_masks` and the tokens of the reference.
 
     Source: the table is that of Hyyrö, "Bit-parallel LCS-length computation revisited" (2004):
     one integer for each column holds in which rows the length grows.
@@ -163,17 +149,9 @@ class RougeScores(NamedTuple):
 
 
 class RougeText:
-    """A text without marks, encoded for comparison.
+    """A text without marks: its encoded tokens, and those of each line if there are several.
 
     Comparing it changes nothing that can be seen, so threads may share it.
-
-    Args:
-        sequence: the encoded tokens of the text.
-        lines: those of each line that has any; not needed where there is one.
-
-    Attributes:
-        sequence: as given.
-        lines: the encoded tokens of each line; the whole sequence where there is one.
     """
 
     __slots__ = ("_line_masks", "_pairs", "_sorted", "lines", "sequence")
@@ -188,12 +166,7 @@ class RougeText:
 
     @classmethod
     def read(cls, text: str, encode: Callable[[Iterable[str]], str]) -> RougeText:
-        """Encode a text.
-
-        Args:
-            text: without marks.
-            encode: `Vocabulary.learn` for a reference, then `Vocabulary.encode` for a prediction.
-        """
+        """Encode a text: by `Vocabulary.learn` for a reference, then `Vocabulary.encode` for a prediction."""
         lines = [encode(line) for line in rouge_lines(text)] if "\n" in text else ()
         return cls(encode(rouge_tokens(text)), lines)
 
@@ -253,14 +226,10 @@ class RougeText:
 
 
 def closest_rouge(references: Sequence[RougeText], prediction: RougeText) -> RougeScores:
-    """Score a prediction against the reference that it comes closest to.
+    """Score a prediction against the reference that it comes closest to, in one vocabulary.
 
     That is the reference with the highest ROUGE-Lsum, the first one of equals; all four scores are
     taken against it.
-
-    Args:
-        references: at least one, encoded in one vocabulary.
-        prediction: encoded in the same vocabulary.
     """
     lsums = [reference.lsum(prediction) for reference in references]
     lsum = max(lsums)

@@ -46,14 +46,12 @@ class NoReferenceError(InputError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What it takes to score one prediction.
+    """What it takes to score one prediction; all texts have canonical marks (``[ 1 span ]``).
 
     Attributes:
         qid: names the question in reports and errors.
-        prediction: the answer to score, with canonical marks (``[ 1 span ]``).
-        references: the answers people wrote, marked the same way.
-        short_answers: for each reference the short answers it covers, marked the same way; "" for
-            a reference without any.
+        references: the answers people wrote.
+        short_answers: for each reference the short answers it covers; "" for none.
         present: numbers of the sources that the question comes with, from 1.
 
     Raises:
@@ -84,14 +82,9 @@ class Example:
 class ExampleScores:
     """The scores of one prediction, 0-100; None where `unscored` says why.
 
-    With ``official=True`` a score is NaN where the official scorer's is.
-
-    Attributes:
-        qid: the question.
-        sem_f1_harmonic: harmonic mean of all per-source precisions and recalls.
-        semqa: √(sem_f1 · rougeLsum) of this example. The mean of these is *not* the SEMQA of a
-            corpus, which `Report` computes from the corpus means.
-        unscored: for each score that is None, the reason.
+    With ``official=True`` a score is NaN where the official scorer's is. `semqa` is √(sem_f1 · rougeLsum)
+    of this example: the mean of these is *not* the SEMQA of a corpus, which `Report` computes from the
+    corpus means.
     """
 
     qid: str
@@ -137,51 +130,6 @@ class ExampleScores:
         return row
 
 
-def examples_from_lists(
-    predictions: Sequence[str],
-    references: Sequence[Sequence[str]],
-    short_answers: Sequence[Sequence[str]],
-    present: Sequence[Sequence[int]],
-    *,
-    qids: Sequence[str] | None = None,
-) -> list[Example]:
-    """Make examples of parallel lists, one entry for each question.
-
-    Args:
-        predictions: one answer a question.
-        references: the human answers of each question.
-        short_answers: their short answers.
-        present: the source numbers of each question.
-        qids: names of the questions; their places from 1 by default.
-
-    Raises:
-        InputError: the lists differ in length.
-
-    Example:
-        >>> examples_from_lists(["[ 1 a ]"], [["[ 1 a ]"]], [["[ 1 a ]"]], [[1]])[0].qid
-        '1'
-    """
-    if qids is None:
-        qids = [str(place) for place in range(1, len(predictions) + 1)]
-    lists: dict[str, Sequence[Any]] = {
-        "references": references,
-        "short_answers": short_answers,
-        "present": present,
-        "qids": qids,
-    }
-    for name, entries in lists.items():
-        if len(entries) != len(predictions):
-            raise InputError(
-                f"has {len(entries)} entries for {len(predictions)} predictions.", field=name
-            )
-    return [
-        Example(qid, prediction, tuple(answers), tuple(shorts), tuple(numbers))
-        for qid, prediction, answers, shorts, numbers in zip(
-            qids, predictions, references, short_answers, present, strict=True
-        )
-    ]
-
-
 def _wrong(qid: str, name: str, got: object, rule: str) -> InputError:
     return InputError(f"of question {qid} must be {rule}, got {got!r:.80}.", field=name)
 
@@ -191,12 +139,7 @@ OFFICIAL_SOURCES = range(1, 8)
 
 
 class SourceBags:
-    """For each source that is scored, the bags of words that some texts quote from it.
-
-    Args:
-        texts: for each text its bags by source.
-        sources: the sources to score, in the order of the answers.
-    """
+    """For each of the sources that are scored, the bags of words that some texts quote from it."""
 
     __slots__ = ("_bags",)
 
@@ -208,9 +151,6 @@ class SourceBags:
         """Return for each source, in order, the best F1, recall and precision over the texts.
 
         Each of the three is a maximum of its own, so they may come from different texts.
-
-        Args:
-            predicted: the bags of the prediction, of the same vocabulary.
         """
         return [_best_overlap(bags, predicted.get(source, "")) for source, bags in self._bags]
 
@@ -268,16 +208,8 @@ def _best_overlap(bags: Collection[str], predicted: str) -> Overlap:
 class MarkedText:
     """A marked text, encoded in the vocabulary of its question.
 
-    Args:
-        text: an answer with marks.
-        vocabulary: of the question.
-        learn: whether the vocabulary learns the text, as for a reference, or only finds what it
-            knows, as for a prediction.
-        all_sources: read source numbers of more than one digit too.
-
-    Attributes:
-        rouge: the text without marks.
-        bags: for each source quoted, the bag of the words of its spans.
+    The vocabulary learns a reference, and only finds what it knows of a prediction. `rouge` is the text
+    without marks, and `bags` has for each source quoted the bag of the words of its spans.
     """
 
     __slots__ = ("bags", "rouge")
@@ -320,16 +252,8 @@ CACHED_QUESTIONS = 1024
 class Target:
     """What the predictions for one question are compared with.
 
-    Scores do not change it, so threads may share it.
-
-    Args:
-        vocabulary: of the question.
-        references: at least one human answer, encoded.
-        short_answers: for each short-answer text its bags by source.
-        present: numbers of the sources that the question comes with.
-        any_short_answer: whether there is any short-answer text, marked or not.
-        official: give NaN where the official scorer does.
-        all_sources: score the sources beyond 7 too, and read numbers of more than one digit.
+    Scores do not change it, so threads may share it. `official` gives NaN where the official scorer does;
+    `all_sources` scores the sources beyond 7 too, and reads numbers of more than one digit.
     """
 
     __slots__ = (
@@ -376,9 +300,6 @@ class Target:
         all_sources: bool = False,
     ) -> Target:
         """Make a target of texts.
-
-        Raises:
-            NoReferenceError: there is no reference.
 
         Example:
             >>> target = Target.read(["Sung by [ 1 Bing Crosby ]."], ["[ 1 Crosby ]"], [1])
@@ -502,25 +423,14 @@ def leave_one_out(
     official: bool = False,
     all_sources: bool = False,
 ) -> list[ExampleScores]:
-    """Score each reference of one question against the other references of it.
+    """Score each reference of one question against the other references of it; see `score`.
 
     `summarise` of the rows of all questions is the human row. It averages over answers, not over
     questions: so do the published figures, where each answer is one example of the scorer. A
     question with a single reference gives one unscored row.
 
-    Args:
-        qid: the question.
-        references: the human answers.
-        short_answers: one for each reference, in the same order; "" for none.
-        present: numbers of the sources that the question comes with.
-        official: as for `score`.
-        all_sources: as for `score`.
-
-    Returns:
-        One row for each reference, in order, all with the same qid.
-
     Raises:
-        InputError: there is no reference, or not one short answer for each.
+        InputError: there is no reference, or not one short answer ("" for none) for each.
 
     Example:
         >>> rows = leave_one_out("q1", ["[ 1 May ]", "[ 1 May 1942 ]"], ["", ""], [1])
@@ -566,13 +476,10 @@ NO_EXAMPLES = "no examples"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One corpus score.
+    """One corpus score, 0-100, with its interval and the reasons for the examples left out.
 
-    Attributes:
-        value: 0-100; None where no example is scored, NaN only with ``official=True``.
-        n: examples that it rests on; for SEMQA, those with a Sem-F1.
-        interval: (low, high), or None without resamples or without a value.
-        unscored: reasons for the examples left out, with their number.
+    It rests on `n` examples; for SEMQA, those with a Sem-F1. The value is None where no example is
+    scored, and NaN only with ``official=True``.
     """
 
     value: float | None
@@ -583,17 +490,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `score` found, with the settings that make it repeatable.
-
-    Attributes:
-        examples: one row a prediction, in the order given.
-        estimates: an `Estimate` for each of `METRICS`.
-        official: whether the defects of the official scorer were reproduced.
-        all_sources: whether sources beyond 7 were scored too.
-        resamples: of the bootstrap; 0 for no intervals.
-        seed: of the bootstrap.
-        confidence: mass of the intervals.
-    """
+    """What `score` found, with the settings that make it repeatable; see there."""
 
     examples: tuple[ExampleScores, ...]
     estimates: Mapping[str, Estimate]
@@ -675,8 +572,7 @@ def score(
         confidence: mass of the intervals, in (0, 1).
 
     Raises:
-        NoReferenceError: an example has no reference.
-        InputError: a setting is out of range.
+        InputError: an example has no reference, or a setting is out of range.
 
     Example:
         >>> examples = [Example("q1", "By [ 1 Bing Crosby ].", ("[ 1 Bing Crosby ]",), ("",), (1,))]
@@ -754,18 +650,13 @@ def _reasons(rows: Sequence[ExampleScores], metric: str) -> dict[str, int]:
     return dict(Counter(row.unscored[metric] for row in rows if metric in row.unscored))
 
 
-NOBODY_QUOTES = "nobody quotes a source"
-
-
 class QuotedScores(NamedTuple):
     """Scores over the sources that prediction or references quote, 0-100; None without any.
 
     Attributes:
         f1: mean over these sources of the best F1 over the references that quote it.
-        precision: mean of the best precisions over the sources that the prediction quotes; None
-            where it quotes none.
-        recall: mean of the best recalls over the sources that some reference quotes; None where
-            none does.
+        precision: mean of the best precisions over the sources that the prediction quotes.
+        recall: mean of the best recalls over the sources that some reference quotes.
     """
 
     f1: float | None
@@ -779,10 +670,6 @@ def quoted_f1(example: Example, *, all_sources: bool = False) -> QuotedScores:
     Somebody is the prediction, or a reference that quotes a present source. A source that the
     question does not come with, and the prediction quotes, scores 0: no reference agrees. Marks,
     words and their comparison are those of Sem-F1, and so is the limit to sources 1 to 7.
-
-    Args:
-        example: the prediction and what it is compared with.
-        all_sources: score the sources beyond 7 too.
 
     Example:
         >>> from semqa.metrics import Example
@@ -835,25 +722,11 @@ def _scores(
     f1, precision, recall = [], [], []
     for source in sources:
         said = predicted.get(source, "")
-        best = (0.0, 0.0, 0.0)
+        best = Overlap(0.0, 0.0, 0.0)
         if source in wanted:
-            own = {bags[source] for bags in references if bags.get(source)}
-            compared = [_overlap(bag, said) for bag in own]
-            best = (
-                max(each[0] for each in compared),
-                max(each[1] for each in compared),
-                max(each[2] for each in compared),
-            )
-            recall.append(best[2])
+            best = _best_overlap({bags[source] for bags in references if bags.get(source)}, said)
+            recall.append(best.recall)
         if said:
-            precision.append(best[1])
-        f1.append(best[0])
+            precision.append(best.precision)
+        f1.append(best.f1)
     return QuotedScores(*(100 * fmean(part) if part else None for part in (f1, precision, recall)))
-
-
-def _overlap(wanted: str, said: str) -> tuple[float, float, float]:
-    """Return F1, precision and recall of two bags in sorted, encoded form; none of them empty."""
-    shared = shared_tokens(wanted, said) if said else 0
-    if not shared:
-        return 0.0, 0.0, 0.0
-    return 2 * shared / (len(wanted) + len(said)), shared / len(said), shared / len(wanted)

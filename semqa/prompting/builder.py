@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from semqa.history import Exchange
     from semqa.prompting.prompt import ExemplarSelector
 
-__all__ = ["PromptBuilder", "ShippedExemplars"]
-
 
 class ShippedExemplars:
     """Chooses the first of the exemplars that come with semqa.
@@ -35,11 +33,7 @@ class ShippedExemplars:
     """
 
     def select(self, question: str, count: int) -> Sequence[Exemplar]:  # noqa: ARG002 (an ExemplarSelector)
-        """Choose `count` exemplars, the most useful first.
-
-        Raises:
-            InputError: there are not so many.
-        """
+        """Choose `count` exemplars, the most useful first."""
         if count > len(self):
             raise InputError(
                 f"must be at most {len(self)}, the exemplars that semqa brings, got {count}.",
@@ -90,7 +84,6 @@ class PromptBuilder:
     Args:
         template: a template, the name of one, or the path of a file.
         exemplars: chooses exemplars; None for none.
-        shots: how many exemplars to show.
         form: whether the prompt is meant as messages or as one text; a `Prompt` has both, and
             ``auto`` leaves the choice to the engine.
 
@@ -136,7 +129,6 @@ class PromptBuilder:
         """Make the prompt of one question, with as many exemplars as fit.
 
         Args:
-            question: the question, in words.
             sources: the passages; source *k* is ``sources[k - 1]``. Blank ones are left out, and
                 the others keep their numbers.
             history: earlier exchanges of the conversation, the oldest first; the last few are
@@ -187,21 +179,13 @@ class PromptBuilder:
         return replace(prompt, dropped=len(chosen) - fits)
 
     def select(self, question: str) -> list[Exemplar]:
-        """Choose the exemplars of a question, the most useful first; none where none are shown.
-
-        Raises:
-            InputError: there are not enough to choose from.
-        """
+        """Choose the exemplars of a question, the most useful first; none where none are shown."""
         if not self.shots or self._exemplars is None:
             return []
         return list(self._exemplars.select(question, self.shots))
 
     def prepare(self, questions: Sequence[str]) -> None:
-        """Choose ahead for many questions at once, which is faster than one by one.
-
-        Raises:
-            InputError: there are not enough exemplars for one of them.
-        """
+        """Choose ahead for many questions at once, which is faster than one by one."""
         if self.shots and self._exemplars is not None:
             self._exemplars.prepare(questions, self.shots)
 

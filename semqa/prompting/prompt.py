@@ -12,29 +12,10 @@ if TYPE_CHECKING:
     from semqa.history import Exchange
     from semqa.quotes import Source
 
-__all__ = [
-    "Answers",
-    "Exemplar",
-    "ExemplarSelector",
-    "Form",
-    "Message",
-    "Prompt",
-    "Role",
-    "Spelling",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Exemplar:
-    """A solved question.
-
-    Attributes:
-        question: the question, in words.
-        sources: its passages; source *k* is ``sources[k - 1]``.
-        answer: the answer with its marks.
-        qid: names the question.
-        unique_id: names the answer.
-    """
+    """A solved question."""
 
     question: str
     sources: tuple[Source, ...]
@@ -47,11 +28,7 @@ class ExemplarSelector(Protocol):
     """Chooses exemplars for a question; never the question itself."""
 
     def select(self, question: str, count: int) -> Sequence[Exemplar]:
-        """Choose `count` exemplars, the most useful first.
-
-        Raises:
-            InputError: there are not so many.
-        """
+        """Choose `count` exemplars, the most useful first."""
         ...
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
@@ -101,11 +78,7 @@ class Prompt:
         stop: texts that end an answer in the completion form, such as the label of a next question.
         answers: what the prompt asks for. The copy constraint fits ``quotes`` only.
         exemplars: the exemplars used, as they stand in the prompt: the most similar one last.
-        template: the template's name.
-        version: its version; empty for a template that states none.
-        sha256: of its file.
         dropped: how many exemplars were chosen and left out, because they did not fit.
-        history: the earlier exchanges that it shows, the oldest first.
     """
 
     messages: tuple[Message, ...]

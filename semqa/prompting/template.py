@@ -12,9 +12,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from jinja2 import StrictUndefined, UndefinedError
-from jinja2.utils import missing
-
 import semqa
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.errors import InputError
@@ -27,32 +24,11 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from types import TracebackType
 
-    from jinja2 import TemplateRuntimeError
-
     from semqa.history import Exchange
-
-__all__ = [
-    "MAX_TEMPLATE_BYTES",
-    "Header",
-    "SourceView",
-    "TaskView",
-    "Template",
-    "TemplateUndefined",
-    "WrongNameError",
-    "view_exemplar",
-    "view_sources",
-]
 
 
 class SourceView(NamedTuple):
-    """A source as a template sees it.
-
-    Attributes:
-        number: the number to cite it by.
-        title: the title on one line; may be empty.
-        text: the body, as it is; may be empty where there is a title.
-        url: its address; may be empty.
-    """
+    """A source as a template sees it."""
 
     number: int
     title: str
@@ -72,7 +48,6 @@ def view_sources(sources: Sequence[Source], spell: Callable[[str], str]) -> tupl
     """Return the sources that are not blank, with their numbers.
 
     Args:
-        sources: source *k* is ``sources[k - 1]``.
         spell: makes a text safe for the model's tokenizer.
     """
     return tuple(
@@ -103,57 +78,6 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-VALUES = ("question", "sources", "exemplars", "answer")
-"""What macros are given."""
-
-_VIEWS = {SourceView: "a source", TaskView: "an exemplar"}
-
-
-class WrongNameError(UndefinedError):
-    """A template uses a name that is not there; says what was got and expected, and what to do."""
-
-
-class TemplateUndefined(StrictUndefined):
-    """An undefined value of a template."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        hint: str | None = None,
-        obj: Any = missing,
-        name: str | None = None,
-        exc: type[TemplateRuntimeError] = UndefinedError,
-    ) -> None:
-        known = obj is missing or type(obj) in _VIEWS
-        if hint is None and known and isinstance(name, str) and exc is UndefinedError:
-            exc = WrongNameError
-        super().__init__(hint, obj, name, exc)
-
-    @property
-    def _undefined_message(self) -> str:
-        name = self._undefined_name
-        if self._undefined_exception is not WrongNameError or name is None:
-            return super()._undefined_message
-        if self._undefined_obj is missing:
-            return (
-                f"{name!r} is not defined; a template has {', '.join(VALUES)} and what it sets. "
-                f"{_advice(name, VALUES)}"
-            )
-        fields = self._undefined_obj._fields
-        return (
-            f"{_VIEWS[type(self._undefined_obj)]} has no {name!r}, only {', '.join(fields)}. "
-            f"{_advice(name, fields)}"
-        )
-
-
-def _advice(name: str, names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    if not close or close[0] == name:
-        return "docs/prompts.md lists what a template may use."
-    return f"Did you mean {close[0]}?"
-
-
 _FIRST_LINE = "semqa prompt"
 _COMMENT = re.compile(r"\{#[-+]?(.*?)[-+]?#\}", re.DOTALL)
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
@@ -166,7 +90,6 @@ class Header:
     Attributes:
         name: its name; by default that of its file.
         version: its version, in digits, letters, dots; empty where none is stated.
-        answers: what answers it asks for.
         stop: texts that end an answer of a model that continues the completion form.
     """
 
@@ -177,16 +100,7 @@ class Header:
 
     @classmethod
     def read(cls, text: str, where: str, name: str) -> Header:
-        """Read the header of a template; a template without one gets the defaults.
-
-        Args:
-            text: the template.
-            where: the file, for messages.
-            name: the name to take where the header states none.
-
-        Raises:
-            InputError: a line of the header is not usable.
-        """
+        """Read the header of a template; a template without one gets the defaults."""
         comment = _COMMENT.match(text.lstrip())
         lines = comment[1].strip("\n").splitlines() if comment else []
         if not lines or lines[0].strip() != _FIRST_LINE:
@@ -249,14 +163,7 @@ _MACROS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
-    """A template, read and tried out; make it with `load` or `parse`.
-
-    Attributes:
-        header: what it says of itself.
-        raw: the file's content.
-        sha256: of the file.
-        where: the file, for messages.
-    """
+    """A template, read and tried out; make it with `load` or `parse`."""
 
     header: Header
     raw: bytes
@@ -320,17 +227,7 @@ class Template:
 
     @classmethod
     def parse(cls, raw: bytes, where: str, name: str) -> Template:
-        """Read a template from bytes.
-
-        Args:
-            raw: the file's content.
-            where: the file, for messages.
-            name: the template's name, where its header states none.
-
-        Raises:
-            InputError: it is no template, or it fails on a plain question; the message names file
-                and line.
-        """
+        """Read a template from bytes."""
         text = decode_text(raw, where)
         header = Header.read(text, where, name)
         parts = _compile(text, where)
@@ -351,9 +248,6 @@ class Template:
 
         The last exchanges of a conversation come after the exemplars, in the same form but without
         sources: their answers were quoted from others.
-
-        Raises:
-            InputError: the template failed; the message names file and line.
         """
         spell = spelling or Spelling()
         task = TaskView(one_line(spell(question)), view_sources(sources, spell))
@@ -451,11 +345,11 @@ def shipped_folder() -> Traversable:
 
 def _compile(text: str, where: str) -> dict[str, Any]:
     """Return the template's macros by name; the whole of it under "" where it has no `user`."""
-    from jinja2 import TemplateSyntaxError, nodes
+    from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(
-        undefined=TemplateUndefined, trim_blocks=True, lstrip_blocks=True
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     try:
         tree = environment.parse(text)
@@ -495,14 +389,11 @@ def _check_arguments(macro: Any, takes: tuple[str, ...], where: str) -> None:
 
 
 def _failure(error: Exception, where: str) -> InputError:
-
     line = _line(error.__traceback__)
     place = where if line is None else f"{where}:{line}"
-    if isinstance(error, WrongNameError):
-        return InputError(f"The template failed: {error}", where=place)
-    said = str(error) or type(error).__name__
+    said = (str(error) or type(error).__name__).replace(f"{__name__}.", "").rstrip(".")
     return InputError(
-        f"The template failed: got {said!r} where text belongs.",
+        f"The template failed: {said}.",
         where=place,
         hint="docs/prompts.md lists what a template may use.",
     )

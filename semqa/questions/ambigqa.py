@@ -45,15 +45,7 @@ _LONGEST = 64 * 2**20
 
 
 def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
-    """Read the objects of a JSON array, one at a time, however long the array.
-
-    Args:
-        path: the file, perhaps ``.gz``.
-        skip: so many items are left out.
-
-    Raises:
-        InputError: the file cannot be read, or is not an array of objects.
-    """
+    """Read the objects of a JSON array, one at a time, however long the array."""
     name = display_name(path)
     decoder = json.JSONDecoder()
     text = ""
@@ -100,15 +92,7 @@ def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
 
 
 def find_candidates(files: Sequence[Path], place: Any) -> Iterator[Piece]:
-    """Give the questions of files that have several answers, with the passages that hold them.
-
-    Args:
-        files: AmbigQA with evidence articles.
-        place: where to go on: file and items read.
-
-    Raises:
-        InputError: a file is not of the released shape.
-    """
+    """Give the questions of files that have several answers, with the passages that hold them."""
     first, done = place or (0, 0)
     for at in range(first, len(files)):
         for row in read_array(files[at], done):

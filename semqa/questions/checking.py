@@ -18,21 +18,7 @@ if TYPE_CHECKING:
 
 
 class Checking:
-    """Decisions on the questions of a file.
-
-    Args:
-        path: a QuoteSum file.
-        keep: where kept rows go.
-        drop: where dropped rows go.
-
-    Attributes:
-        total: questions of the file.
-        kept: those kept, in this process or before.
-        dropped: likewise.
-
-    Raises:
-        InputError: a file cannot be read.
-    """
+    """Decisions on the questions of a file."""
 
     def __init__(self, path: Path, keep: Path, drop: Path) -> None:
         self._rows: dict[str, dict[str, Any]] = {}
@@ -52,15 +38,7 @@ class Checking:
                 yield number, dict(row)
 
     def decide(self, row: Mapping[str, Any], *, keep: bool) -> None:
-        """Write a decision.
-
-        Args:
-            row: the row, its question perhaps edited.
-            keep: whether it is kept.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
+        """Write a decision."""
         path = self._files[keep]
         try:
             with path.open("ab") as stream:

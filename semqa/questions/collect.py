@@ -58,22 +58,12 @@ class Workers(Protocol):
     """Other processes that filter (`semqa.distributed`)."""
 
     def map(self, work: Callable[[_T], _R], tasks: Sequence[_T]) -> list[_R]:
-        """Return what a function makes of each task, in order.
-
-        Raises:
-            UnavailableError: something outside failed.
-        """
+        """Return what a function makes of each task, in order."""
         ...
 
 
 class Count(NamedTuple):
-    """What a step left.
-
-    Attributes:
-        step: the step, in words.
-        questions: the questions.
-        answers: their answers, each with its passage.
-    """
+    """What a step left."""
 
     step: str
     questions: int
@@ -85,9 +75,6 @@ class Plan:
     """How a collection is filtered.
 
     Attributes:
-        out: the folder.
-        rules: what passes.
-        workers: filter in place of this process.
         progress: shows a step: called with its name and what is counted, it gives what to tell how
             far it is, and of how much.
     """
@@ -110,11 +97,7 @@ class Plan:
 
 
 def stamp(path: Path) -> dict[str, object]:
-    """Return what tells a file from another: name, size, and a digest of its two ends.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return what tells a file from another: name, size, and a digest of its two ends."""
     digest = hashlib.blake2b(digest_size=8)
     with paq.open_binary(path, unpack=False) as stream:
         size = stream.seek(0, os.SEEK_END)
@@ -128,16 +111,10 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
     """Collect questions from PAQ's metadata.
 
     Args:
-        plan: how.
         files: ``PAQ.unfiltered_metadata.jsonl`` or ``PAQ.metadata.jsonl``, perhaps in parts or ``.gz``.
-        passages: ``psgs_w100.tsv``.
 
     Returns:
         What each step left.
-
-    Raises:
-        InputError: a file is not of the released shape, or the folder holds another run.
-        UnavailableError: another process works there, a model failed, or the disk is full.
     """
     check_judges(plan.rules)
     identity = plan.identity("paq", [*files, passages])
@@ -173,14 +150,9 @@ def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
 
     Args:
         plan: how; of a page, all passages that do not overlap may stay.
-        files: the released files.
 
     Returns:
         What each step left.
-
-    Raises:
-        InputError: a file is not of the released shape, or the folder holds another run.
-        UnavailableError: another process works there, a model failed, or the disk is full.
     """
     check_judges(plan.rules)
     about = {"files": [str(path) for path in files]}
@@ -209,18 +181,8 @@ def collect_documents(
 ) -> list[Count]:
     """Propose questions over a user's own documents, for a person to check.
 
-    Args:
-        plan: how; a document is a page.
-        collection: the documents.
-        identity: what tells the documents from others.
-        ask: judge that asks, by name.
-
     Returns:
         What each step left.
-
-    Raises:
-        InputError: a judge does not support its filter, or the folder holds another run.
-        UnavailableError: another process works there, a model failed, or the disk is full.
     """
     check_judges(plan.rules)
     asking = able(create_judge(ask, {"device": plan.rules.device}), "ask")
@@ -281,10 +243,7 @@ def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapp
 
     with plan.progress("merging by question", "files") as update:
         counts = run_step(
-            note,
-            [merged],
-            merge,
-            lambda done: update(done, count) if update is not None else None,
+            note, [merged], merge, lambda done: update(done, count) if update is not None else None
         )
     for bucket in buckets:  # they hold as much as the files
         bucket.unlink(missing_ok=True)
@@ -292,10 +251,7 @@ def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapp
 
 
 def _filter(
-    plan: Plan,
-    steps: Path,
-    source: Path,
-    load: Callable[[Row], tuple[Collected, Counter[str]]],
+    plan: Plan, steps: Path, source: Path, load: Callable[[Row], tuple[Collected, Counter[str]]]
 ) -> tuple[Path, dict[str, int]]:
     """Filter the questions of a file, block by block."""
     filtered = steps / "filtered.jsonl"
@@ -311,10 +267,7 @@ def _filter(
 
 
 def _filtered(
-    plan: Plan,
-    source: Path,
-    load: Callable[[Row], tuple[Collected, Counter[str]]],
-    offset: int,
+    plan: Plan, source: Path, load: Callable[[Row], tuple[Collected, Counter[str]]], offset: int
 ) -> Iterator[Piece]:
     size = BLOCK if plan.workers is None else BLOCK * WINDOW
     for rows, end in _in_blocks(source, offset, size):
@@ -437,9 +390,7 @@ def merge(questions: Sequence[Collected], rules: Rules) -> Collected:
     readings = dict.fromkeys(each.disambiguation for each in (best, *questions))
     return filter_again(
         replace(
-            best,
-            answers=tuple(answers.values()),
-            disambiguation=" | ".join(filter(None, readings)),
+            best, answers=tuple(answers.values()), disambiguation=" | ".join(filter(None, readings))
         ),
         rules,
     )

@@ -49,17 +49,7 @@ _SENTENCE = re.compile(r"(?:[#>*-]+ +)?(?:\(?[0-9]+(?:\.[0-9]+)*[.)]? +)?([A-Z][
 def propose(
     collection: Collection, asking: AskingJudge, answering: AnsweringJudge, place: Any
 ) -> Iterator[Piece]:
-    """Give questions that several documents of a collection seem to answer.
-
-    Args:
-        collection: the documents.
-        asking: asks the questions.
-        answering: answers them from other documents.
-        place: documents that are done.
-
-    Raises:
-        UnavailableError: a model or the collection failed.
-    """
+    """Give questions that several documents of a collection seem to answer."""
     done = place or 0
     for info in collection.documents()[done:]:
         document = collection.document(info.id)
@@ -125,11 +115,7 @@ def kind_of(answer: str) -> str:
 
 
 def _elsewhere(
-    collection: Collection,
-    name: str,
-    question: str,
-    answer: Answered,
-    answering: AnsweringJudge,
+    collection: Collection, name: str, question: str, answer: Answered, answering: AnsweringJudge
 ) -> list[Answered]:
     """Return what passages of other documents answer, one answer of the same kind a passage."""
     found = [each for each in collection.search(question, FOUND) if each.name != name]

@@ -48,24 +48,14 @@ def _entailing(spec: str, device: str | None) -> EntailmentJudge:
 
 
 def check_judges(rules: Rules) -> None:
-    """Create the judges, so that a wrong name is found before anything is read.
-
-    Raises:
-        InputError: the judge is unknown, or does not support this filter.
-        UnavailableError: a model was not reached, or a package is missing.
-    """
+    """Create the judges, so that a wrong name is found before anything is read."""
     _answering(rules.qa, rules.device)
     if rules.equivalence:
         _entailing(rules.equivalence, rules.device)
 
 
 class Task(NamedTuple):
-    """Questions that are filtered together, here or elsewhere.
-
-    Attributes:
-        rules: what passes.
-        questions: the questions.
-    """
+    """Questions that are filtered together, here or elsewhere."""
 
     rules: Rules
     questions: Sequence[Collected]
@@ -75,7 +65,6 @@ class Filtered(NamedTuple):
     """What is left.
 
     Attributes:
-        questions: those with two answers or more, in order.
         counts: questions and answers after each filter, such as ``pages.answers``.
     """
 
@@ -84,11 +73,7 @@ class Filtered(NamedTuple):
 
 
 def filter_questions(task: Task) -> Filtered:
-    """Apply all filters to questions; one call asks each judge once.
-
-    Raises:
-        UnavailableError: a model failed.
-    """
+    """Apply all filters to questions; one call asks each judge once."""
     rules, found = task.rules, [*task.questions]
     counts: Counter[str] = Counter()
 

@@ -67,11 +67,7 @@ def open_binary(path: Path, *, unpack: bool = True) -> BinaryIO:
     """Open a file for reading.
 
     Args:
-        path: the file.
         unpack: read what a ``.gz`` file holds, rather than the file itself.
-
-    Raises:
-        InputError: it cannot be read.
     """
     try:
         if unpack and path.suffix == ".gz":
@@ -86,15 +82,10 @@ def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int]
     """Read the lines of a file that are not blank, from a place on.
 
     Args:
-        path: the file, perhaps ``.gz``.
         offset: where to begin, in bytes of the text.
-        number: lines before that.
 
     Yields:
         Each line, and the offset behind it.
-
-    Raises:
-        InputError: the file cannot be read, or a line is too long or binary.
     """
     name = display_name(path)
     with open_binary(path) as stream:
@@ -114,14 +105,6 @@ def sort_into_buckets(files: Sequence[Path], count: int, place: Any) -> Iterator
     """Give a line ``key TAB [question, [[answer, passage id], …]]`` per line, to the bucket of its key.
 
     So all lines of a question meet in one bucket, whatever lies between them.
-
-    Args:
-        files: PAQ's metadata.
-        count: the buckets.
-        place: where to go on: file, offset, lines read.
-
-    Raises:
-        InputError: a line is not of the released shape.
     """
     first, offset, number = place or (0, 0, 0)
     done = sum(path.stat().st_size for path in files[:first])
@@ -239,9 +222,6 @@ class PassageFile:
     Args:
         path: the file; not compressed, for it is read in any order.
         index: where the list of offsets is kept, eight bytes a passage; made if missing.
-
-    Raises:
-        InputError: the file cannot be read or is not of the released shape.
     """
 
     def __init__(self, path: Path, index: Path) -> None:
@@ -271,11 +251,7 @@ class PassageFile:
         return int((self._offsets >= 0).sum())
 
     def prepare(self) -> None:
-        """Find where each passage is: one reading of the file, unless that was done before.
-
-        Raises:
-            InputError: the file is not of the released shape.
-        """
+        """Find where each passage is: one reading of the file, unless that was done before."""
         import numpy as np
 
         if not self._index.exists():

@@ -27,9 +27,6 @@ class Answered(NamedTuple):
     """An answer and the passage that holds it.
 
     Attributes:
-        answer: a string of the passage.
-        title: of the page that the passage is of.
-        text: the passage.
         score: how surely the passage answers the question, in [0, 1]; 0 if not scored yet.
         url: address of the page; empty if unknown.
     """
@@ -47,7 +44,6 @@ class Collected:
 
     Attributes:
         qid: names the question; its prefix tells where it is from.
-        question: the question.
         answers: in the order found; after `filters`, the best first.
         disambiguation: AmbigQA's more precise questions, `` | `` between them.
     """
@@ -65,11 +61,7 @@ class Collected:
 
     @classmethod
     def read(cls, row: Row) -> Self:
-        """Read a line as `to_dict` made it.
-
-        Raises:
-            InputError: it is not of that shape.
-        """
+        """Read a line as `to_dict` made it."""
         found: Any = row.fields.get("answers")
         try:
             answers = tuple(Answered(**each) for each in found)

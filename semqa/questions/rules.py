@@ -7,7 +7,8 @@ dev split holds, which people have approved: 91 questions, 280 passages, 354 pai
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from semqa.errors import InputError
 
@@ -15,45 +16,47 @@ MOST_SOURCES = 8
 """A QuoteSum row has columns for so many."""
 
 
+def _rule(default: Any, text: str, **more: str) -> Any:
+    """Declare a rule with its default and the help of its option; `more` is for that, too."""
+    return field(default=default, metadata={"help": text, **more})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What passes. The defaults are ours: "dev" below is what QuoteSum's dev split holds (91 questions).
+    """What passes.
+
+    What the defaults rest on: by the lexical judge, a score is the share of the question's words in the
+    best sentence of a passage; 0.5 keeps 82% of dev's 217 PAQ passages, which have 83 to 200 words
+    (AmbigQA's have 17 to 107). 1% of dev's 354 pairs of answers differ in less than 0.31 of the longer
+    one's characters, and 99% share 0.33 of their words or fewer (intersection over union), one 0.5. The
+    lexical judge takes 2 pairs for equal.
 
     Attributes:
-        qa: judge that answers questions, by name.
-        least_score: least score of an answer. The lexical judge's score is the share of the question's
-            words in the best sentence; it keeps 82% of dev's 217 PAQ passages at 0.5.
         one_per_page: keep one passage a page, else all that do not overlap.
-        least_words: fewest words of a passage; dev's PAQ passages have 83 to 200, AmbigQA's 17 to 107.
-        most_words: most words of a passage.
-        least_edits: edits that make one answer the other, as a share of the longer one's characters;
-            below it they are equal. 1% of dev's 354 pairs of answers are below 0.31.
-        most_overlap: share of words that two answers have in common (intersection over union); at it
-            or above they are equal. 99% of dev's pairs are at 0.33 or below, one at 0.5.
-        equivalence: judge of entailment, by name; empty for none.
-        least_equivalence: probability, in both directions, from which two answers are equal. The
-            lexical judge takes 2 of dev's 354 pairs for equal.
-        similar: cosine of two questions' TF-IDF vectors from which they are merged; 1 merges only those of
-            the same words.
-        most_sources: answers that a question keeps, at most QuoteSum's eight columns.
-        device: where models of the judges run; None for their default.
-
-    Raises:
-        InputError: a number is out of its range.
     """
 
-    qa: str = "lexical"
-    least_score: float = 0.5
+    qa: str = _rule(
+        "lexical", "QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE"
+    )
+    least_score: float = _rule(0.5, "Least score by the QA model.")
     one_per_page: bool = True
-    least_words: int = 80
-    most_words: int = 200
-    least_edits: float = 0.3
-    most_overlap: float = 0.5
-    equivalence: str = "lexical"
-    least_equivalence: float = 0.5
-    similar: float = 0.9
-    most_sources: int = MOST_SOURCES
-    device: str | None = None
+    least_words: int = _rule(80, "Fewest words of a passage.")
+    most_words: int = _rule(200, "Most words of a passage.")
+    least_edits: float = _rule(
+        0.3, "Answers that differ in a smaller share of their characters are equal."
+    )
+    most_overlap: float = _rule(0.5, "Answers that share so many of their words are equal.")
+    equivalence: str = _rule(
+        "lexical",
+        "Finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
+        metavar="JUDGE",
+    )
+    least_equivalence: float = _rule(
+        0.5, "Probability from which it finds answers equal, both ways."
+    )
+    similar: float = _rule(0.9, "TF-IDF cosine at which questions are merged.")
+    most_sources: int = _rule(MOST_SOURCES, "Most passages of a question.")
+    device: str | None = _rule(None, "Device of models.", show_default="a GPU if there is one")
 
     def __post_init__(self) -> None:
         for name in ("least_score", "least_edits", "most_overlap", "least_equivalence"):

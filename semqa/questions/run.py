@@ -35,9 +35,6 @@ class Piece(NamedTuple):
 
     Attributes:
         place: where the input goes on after it, ready for JSON.
-        lines: what it adds to the files, by their numbers.
-        counts: what it adds to the counts.
-        done: how far it is, for the progress.
     """
 
     place: Any
@@ -54,10 +51,6 @@ def opened(
 
     Yields:
         The folder for the files of the steps.
-
-    Raises:
-        InputError: the folder holds another run, or cannot be made.
-        UnavailableError: another process works there.
     """
     make_folder(out)
     with own_errors(out), locked(out / ".lock", wait_seconds=0):
@@ -75,16 +68,11 @@ def run_step(
     """Run a step to its end, or go on where it was killed.
 
     Args:
-        note: the file that tells how far the step is.
         files: what it writes; all are there afterwards.
         work: called with the place to go on from, None at the start; gives the pieces in order.
-        on_progress: called with how far it is.
 
     Returns:
         The counts of the whole step.
-
-    Raises:
-        UnavailableError: the disk failed or is full.
     """
     state: dict[str, Any] = read_object(note) if note.exists() else {}
     counts: Counter[str] = Counter(state.get("counts", {}))

@@ -36,7 +36,6 @@ class Kind(NamedTuple):
 
     Attributes:
         word: the question word, or ``other``.
-        answers: how many sources there are.
     """
 
     word: str
@@ -44,14 +43,7 @@ class Kind(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A question in a file.
-
-    Attributes:
-        qid: its name.
-        offset: where its row is.
-        kind: its kind.
-        pages: its pages, in lower case.
-    """
+    """A question in a file."""
 
     qid: str
     offset: int
@@ -60,11 +52,7 @@ class Place(NamedTuple):
 
 
 def find_questions(path: Path) -> list[Place]:
-    """Return where the questions of a QuoteSum file are, the first row of each.
-
-    Raises:
-        InputError: a row is not usable, or has no source.
-    """
+    """Return where the questions of a QuoteSum file are, the first row of each."""
     places: dict[str, Place] = {}
     for line, _ in read_from(path, 0, 0):
         row = decode_row(line)
@@ -95,11 +83,6 @@ def sample(places: Sequence[Place], count: int, seed: int) -> list[Place]:
 
     Kinds take turns; one that has no more is passed over. Who is drawn depends on names and seed, not
     on the order of the file; the result is in its order.
-
-    Args:
-        places: the questions.
-        count: how many; all if there are fewer.
-        seed: another one draws others.
     """
     kinds: dict[Kind, list[Place]] = {}
     for place in sorted(places, key=lambda each: _chance(each.qid, seed)):
@@ -121,7 +104,6 @@ class Splits(NamedTuple):
     """Questions by split.
 
     Attributes:
-        places: the questions of each split, in their order.
         largest: how many questions the largest group has that pages hold together.
     """
 
@@ -136,9 +118,7 @@ def split(places: Sequence[Place], shares: Mapping[str, float], seed: int) -> Sp
     share. With one large group the shares cannot be met; `Splits.largest` tells.
 
     Args:
-        places: the questions.
         shares: the share of each split; they sum to 1.
-        seed: orders groups of the same size.
     """
     first: dict[str, int] = {}
     pairs = [

@@ -28,13 +28,6 @@ def similar_pairs(questions: Sequence[str], least: float) -> Iterator[tuple[int,
     """Yield the pairs of questions whose cosine is at least a threshold, each once, lower number first.
 
     Words are weighted by scikit-learn's TF-IDF with its defaults, words of one letter included.
-
-    Args:
-        questions: the questions.
-        least: the threshold, above 0.
-
-    Raises:
-        MissingExtraError: scikit-learn is not installed.
     """
     np: Any = require("numpy", extra="questions", purpose="merging similar questions")
     sparse: Any = require("scipy.sparse", extra="questions", purpose="merging similar questions")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from semqa.quotes.quote import Dropped, Occurrence
     from semqa.quotes.source import Source
 
-__all__ = ["ABSTENTION", "MAX_MARKS", "QuotedAnswer", "check_bounds"]
-
 ABSTENTION = "The sources do not answer this question."
 """The "no answer" reply."""
 
@@ -149,12 +147,7 @@ class QuotedAnswer:
     def with_relevance(
         self, figures: Iterable[float | None], unanswered: Iterable[str] = ()
     ) -> QuotedAnswer:
-        """Return the answer with an estimate of how relevant its quotes are.
-
-        Args:
-            figures: `Quote.relevance` of each quote, in reading order.
-            unanswered: parts of the question that nothing was found for.
-        """
+        """Return the answer with an estimate of how relevant its quotes are."""
         given = iter(figures)
         segments = tuple(
             replace(each, relevance=next(given)) if isinstance(each, Quote) else each
@@ -236,9 +229,6 @@ class QuotedAnswer:
         Such words are neither glue (`semqa.quotes.words`) nor words of the question. Words of the
         question claim something where a whole sentence quotes nothing. An abstention claims nothing.
 
-        Args:
-            question: the question that was answered.
-
         Example:
             >>> from semqa import QuotedAnswer, Source
             >>> text = "[ 1 Colin ] is a British explorer."
@@ -299,9 +289,6 @@ class QuotedAnswer:
         """Return the answer as a JSON-ready object: texts, verdict, quotes with offsets, sources.
 
         ``verified`` is true only if the verdict is ``quoted``.
-
-        Args:
-            question: the question that was answered, as for `verdict`.
         """
         verdict = self.verdict(question)
         return {

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes.answer import QuotedAnswer
 
-__all__ = ["sentence_citations", "sentence_spans"]
-
 _SENTENCE_END = re.compile(r"[.!?]")
 _OPENING = "\"'“‘«„"
 
@@ -29,7 +27,6 @@ def sentence_citations(answer: QuotedAnswer, *, only_verified: bool = True) -> s
     final mark, in ascending order; sentences are joined by one space.
 
     Args:
-        answer: the answer to convert.
         only_verified: cite a source only for quotes that are verified; False cites for every
             readable quote, as the paper's conversion does.
 

@@ -6,12 +6,11 @@ before; so what was shown is never taken back. Knows nothing of engines or HTTP.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from semqa.quotes.answer import QuotedAnswer, check_bounds
-from semqa.quotes.marks import BrokenMark, FreePiece, canonical_mark, scan_marks
+from semqa.quotes.marks import BrokenMark, FreePiece, MarkCutter, canonical_mark, scan_marks
 from semqa.quotes.quote import FreeText, Quote
 
 if TYPE_CHECKING:
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes.quote import Segment
     from semqa.quotes.source import Source
-
-__all__ = ["AnswerReader"]
-
-_BRACKET = re.compile(r"[\[\]]")
-_SURE_MARK = re.compile(r"\[\s*+[0-9]++\s")
-_MAY_BE_MARK = re.compile(r"\[\s*+(?:$|[0-9]++(?:$|\s|[,;–-](?:[0-9,;–\s-])*+$))")
 
 _REMEMBERED = 100
 """Quotes of a source that are looked back at, all of which stand in several places."""
@@ -39,9 +32,6 @@ class AnswerReader:
     its source, a later quote can show that another of these places is meant. Then `answer` has that
     place, and what was shown has the one that was meant as far as was known.
 
-    Args:
-        sources: the numbered sources.
-
     Example:
         >>> from semqa import Source
         >>> reader = AnswerReader([Source("Bing Crosby sang it in 1943.")])
@@ -54,9 +44,7 @@ class AnswerReader:
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = tuple(sources)
         self._text: list[str] = []
-        self._held = ""
-        self._looked = 1
-        self._sure = False
+        self._cutter = MarkCutter()
         self._marks = 0
         self._answer_at = self._plain_at = 0
         self._run: dict[int, list[str]] = {}
@@ -66,19 +54,12 @@ class AnswerReader:
         """Take more of the text, and return the segments that are sure by now.
 
         Free text may come in several segments that follow each other.
-
-        Raises:
-            InputError: there are more marks than `QuotedAnswer.parse` takes.
         """
         self._text.append(piece)
         return self._take(piece, final=False)
 
     def end(self) -> list[Segment]:
-        """Return the rest, after the last piece.
-
-        Raises:
-            InputError: as `add`.
-        """
+        """Return the rest, after the last piece."""
         return self._take("", final=True)
 
     @property
@@ -90,45 +71,23 @@ class AnswerReader:
     def sure(self) -> str:
         """The marked text up to where it may still become a quote."""
         text = self.text
-        return text[: len(text) - len(self._held)]
+        return text[: len(text) - len(self._cutter.held)]
 
     @property
     def answer(self) -> QuotedAnswer:
-        """All that was added, read and checked as a whole.
-
-        Raises:
-            InputError: as `QuotedAnswer.parse`.
-        """
+        """All that was added, read and checked as a whole."""
         return QuotedAnswer.parse(self.text, self._sources)
 
     def _take(self, piece: str, *, final: bool) -> list[Segment]:
-        text = self._held + piece
-        at = 0
-        while at < len(text):
-            opening = text.find("[", at)
-            if opening < 0:
-                self._free(text[at:])
-                at = len(text)
-                break
-            self._free(text[at:opening])
-            at = opening
-            bracket = _BRACKET.search(text, opening + self._looked)
-            if bracket is None:
-                self._sure = self._sure or _SURE_MARK.match(text, opening) is not None
-                if not final and (self._sure or _MAY_BE_MARK.match(text, opening)):
-                    break
-                end = len(text)
+        for part in self._cutter.cut(piece, final=final):
+            if isinstance(part, str):
+                self._free(part)
             else:
-                end = bracket.end() if bracket[0] == "]" else bracket.start()
-            self._decide(text[opening:end])
-            at, self._looked, self._sure = end, 1, False
-        self._held = text[at:]
-        self._looked = max(1, len(self._held))
+                self._decide(part.text)
         shown, self._shown = self._shown, []
         return shown
 
     def _decide(self, candidate: str) -> None:
-        """Read a bracket and what follows, up to its end or to where the next one begins."""
         (piece,) = scan_marks(candidate)
         if isinstance(piece, FreePiece):
             self._free(candidate)
@@ -150,12 +109,11 @@ class AnswerReader:
         self._show(quote, len(mark) - len(piece.span) - len(" ]"), len(mark))
 
     def _free(self, text: str) -> None:
-        if text:
-            size = len(text)
-            start, plain = self._answer_at, self._plain_at
-            self._shown.append(FreeText(text, start, start + size, plain, plain + size))
-            self._answer_at += size
-            self._plain_at += size
+        size = len(text)
+        start, plain = self._answer_at, self._plain_at
+        self._shown.append(FreeText(text, start, start + size, plain, plain + size))
+        self._answer_at += size
+        self._plain_at += size
 
     def _show(self, quote: Quote, inside: int, written: int) -> None:
         """Show a quote that begins so far inside of what was written for it."""

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes.source import Source
 
-__all__ = ["MAX_OCCURRENCES", "Locator", "Nearest", "NearestSearch"]
-
-
 MAX_OCCURRENCES = 1_000
 """At most this many places are listed for one quote, the first ones in order."""
 
@@ -28,7 +25,6 @@ class Locator:
     Args:
         spans: the quotes of the answer in order, each as (index of the source from 0, text).
             Every index must be valid and every text non-empty.
-        sources: the sources of the answer.
     """
 
     def __init__(self, spans: Sequence[tuple[int, str]], sources: Sequence[Source]) -> None:
@@ -149,13 +145,6 @@ class NearestSearch:
 
     It helps a reader to see what a wrong quote comes from, and never makes a quote verified. Its
     work is bounded: when it has read `BUDGET` characters it finds nothing more, and says so.
-
-    Args:
-        sources: the numbered sources.
-        budget: characters to read at most.
-
-    Attributes:
-        exhausted: whether a text was not looked for any more.
 
     Example:
         >>> from semqa import Source

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["BrokenMark", "FreePiece", "Mark", "MarkedPiece", "canonical_mark", "scan_marks"]
 
 MAX_NUMBER_DIGITS = 9
 """Longer source numbers are broken marks: no answer has a thousand million sources."""
@@ -46,9 +44,7 @@ class BrokenMark:
     """A mark that names a source but cannot be read as a quote.
 
     Attributes:
-        raw: the characters as written, bracket included.
         source: the number as written; 0 where it is no possible number.
-        reason: what is wrong with it, in words for a reader.
     """
 
     raw: str
@@ -110,3 +106,51 @@ def _read(match: re.Match[str]) -> Mark | BrokenMark | None:
     elif digits[0] == "0":
         reason = f"{digits} is no source number (they count from 1, without leading zeros)"
     return Mark(number, span) if reason is None else BrokenMark(match.group(), number, reason)
+
+
+_BRACKET = re.compile(r"[\[\]]")
+_MAY_BE_MARK = re.compile(r"\[\s*+(?:$|[0-9]++(?:$|\s|[,;–-](?:[0-9,;–\s-])*+$))")
+
+
+def may_be_mark(text: str, opening: int = 0) -> bool:
+    """Whether a bracket without an end so far may still begin a mark."""
+    return _MAY_BE_MARK.match(text, opening) is not None
+
+
+class Candidate(NamedTuple):
+    """A bracket and what follows, up to its end, to the next one, or, if it is the `last`, to that of the text."""
+
+    text: str
+    last: bool
+
+
+class MarkCutter:
+    """Cuts text that comes in pieces at brackets, and holds back what may still become a mark."""
+
+    def __init__(self) -> None:
+        self.held = ""
+        self._looked = 1
+
+    def cut(self, piece: str, *, final: bool) -> Iterator[str | Candidate]:
+        """Yield free text, and candidates for marks, which `scan_marks` reads; to be used up."""
+        text = self.held + piece
+        at = 0
+        while (opening := text.find("[", at)) >= 0:
+            if opening > at:
+                yield text[at:opening]
+            at = opening
+            bracket = _BRACKET.search(text, opening + self._looked)
+            if bracket is None and not final and may_be_mark(text, opening):
+                break
+            if bracket is None:
+                end = len(text)
+            else:
+                end = bracket.end() if bracket[0] == "]" else bracket.start()
+            yield Candidate(text[at:end], bracket is None)
+            at, self._looked = end, 1
+        else:
+            if at < len(text):
+                yield text[at:]
+            at = len(text)
+        self.held = text[at:]
+        self._looked = max(1, len(self.held))

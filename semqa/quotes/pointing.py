@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes.source import Source
 
-__all__ = ["INSTRUCTION", "Pointing", "UsedText", "object_schema", "parts_schema"]
-
 INSTRUCTION = """\
 You answer questions by pointing at clauses of numbered sources. Each line of a source is a clause and \
 begins with its number: 2.3 is clause 3 of source 2, and 2.0 is the title of source 2. The words of the \
@@ -59,10 +57,6 @@ class _Clause(NamedTuple):
 
 class Pointing:
     """The clauses of some sources, and what to make of pointers at them.
-
-    Args:
-        sources: the numbered sources.
-        question: whose words may stand between quotes, besides glue.
 
     Example:
         >>> from semqa import Source

@@ -12,18 +12,6 @@ from typing import NamedTuple
 
 from semqa.quotes.source import Field  # noqa: TC001 - a NamedTuple resolves it at run time
 
-__all__ = [
-    "Claim",
-    "Dropped",
-    "FreeText",
-    "Occurrence",
-    "Quote",
-    "Repair",
-    "Segment",
-    "Status",
-    "Verdict",
-]
-
 
 class Status(StrEnum):
     """What comparing a quote with the sources showed."""

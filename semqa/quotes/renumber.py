@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from semqa.quotes.quote import Dropped, Segment
     from semqa.quotes.source import Source
 
-__all__ = ["Renumbering", "named_sources"]
-
 
 def named_sources(answer: QuotedAnswer) -> tuple[int, ...]:
     """Return the numbers of the sources that an answer speaks of, in that order.
@@ -40,9 +38,6 @@ class Renumbering:
 
     So the numbers of a long answer are those of its beginning, which may be shown while the rest is
     written. The number of a source that does not exist stays, for it still is none.
-
-    Args:
-        sources: the numbered sources.
 
     Example:
         >>> from semqa import QuotedAnswer, Source

@@ -8,7 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.quotes.answer import QuotedAnswer, check_bounds
-from semqa.quotes.marks import BrokenMark, FreePiece, Mark, canonical_mark, scan_marks
+from semqa.quotes.marks import (
+    BrokenMark,
+    FreePiece,
+    Mark,
+    MarkCutter,
+    canonical_mark,
+    may_be_mark,
+    scan_marks,
+)
 from semqa.quotes.quote import Dropped, FreeText, Quote, Repair
 from semqa.quotes.source import FIELDS, Field
 from semqa.quotes.words import Kind, Word, is_typo, read_words
@@ -18,9 +26,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes.quote import Segment
     from semqa.quotes.source import Source
-
-__all__ = ["MAX_DISTANCE", "MOVED_WORDS", "Aligner", "Passage", "Repairer", "Repairs", "repair"]
-
 
 MAX_DISTANCE = 0.15
 """Characters added or left out with whole words, to those of both texts: above it, no repair."""
@@ -84,9 +89,6 @@ class Aligner:
 
     Its work is bounded: when `BUDGET` is used up it finds nothing more, and says so.
 
-    Args:
-        sources: the numbered sources.
-
     Attributes:
         exhausted: whether a span was not looked for, because that would have been too much work.
 
@@ -114,7 +116,6 @@ class Aligner:
         """Return the passage of a source that a span was meant to be.
 
         Args:
-            span: the span as written.
             number: of the source, from 1.
 
         Returns:
@@ -313,20 +314,13 @@ MOVED_WORDS = 5
 """Words of a quote that may get the number of another source: of five words that humans quoted from one
 source of a question, 3% stand in another by chance, of three words 10%."""
 
-_BRACKET = re.compile(r"[\[\]]")
-_MAY_BE_MARK = re.compile(r"\[\s*+(?:$|[0-9]++(?:$|\s|[,;–-](?:[0-9,;–\s-])*+$))")
 _FRAME = re.compile(r"\[\s*+[0-9]*+\s*+")
 _CITATION = re.compile(r"[\[\]0-9,;–\s-]*")
 _STOPS = ".!?,;:…"
 
 
 class _DroppedMark(NamedTuple):
-    """A mark that lost its brackets, and where its words are.
-
-    Attributes:
-        quotes: how many quotes stand before it.
-        offset: of its words in the free text after the last of them.
-    """
+    """A mark that lost its brackets, and where its words are."""
 
     quotes: int
     offset: int
@@ -341,7 +335,6 @@ class Repairs:
 
     Attributes:
         quotes: for each quote of the repaired text, how it was repaired; None where it was verbatim.
-        dropped: the marks that lost their brackets.
     """
 
     quotes: tuple[Repair | None, ...] = ()
@@ -373,9 +366,6 @@ class Repairs:
 def repair(text: str, sources: Iterable[Source]) -> QuotedAnswer:
     """Read a marked answer with its quotes repaired: all that remain are verified.
 
-    Raises:
-        InputError: as `QuotedAnswer.parse`.
-
     Example:
         >>> from semqa import Source
         >>> source = Source("Bing Crosby released it in 1942.")
@@ -396,9 +386,6 @@ class Repairer:
 
     What `add` and `end` return, joined, is the repaired text, however the text is cut into pieces.
 
-    Args:
-        sources: the numbered sources.
-
     Example:
         >>> from semqa import Source
         >>> repairer = Repairer([Source("Bing Crosby sang it in 1943.")])
@@ -409,8 +396,7 @@ class Repairer:
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = tuple(sources)
         self._aligner = Aligner(self._sources)
-        self._held = ""
-        self._looked = 1
+        self._cutter = MarkCutter()
         self._strays = ""
         self._stop = ""
         self._free = 0
@@ -425,56 +411,29 @@ class Repairer:
         return Repairs(tuple(self._quotes), tuple(self._dropped))
 
     def add(self, piece: str) -> str:
-        """Take more of the text, and return what is sure by now.
-
-        Raises:
-            InputError: there are more marks than `QuotedAnswer.parse` takes.
-        """
+        """Take more of the text, and return what is sure by now."""
         return self._take(piece, final=False)
 
     def end(self) -> str:
-        """Return the rest, after the last piece.
-
-        Raises:
-            InputError: as `add`.
-        """
+        """Return the rest, after the last piece."""
         return self._take("", final=True)
 
     def _take(self, piece: str, *, final: bool) -> str:
-        text = self._held + piece
-        at = 0
-        while at < len(text):
-            opening = text.find("[", at)
-            if opening < 0:
-                self._write(text[at:])
-                at = len(text)
-                break
-            self._write(text[at:opening])
-            at = opening
-            bracket = _BRACKET.search(text, opening + self._looked)
-            if bracket is None:
-                if not final and _MAY_BE_MARK.match(text, opening):
-                    break
-                self._decide(text[opening:], last=True)
-                at = len(text)
+        for part in self._cutter.cut(piece, final=final):
+            if isinstance(part, str):
+                self._write(part)
             else:
-                at = bracket.end() if bracket[0] == "]" else bracket.start()
-                self._decide(text[opening:at])
-            self._looked = 1
-        self._held = text[at:]
-        self._looked = max(1, len(self._held))
+                self._decide(part.text, last=part.last)
         if final:
-            self._write(self._strays)
-            self._strays = ""
+            self._keep_strays()
             self._write_stop("")
         written, self._out = "".join(self._out), []
         return written
 
-    def _decide(self, candidate: str, *, last: bool = False) -> None:
-        """Decide what becomes of a bracket and what follows, up to where the next one begins."""
+    def _decide(self, candidate: str, *, last: bool) -> None:
         (piece,) = scan_marks(candidate)
         if isinstance(piece, FreePiece):
-            if not last and candidate[-1] != "]" and _MAY_BE_MARK.match(candidate):
+            if not last and candidate[-1] != "]" and may_be_mark(candidate):
                 # Without the next bracket, this one would go on.
                 self._strays += candidate
             else:

@@ -6,9 +6,6 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FIELDS", "Field", "Source", "Utf16Offsets"]
-
-
 Field = Literal["title", "body"]
 """The two quotable parts of a source; a quote never crosses from one to the other."""
 

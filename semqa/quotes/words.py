@@ -10,22 +10,6 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = [
-    "LANGUAGES",
-    "Kind",
-    "Word",
-    "cuts_word",
-    "function_words",
-    "glue_words",
-    "has_content",
-    "language_of",
-    "leaks",
-    "question_words",
-    "read_words",
-    "words_as_asked",
-]
-
-
 LANGUAGES = ("en", "de", "fr", "es")
 
 _FUNCTIONS = (
@@ -133,11 +117,6 @@ def has_content(quote: str, question: str = "") -> bool:
 
 def leaks(text: str, question: str = "", *, asked: bool = True) -> list[tuple[int, int]]:
     """Return where words stand that neither the list of the language nor the question holds.
-
-    Args:
-        text: free text of an answer, without its quotes.
-        question: the question that was answered.
-        asked: whether the words of the question may stand there.
 
     Example:
         >>> text = "It is a British explorer's account of Antarctica."
@@ -251,12 +230,7 @@ class Kind(IntEnum):
 
 
 class Word(NamedTuple):
-    """A word of a text: ``text[start:end]``.
-
-    Attributes:
-        key: equal for words that count as the same.
-        kind: what a repair may do with it.
-    """
+    """A word of a text: ``text[start:end]``."""
 
     key: str
     kind: Kind

@@ -29,19 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "DEFAULT_ENCODER",
-    "PACKAGED_ENCODER",
-    "EmbeddingCache",
-    "PlainBert",
-    "SentenceEncoder",
-    "SentenceModel",
-    "TextEncoder",
-    "packaged_encoder",
-    "said",
-]
-
-
 WAIT_SECONDS = 60.0
 """How long one process waits for another that writes."""
 
@@ -50,11 +37,7 @@ CHUNK = 256
 
 
 class TextEncoder(Protocol):
-    """Turns texts into vectors.
-
-    Attributes:
-        name: the model, as the user calls it.
-    """
+    """Turns texts into vectors."""
 
     name: str
 
@@ -68,11 +51,7 @@ class TextEncoder(Protocol):
 
 
 class EmbeddingCache:
-    """Vectors by model and text, in a file.
-
-    Args:
-        path: the file; made with its folder when it does not exist.
-    """
+    """Vectors by model and text, in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -87,10 +66,7 @@ class EmbeddingCache:
         """Return a vector for each text, from the file where it is there.
 
         Args:
-            model: what tells the model from others.
-            texts: the texts.
             compute: embeds texts, float32[texts, width]; not called where nothing is missing.
-            on_progress: called with how many texts are done, and of how many.
 
         Raises:
             UnavailableError: the file cannot be read or written.
@@ -155,18 +131,12 @@ _HUB_SECONDS = 10.0
 class SentenceModel:
     """Where a model is, and how it is loaded.
 
-    Args:
-        kind: the class that loads it, such as ``SentenceTransformer``.
-        name: a folder with one, a name on the Hub, or `PACKAGED_ENCODER`.
-        role: what it is here, which is also the option that names it.
-        device: such as ``cpu`` or ``cuda``; None leaves the choice to sentence-transformers.
-
     Raises:
         InputError: the model is a path where no folder is.
     """
 
-    def __init__(self, kind: str, name: str, *, role: str, device: str | None = None) -> None:
-        self._kind, self._name, self._role, self._device = kind, name, role, device
+    def __init__(self, kind: str, name: str, *, role: str) -> None:
+        self._kind, self._name, self._role = kind, name, role
         self._purpose = f"the {role} {name}"
         self._instead = f", or use {PACKAGED_ENCODER}" if role == "encoder" else ""
         looks_like_path = Path(name).is_absolute() or name.startswith((".", "~"))
@@ -232,7 +202,7 @@ class SentenceModel:
     def _load(self, name: str, **more: object) -> Any:
         library = require("sentence_transformers", extra="local", purpose=self._purpose)
         with _without_bars(self._purpose):
-            return getattr(library, self._kind)(name, device=self._device, **more)
+            return getattr(library, self._kind)(name, **more)
 
 
 def said(error: Exception) -> str:
@@ -445,6 +415,9 @@ def _plain_bert_read(path: Path) -> Any:
 DEFAULT_ENCODER = "sentence-transformers/sentence-t5-base"
 """A Sentence-T5, as in the SEMQA paper."""
 
+BATCH = 64
+"""Texts that sentence-transformers embeds together."""
+
 FEW = 4
 """Texts that are embedded at once, while other threads embed many."""
 
@@ -452,14 +425,12 @@ FEW = 4
 class SentenceEncoder:
     """Embeds texts with a sentence-transformers model, each text once per machine.
 
-    The model is loaded when a text is met that is not in the cache.
+    The model is loaded when a text is met that is not in the cache; then its errors are those of
+    `SentenceModel.load`.
 
     Args:
         model: the name of a model, a folder with one, or `PACKAGED_ENCODER`.
-        device: such as ``cpu`` or ``cuda``; None leaves the choice to sentence-transformers.
-        batch_size: texts embedded together.
         cache: where vectors are kept; by default ``embeddings.sqlite`` in the cache folder.
-        on_progress: called with how many texts are embedded, and of how many.
 
     Raises:
         InputError: the model is a path where no folder is.
@@ -469,33 +440,20 @@ class SentenceEncoder:
         self,
         model: str = DEFAULT_ENCODER,
         *,
-        device: str | None = None,
-        batch_size: int = 64,
         cache: EmbeddingCache | None = None,
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> None:
         self.name = model
-        self._source = SentenceModel("SentenceTransformer", model, role="encoder", device=device)
-        self._batch_size = batch_size
+        self._source = SentenceModel("SentenceTransformer", model, role="encoder")
         self._cache = cache or EmbeddingCache(cache_folder() / "embeddings.sqlite")
         self._on_progress = on_progress
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row a text, float32[texts, width].
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, packages are missing, or the cache failed.
-        """
+        """Return one row a text, float32[texts, width]."""
         return self._cache.encode(self.identity(), texts, self._compute, self._on_progress)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return what `encode` does, computed now: for texts whose vectors are kept elsewhere.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Return what `encode` does, computed now: for texts whose vectors are kept elsewhere."""
         quick = self.quick(texts)
         return self._compute(texts) if quick is None else quick
 
@@ -540,10 +498,7 @@ class SentenceEncoder:
         model = self._model
         try:
             vectors = model.encode(
-                list(texts),
-                batch_size=self._batch_size,
-                convert_to_numpy=True,
-                show_progress_bar=False,
+                list(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
             )
         except Exception as error:
             raise InputError(f"Encoder {self.name} failed: {said(error)}.") from error

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
-from semqa.prompting.prompt import Exemplar, ExemplarSelector
+from semqa.prompting.prompt import Exemplar
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -21,22 +22,6 @@ if TYPE_CHECKING:
 
     from semqa.data.quotesum import Question, Reference
     from semqa.retrieval.encoder import TextEncoder
-
-__all__ = [
-    "STRATEGIES",
-    "CountedSelector",
-    "ExemplarPool",
-    "FixedExemplars",
-    "NearestExemplars",
-    "SeededExemplars",
-    "UpTo",
-    "best_reference",
-    "check_strategy",
-    "create_selector",
-    "named_qids",
-    "question_key",
-]
-
 
 _IGNORED = frozenset("PZC")
 """Unicode categories that do not tell questions apart: punctuation, spaces, control characters."""
@@ -61,13 +46,6 @@ class ExemplarPool:
 
     A question never sees itself. It is known by its text (`question_key`), and by its qid where the
     pool was told which questions will be asked.
-
-    Args:
-        exemplars: what may be chosen.
-        asked: text and qid of questions that will be asked.
-
-    Attributes:
-        exemplars: what may be chosen, in the order given.
     """
 
     def __init__(
@@ -91,10 +69,6 @@ class ExemplarPool:
 
     def candidates(self, question: str, count: int) -> list[int]:
         """Return the places of the exemplars that a question may see.
-
-        Args:
-            question: the question that is asked.
-            count: how many there must be at least.
 
         Raises:
             InputError: there are fewer.
@@ -149,14 +123,45 @@ def best_reference(references: Sequence[Reference], question: Question) -> Refer
     return max(references, key=goodness)  # the first of equals
 
 
-class FixedExemplars:
+class PoolSelector(ABC):
+    """Chooses exemplars from a pool."""
+
+    def __init__(self, pool: ExemplarPool) -> None:
+        self._pool = pool
+
+    @abstractmethod
+    def select(self, question: str, count: int) -> list[Exemplar]:
+        """Choose `count` exemplars, the most useful first.
+
+        Raises:
+            InputError: there are not so many.
+        """
+
+    @abstractmethod
+    def identity(self) -> dict[str, object]:
+        """Return what the choice depends on, ready for JSON."""
+
+    def available(self, question: str) -> int:
+        """Return how many exemplars there are for a question, itself not counted."""
+        return len(self._pool.candidates(question, 0))
+
+    def prepare(self, questions: Sequence[str], count: int) -> None:
+        """See that there are enough for each question, and do what `select` needs for all at once.
+
+        Raises:
+            InputError: there are not.
+        """
+        for question in questions:
+            self._pool.candidates(question, count)
+
+
+class FixedExemplars(PoolSelector):
     """Chooses the first exemplars of a pool, or those that are named.
 
     The first is taken for the most useful: in a prompt it stands next to the question and is the
     last to be dropped. The next one takes the place of one that is the question itself.
 
     Args:
-        pool: what may be chosen.
         qids: the ones to choose, the most useful first; None for all, in the pool's order.
 
     Raises:
@@ -164,7 +169,7 @@ class FixedExemplars:
     """
 
     def __init__(self, pool: ExemplarPool, qids: Sequence[str] | None = None) -> None:
-        self._pool = pool
+        super().__init__(pool)
         by_qid = {exemplar.qid: place for place, exemplar in enumerate(pool.exemplars)}
         for qid in qids or ():
             if qid not in by_qid:
@@ -177,11 +182,7 @@ class FixedExemplars:
         self._qids = None if qids is None else list(qids)
 
     def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the most useful first.
-
-        Raises:
-            InputError: there are not so many.
-        """
+        """Choose `count` exemplars, in their order."""
         allowed = set(self._pool.candidates(question, count))
         chosen = [place for place in dict.fromkeys(self._places) if place in allowed][:count]
         if len(chosen) < count:
@@ -196,11 +197,7 @@ class FixedExemplars:
         return len(set(self._pool.candidates(question, 0)).intersection(self._places))
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """See that there are enough for each question.
-
-        Raises:
-            InputError: there are not.
-        """
+        """See that enough are named for each question."""
         for question in questions:
             self.select(question, count)
 
@@ -209,28 +206,20 @@ class FixedExemplars:
         return {"strategy": "fixed", "qids": self._qids, "pool_sha256": self._pool.sha256}
 
 
-class SeededExemplars:
+class SeededExemplars(PoolSelector):
     """Chooses at random, by a seed and the question.
 
     The choice depends neither on the order in which questions are asked, nor on that of the pool:
     each exemplar draws a lot from seed, question and its own question, and the lowest lots win.
     Hence a choice of fewer is the beginning of a choice of more.
-
-    Args:
-        pool: what may be chosen.
-        seed: another one gives another choice.
     """
 
     def __init__(self, pool: ExemplarPool, seed: int = 0) -> None:
-        self._pool = pool
+        super().__init__(pool)
         self._seed = seed
 
     def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the first drawn first.
-
-        Raises:
-            InputError: there are not so many.
-        """
+        """Choose `count` exemplars, the first drawn first."""
         key = question_key(question)
 
         def lot(exemplar: Exemplar) -> bytes:
@@ -240,74 +229,39 @@ class SeededExemplars:
         candidates = self._pool.candidates(question, count)
         return sorted((self._pool.exemplars[place] for place in candidates), key=lot)[:count]
 
-    def available(self, question: str) -> int:
-        """Return how many exemplars there are for a question, itself not counted."""
-        return len(self._pool.candidates(question, 0))
-
-    def prepare(self, questions: Sequence[str], count: int) -> None:
-        """See that there are enough for each question.
-
-        Raises:
-            InputError: there are not.
-        """
-        for question in questions:
-            self._pool.candidates(question, count)
-
     def identity(self) -> dict[str, object]:
         """Return what the choice depends on, ready for JSON."""
         return {"strategy": "random", "seed": self._seed, "pool_sha256": self._pool.sha256}
 
 
-class NearestExemplars:
+class NearestExemplars(PoolSelector):
     """Chooses by the cosine similarity of embedded questions, the nearest first.
 
     Equally near ones keep the order of the pool. The pool is embedded when it is first needed.
-
-    Args:
-        pool: what may be chosen.
-        encoder: embeds texts, `semqa.retrieval.encoder.SentenceEncoder` for one.
     """
 
     def __init__(self, pool: ExemplarPool, encoder: TextEncoder) -> None:
-        self._pool = pool
+        super().__init__(pool)
         self._encoder = encoder
-        self._vectors: NDArray[np.float32] | None = None
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the nearest first.
-
-        Raises:
-            InputError: there are not so many, or the encoder is not usable.
-        """
+        """Choose `count` exemplars, the nearest first."""
         places = np.array(self._pool.candidates(question, count), dtype=np.intp)
         if question not in self._known:
             self.prepare([question], count)
-        vectors = self._pool_vectors()  # [exemplars, width]
-        similarity = vectors[places] @ self._known[question]  # [candidates]
+        similarity = self._vectors[places] @ self._known[question]  # [candidates]
         # Rounded, so that the last bits of a sum do not decide between equals.
         nearest = np.argsort(-similarity.round(6), kind="stable")[:count]
         return [self._pool.exemplars[place] for place in places[nearest]]
 
-    def available(self, question: str) -> int:
-        """Return how many exemplars there are for a question, itself not counted."""
-        return len(self._pool.candidates(question, 0))
-
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """Embed the pool and these questions.
-
-        Raises:
-            InputError: there are not `count` exemplars for one of them, or the encoder is not
-                usable.
-        """
-        for question in questions:
-            self._pool.candidates(question, count)
-        self._pool_vectors()
+        """Embed the pool and these questions."""
+        super().prepare(questions, count)
+        _ = self._vectors
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
-        if not new:
-            return
-        for question, vector in zip(new, _unit(self._encoder.encode(new)), strict=True):
-            self._known[question] = vector
+        if new:
+            self._known.update(zip(new, _unit(self._encoder.encode(new)), strict=True))
 
     def identity(self) -> dict[str, object]:
         """Return what the choice depends on, ready for JSON."""
@@ -318,11 +272,10 @@ class NearestExemplars:
             "pool_sha256": self._pool.sha256,
         }
 
-    def _pool_vectors(self) -> NDArray[np.float32]:
-        if self._vectors is None:
-            texts = [exemplar.question for exemplar in self._pool.exemplars]
-            self._vectors = _unit(self._encoder.encode(texts))
-        return self._vectors
+    @cached_property
+    def _vectors(self) -> NDArray[np.float32]:
+        """The questions of the pool, float32[exemplars, width]."""
+        return _unit(self._encoder.encode([each.question for each in self._pool.exemplars]))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -332,40 +285,20 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-class CountedSelector(ExemplarSelector, Protocol):
-    """A selector that knows how many it can choose."""
-
-    def available(self, question: str) -> int:
-        """Return how many exemplars there are for a question, itself not counted."""
-        ...
-
-
 class UpTo:
-    """Chooses what another selector chooses, and fewer where there are fewer, but at least one.
+    """Chooses what another selector chooses, and fewer where there are fewer, but at least one."""
 
-    Args:
-        selector: the other selector.
-    """
-
-    def __init__(self, selector: CountedSelector) -> None:
+    def __init__(self, selector: PoolSelector) -> None:
         self._selector = selector
 
     def select(self, question: str, count: int) -> Sequence[Exemplar]:
-        """Choose up to `count` exemplars, the most useful first.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Choose up to `count` exemplars, the most useful first."""
         return self._selector.select(question, self._count(question, count))
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """Do for many questions at once what `select` needs.
-
-        Raises:
-            InputError: there is none for one of the questions.
-        """
-        counts = {question: self._count(question, count) for question in questions}
-        self._selector.prepare(questions, min(counts.values(), default=1))
+        """Do for many questions at once what `select` needs."""
+        counts = [self._count(question, count) for question in questions]
+        self._selector.prepare(questions, min(counts, default=1))
 
     def identity(self) -> Mapping[str, object]:
         """Return what the choice depends on, ready for JSON."""
@@ -380,11 +313,7 @@ STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
 
 
 def check_strategy(strategy: str) -> None:
-    """See that there is such a strategy, before anything is read for it.
-
-    Raises:
-        InputError: there is none.
-    """
+    """See that there is such a strategy, before anything is read for it."""
     name, colon, qids = strategy.partition(":")
     if name not in ("knn", "random", "fixed") or (colon and (name != "fixed" or not qids.strip())):
         raise InputError(
@@ -406,19 +335,13 @@ def named_qids(strategy: str) -> list[str]:
 
 
 def create_selector(
-    strategy: str,
-    pool: ExemplarPool,
-    *,
-    seed: int = 0,
-    encoder: Callable[[], TextEncoder],
-) -> CountedSelector:
+    strategy: str, pool: ExemplarPool, *, seed: int = 0, encoder: Callable[[], TextEncoder]
+) -> PoolSelector:
     """Create a selector from the name of its strategy.
 
     Args:
         strategy: ``knn`` for the nearest questions, ``random``, ``fixed`` for the first of the
             pool, or ``fixed:`` with qids, separated by commas.
-        pool: what may be chosen.
-        seed: for ``random``.
         encoder: makes the encoder; called for ``knn`` only.
 
     Raises:

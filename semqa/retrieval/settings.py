@@ -22,15 +22,9 @@ if TYPE_CHECKING:
 
     from semqa.retrieval.encoder import TextEncoder
 
-__all__ = ["DEFAULT_SHOTS", "ExemplarShelf", "PromptSettings"]
-
 
 class ExemplarShelf:
-    """Makes each encoder and reads each file once, as long as it lives.
-
-    Args:
-        on_progress: called with how many questions are embedded, and of how many.
-    """
+    """Makes each encoder and reads each file once, as long as it lives."""
 
     def __init__(
         self, on_progress: Callable[[int, int], None] = lambda _done, _total: None
@@ -40,25 +34,13 @@ class ExemplarShelf:
         self._pools: dict[tuple[Path, tuple[tuple[str, str], ...]], ExemplarPool] = {}
 
     def encoder(self, name: str) -> TextEncoder:
-        """Return the encoder of a name.
-
-        Raises:
-            InputError: it is a path where no folder is.
-        """
+        """Return the encoder of a name."""
         if name not in self._encoders:
             self._encoders[name] = SentenceEncoder(name, on_progress=self._on_progress)
         return self._encoders[name]
 
     def pool(self, train: Path, asked: Iterable[tuple[str, str]]) -> ExemplarPool:
-        """Return the exemplars of a QuoteSum file, for questions of which none may see itself.
-
-        Args:
-            train: the file.
-            asked: text and qid of the questions that will be asked.
-
-        Raises:
-            InputError: the file is not usable.
-        """
+        """Return the exemplars of a QuoteSum file, for questions of which none may see itself."""
         from semqa.data.quotesum import read_quotesum
 
         key = train, tuple(asked)
@@ -83,7 +65,6 @@ class PromptSettings:
         train: the QuoteSum file that they come from; by default those that come with semqa.
         encoder: the model that ``knn`` compares questions with.
         form: as messages or as one text; by default as the model likes it.
-        seed: for exemplars by chance.
 
     Raises:
         InputError: a setting is not usable, or has nothing to act on.
@@ -146,7 +127,6 @@ class PromptSettings:
 
         Args:
             asked: text and qid of the questions that will be asked: none is an exemplar of itself.
-            on_progress: called with how many questions are embedded, and of how many.
             shelf: has encoders and files that several builders share; `on_progress` is its business
                 then.
 

@@ -44,7 +44,6 @@ class Given:
     """A source of a question, and where it is from.
 
     Attributes:
-        source: the source.
         origin: collection, document_id, name, start, end and page of one that was retrieved.
         label: what a chat app calls it, in place of its number.
     """
@@ -70,15 +69,12 @@ class Asked:
     """A question, ready to be answered.
 
     Attributes:
-        question: as it was asked.
         history: earlier questions of the conversation with their answers, the oldest first.
         given: the sources, numbered from 1.
-        engine: the specification of the engine.
         renumber: whether sources are numbered anew, in the order in which they come up.
         max_tokens: words and punctuation marks after which the answer is cut; None for no limit.
         unused: fields of the request that have no effect.
         told: what to answer without asking an engine; a title of the conversation, and the like.
-        id: of the answer.
         created: seconds since the epoch.
     """
 
@@ -121,8 +117,6 @@ class Answered:
     """The whole answer.
 
     Attributes:
-        asked: the question.
-        answer: read and checked.
         listed: the sources that it speaks of, by their number in it.
         finished: whether it ended by itself; else its budget of tokens cut it off.
         usage: tokens read and written, None where no model tells.
@@ -139,25 +133,14 @@ class Answered:
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON-ready object."""
         asked = self.asked
-        read = self.answer.to_dict(asked.understood)
         return {
             "id": asked.id,
             "created": asked.created,
             "engine": asked.engine,
             "question": asked.question,
             "understood": asked.understood,
-            "answer": read["answer"],
-            "plain": read["plain"],
-            "verdict": read["verdict"],
-            "verified": read["verified"],
-            "abstained": self.answer.abstained,
-            "relevance": read["relevance"],
-            "unanswered": read["unanswered"],
+            **self.answer.to_dict(asked.understood),
             "finished": self.finished,
-            "counts": read["counts"],
-            "quotes": read["quotes"],
-            "dropped": read["dropped"],
-            "claims": read["claims"],
             "nearest": [quote.to_dict() for quote in self.nearest],
             "sources": [given.to_dict(number) for number, given in self.listed],
             "usage": dict(self.usage),
@@ -176,13 +159,7 @@ _DETAILS = (
 
 
 class Answering:
-    """Answers questions.
-
-    Args:
-        shelf: the engines.
-        workers: the threads that they run in.
-        measures: counts what happens.
-    """
+    """Answers questions."""
 
     def __init__(self, shelf: EngineShelf, workers: Workers, measures: Measures) -> None:
         self._shelf = shelf
@@ -195,12 +172,7 @@ class Answering:
         """Give the segments of the answer as they come, and the whole of it at the end.
 
         Args:
-            asked: the question.
             left: is called with what there is of the answer if the client leaves before its end.
-
-        Raises:
-            InputError: as the engine.
-            UnavailableError: as the engine, or there is too much to do.
         """
         request = asked.request
         sources = request.sources
@@ -247,12 +219,7 @@ class Answering:
             yield answered
 
     async def whole(self, asked: Asked) -> tuple[list[Piece], Answered]:
-        """Return all pieces, and the whole answer.
-
-        Raises:
-            InputError: as `events`.
-            UnavailableError: as `events`.
-        """
+        """Return all pieces, and the whole answer."""
         pieces: list[Piece] = []
         async for event in self.events(asked):
             if isinstance(event, Answered):

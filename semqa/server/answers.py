@@ -106,27 +106,22 @@ class AnswerReply(Serializer):
         self._asked = asked
 
     def begin(self) -> list[bytes]:
-        """Return all sources."""
         listed = [given.to_dict(number) for number, given in enumerate(self._asked.given, 1)]
         return [event({"sources": listed}, "sources")]
 
     def add(self, piece: Piece) -> list[bytes]:
-        """Return text, and the quote that it is."""
         told = [event({"text": piece.segment.text}, "text")]
         if isinstance(piece.segment, Quote):
             told.append(event(piece.segment.to_dict(), "quote"))
         return told
 
     def end(self, answered: Answered) -> list[bytes]:
-        """Return the whole answer."""
         return [event(answered.to_dict(), "done")]
 
     def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the whole answer."""
         return answered.to_dict()
 
     def failed(self, error: dict[str, Any]) -> bytes:
-        """Return an error."""
         return event(error, "error")
 
 

@@ -17,20 +17,12 @@ from starlette.concurrency import run_in_threadpool
 import semqa
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.retrieval.passages import Library
-from semqa.server import (
-    answers,
-    chat,
-    collections,
-    conversations,
-    engines,
-    messages,
-    responses,
-)
+from semqa.server import answers, chat, collections, conversations, engines, messages, responses
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
 from semqa.server.errors import add_handlers
 from semqa.server.measures import Measures
-from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
+from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
 from semqa.server.schemas import errors
 from semqa.server.store.store import make_folder, open_store
 from semqa.server.work import Reading, Warming, Workers, one_after_the_other
@@ -39,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from semqa.server.settings import ServerSettings
-
-__all__ = ["create_app"]
 
 _log = logging.getLogger("semqa.server")
 
@@ -66,17 +56,7 @@ _FAILURES = (
 
 
 def create_app(settings: ServerSettings, *, library: Any = None, store: Any = None) -> FastAPI:
-    """Make the application.
-
-    Args:
-        settings: how it is set up.
-        library: the collections; by default those in the data folder.
-        store: keys and conversations; by default those in the database.
-
-    Raises:
-        InputError: the data folder or the database cannot be used.
-        UnavailableError: a package is missing, or the database does not answer.
-    """
+    """Make the application."""
     if library is None:
         library = _library(settings)
     if store is None:
@@ -170,13 +150,6 @@ def _document(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-_PAGE_POLICY = (
-    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "object-src 'none'"
-)
-"""What the page may do: load its own files, ask its own server, run no script within a text."""
-
-
 def _add_page(app: FastAPI) -> None:
     files = StaticFiles(directory=Path(__file__).parent / "page")
     app.mount("/page", files)
@@ -185,7 +158,7 @@ def _add_page(app: FastAPI) -> None:
     async def page(request: Request) -> Response:
         """Show the page."""
         reply = await files.get_response("index.html", request.scope)
-        reply.headers["content-security-policy"] = _PAGE_POLICY
+        reply.headers["content-security-policy"] = PAGE_POLICY
         return reply
 
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from semqa.engines import PromptedEngine
+from semqa.engines import GeneratingEngine
 from semqa.errors import InputError, NotFoundError
 from semqa.history import in_context
 from semqa.server.answering import Answered, Asked, Given
@@ -54,18 +54,8 @@ async def prepare(
     """Check a question, and find what it is answered from.
 
     Args:
-        request: that asks; its owner's collections are searched.
-        question: as it was asked.
-        history: earlier questions with their answers, the oldest first.
-        given: sources of the request; they come first.
         collection: name or names; None for all, or for none if there are sources.
         engine: that is to answer; None for the default.
-        limit: most passages to find.
-        more: further attributes of `Asked`.
-
-    Raises:
-        InputError: something is not as it should be.
-        UnavailableError: the collections cannot be read.
     """
     state = request.app.state
     check_question(question, state.settings)
@@ -76,7 +66,7 @@ async def prepare(
         check_sources(sources, state.settings)
         # The engine is looked at where it matters alone: it may have to be made first.
         if characters(sources) > state.settings.max_model_characters and isinstance(
-            await state.answering.engine(spec), PromptedEngine
+            await state.answering.engine(spec), GeneratingEngine
         ):
             check_for_model(sources, state.settings)
     if not sources or collection is not None:
@@ -85,12 +75,7 @@ async def prepare(
         # A follow-up finds what itself asks for, and what the conversation is about.
         queries = list(dict.fromkeys((understood, question)))
         found = await run_in_threadpool(
-            retrieve,
-            state.library,
-            request.state.owner,
-            names,
-            queries,
-            limit or DEFAULT_LIMIT,
+            retrieve, state.library, request.state.owner, names, queries, limit or DEFAULT_LIMIT
         )
         base = address(request)
         sources += tuple(_linked(each, base) for each in found)
@@ -104,11 +89,7 @@ def address(request: Request) -> str:
 
 
 def check_question(question: str, settings: ServerSettings) -> None:
-    """Raise if a question has no words or too many.
-
-    Raises:
-        InputError: it has.
-    """
+    """Raise if a question has no words or too many."""
     if not any(map(str.isalnum, question)):
         raise InputError("must have words.", field="question", value=question)
     if len(question) > settings.max_question:
@@ -119,11 +100,7 @@ def check_question(question: str, settings: ServerSettings) -> None:
 
 
 def check_sources(given: Sequence[Given], settings: ServerSettings) -> None:
-    """Raise if sources in a request are too many, too long or all empty.
-
-    Raises:
-        InputError: they are.
-    """
+    """Raise if sources in a request are too many, too long or all empty."""
     if len(given) > settings.max_sources:
         raise InputError(
             f"must be at most {settings.max_sources:,}, got {len(given):,}.", field="sources"
@@ -139,11 +116,7 @@ def check_sources(given: Sequence[Given], settings: ServerSettings) -> None:
 
 
 def check_for_model(given: Sequence[Given], settings: ServerSettings) -> None:
-    """Raise if sources are longer than a language model may read for one question.
-
-    Raises:
-        InputError: they are.
-    """
+    """Raise if sources are longer than a language model may read for one question."""
     size = characters(given)
     if size > settings.max_model_characters:
         raise InputError(
@@ -165,15 +138,9 @@ def retrieve(
     """Find the passages to answer from; blocking.
 
     Args:
-        library: the collections.
-        owner: whose.
         names: of the collections; None for all that the owner has.
         queries: what to look for. Of several, each finds its own passages, and the best of all are
             taken.
-        limit: most passages.
-
-    Raises:
-        InputError: there is no such collection, or none at all.
     """
     wanted = list(dict.fromkeys(names)) if names is not None else None
     chosen = wanted if wanted is not None else [each.name for each in library.collections(owner)]
@@ -293,10 +260,6 @@ async def respond(
     """Answer a question in the shape of an interface.
 
     Args:
-        request: that asks.
-        asked: the question.
-        serializer: of the interface.
-        stream: whether to send the answer as it comes.
         at_once: whether a stream begins before the engine does; else what fails at once is told by
             the status.
         keep: is called with the whole answer before it is sent, or with what there is of it when

@@ -25,7 +25,6 @@ from semqa.server.schemas import (
     NO_TOOLS,
     STREAMED,
     TEXT_ALONE,
-    ChatOut,
     Collection,
     Engine,
     Lenient,
@@ -47,12 +46,6 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["chat"])
 
-FORMAT = Field(
-    None,
-    description="How quotes look in the content: plain, numbered with [1] behind each, or marked with "
-    "the brackets around them. By default as the server is set up.",
-)
-
 
 class Part(BaseModel):
     """A part of a message."""
@@ -69,11 +62,7 @@ class Message(BaseModel):
 
 
 def turn(message: Message, field: str) -> Turn:
-    """Return a message as a turn of the conversation.
-
-    Raises:
-        InputError: a part is no text.
-    """
+    """Return a message as a turn of the conversation."""
     parts = message.content or ""
     if isinstance(parts, str):
         return Turn(message.role, parts)
@@ -95,7 +84,24 @@ class StreamOptions(BaseModel):
     include_usage: bool | None = None
 
 
-class ChatRequest(Lenient):
+class Conversing(Lenient):
+    """What requests of OpenAI's interfaces have in common."""
+
+    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
+    stream: bool | None = None
+    sources: Sources = None
+    collection: Collection = None
+    engine: Engine = None
+    limit: Limit = None
+    renumber: Renumber = False
+    format: Citations | None = Field(
+        None,
+        description="How quotes look in the content: plain, numbered with [1] behind each, or marked "
+        "with the brackets around them. By default as the server is set up.",
+    )
+
+
+class ChatRequest(Conversing):
     """A conversation, whose last question is to be answered.
 
     Tools are never called. Fields that would change the reply are refused if they cannot be honoured:
@@ -103,17 +109,9 @@ class ChatRequest(Lenient):
     """
 
     messages: Many[Message] = Field(description="The conversation; the last question is answered.")
-    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
-    stream: bool | None = None
     stream_options: StreamOptions | None = None
     max_tokens: MaxTokens = None
     max_completion_tokens: MaxTokens = None
-    sources: Sources = None
-    collection: Collection = None
-    engine: Engine = None
-    limit: Limit = None
-    renumber: Renumber = False
-    format: Citations | None = FORMAT
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
         "n": ("must be 1: there is one answer.", (1,)),
@@ -135,10 +133,7 @@ class ChatRequest(Lenient):
 @router.post(
     "/v1/chat/completions",
     response_class=Response,
-    responses={
-        200: {"model": ChatOut, "content": STREAMED},
-        **errors(400, 404, 408, 413, 503, 504),
-    },
+    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def chat(request: Request, body: ChatRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for every quote that is verified.
@@ -146,37 +141,57 @@ async def chat(request: Request, body: ChatRequest) -> Response:
     `start_index` and `end_index` are Unicode code points into the content, 0-based, end exclusive;
     `source_start` and `source_end` likewise into the source's field.
     """
-    unused = body.unused()
     turns = [turn(each, f"messages.{at}") for at, each in enumerate(body.messages)]
-    form = body.format
+    limits = [n for n in (body.max_tokens, body.max_completion_tokens) if n is not None]
+    asked, content = await asked_of(
+        request,
+        body,
+        turns,
+        "messages",
+        collection=body.collection,
+        limit=body.limit,
+        max_tokens=min(limits, default=None),
+    )
+    with_usage = bool(body.stream_options and body.stream_options.include_usage)
+    reply = ChatReply(asked, content, with_usage)
+    return await respond(request, asked, reply, stream=bool(body.stream))
+
+
+async def asked_of(
+    request: Request,
+    body: Conversing,
+    turns: Sequence[Turn],
+    field: str,
+    *,
+    collection: str | Sequence[str] | None,
+    limit: int | None,
+    max_tokens: int | None,
+) -> tuple[Asked, Content]:
+    """Return the question of a conversation, and the text that its answer goes to."""
+    unused = body.unused()
     told = side_task(turns)
     if told is not None:
         asked = Asked("", (), (), MODEL, told=told, unused=unused)
-    else:
-        read = read_conversation(turns, "messages")
-        engine, collection = named_model(body.model, request.app.state.shelf)
-        form = content_form(request, form, read.given)
-        limits = [n for n in (body.max_tokens, body.max_completion_tokens) if n is not None]
-        asked = await prepare(
-            request,
-            read.question,
-            read.history,
-            given=[*read.given, *(source.given() for source in body.sources or ())],
-            collection=body.collection if body.collection is not None else collection,
-            engine=body.engine if body.engine is not None else engine,
-            limit=body.limit,
-            renumber=body.renumber or (form == "numbered" and not read.given),
-            max_tokens=min(limits, default=None),
-            unused=(*unused, *(f"messages.{at}" for at in read.unread)),
-        )
-    with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    content = Content(address(request), form or "plain")
-    return await respond(
-        request, asked, ChatReply(asked, content, with_usage), stream=bool(body.stream)
+        return asked, Content(address(request), body.format or "plain")
+    read = read_conversation(turns, field)
+    engine, named = named_model(body.model, request.app.state.shelf)
+    form = _content_form(request, body.format, read.given)
+    asked = await prepare(
+        request,
+        read.question,
+        read.history,
+        given=[*read.given, *(source.given() for source in body.sources or ())],
+        collection=collection if collection is not None else named,
+        engine=body.engine if body.engine is not None else engine,
+        limit=limit,
+        renumber=body.renumber or (form == "numbered" and not read.given),
+        max_tokens=max_tokens,
+        unused=(*unused, *(f"{field}.{at}" for at in read.unread)),
     )
+    return asked, Content(address(request), form)
 
 
-def content_form(request: Request, asked: Citations | None, given: Sequence[Given]) -> Citations:
+def _content_form(request: Request, asked: Citations | None, given: Sequence[Given]) -> Citations:
     """Return how quotes look in the content: an app that numbers its passages wants the numbers."""
     if asked is not None:
         return asked
@@ -187,12 +202,7 @@ def content_form(request: Request, asked: Citations | None, given: Sequence[Give
 
 
 class Content:
-    """The text of a reply while it is written, and the places of its quotes.
-
-    Args:
-        base: the address of the page.
-        form: how quotes look.
-    """
+    """The text of a reply while it is written, and the places of its quotes."""
 
     def __init__(self, base: str, form: Citations) -> None:
         self._base = base
@@ -243,13 +253,7 @@ class Content:
 
 
 class ChatReply(Serializer):
-    """Makes a chat completion.
-
-    Args:
-        asked: the question.
-        content: the text.
-        with_usage: whether a stream ends with a chunk of usage.
-    """
+    """Makes a chat completion."""
 
     def __init__(self, asked: Asked, content: Content, with_usage: bool) -> None:
         self._asked = asked
@@ -258,7 +262,6 @@ class ChatReply(Serializer):
         self._annotations: list[dict[str, Any]] = []
 
     def begin(self) -> list[bytes]:
-        """Return the chunk with the role."""
         return [self._chunk({"role": "assistant", "content": "", "refusal": None})]
 
     def add(self, piece: Piece) -> list[bytes]:
@@ -294,7 +297,6 @@ class ChatReply(Serializer):
         return [*chunks, b"data: [DONE]\n\n"]
 
     def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the completion."""
         message = {
             "role": "assistant",
             "content": self._content.text,

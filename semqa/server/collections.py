@@ -11,8 +11,7 @@ from fastapi import APIRouter, Depends, File, Request, UploadFile
 from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
-from semqa.retrieval.passages import Collection, DocumentInfo, Library
-from semqa.retrieval.passages.store import Access
+from semqa.retrieval.passages import Collection, CollectionInfo, DocumentInfo, Library
 from semqa.server.asking import address, page_link
 from semqa.server.work import Reading
 
@@ -27,24 +26,20 @@ class NewCollection(BaseModel):
     name: str = Field(min_length=1, max_length=100, description="One line, without slashes.")
 
 
-class CollectionEntry(BaseModel):
-    """A collection."""
-
-    name: str
-    documents: int
-    passages: int
-    created: str = Field(description="ISO 8601, in UTC.")
-    access: Access = Field(description="own, or read or write if another shares it.")
-
-
 class CollectionList(BaseModel):
     """The client's collections, by name."""
 
-    collections: list[CollectionEntry]
+    collections: list[CollectionInfo]
 
 
-class DocumentEntry(BaseModel):
-    """A document of a collection."""
+class DocumentList(BaseModel):
+    """Documents of a collection."""
+
+    documents: list[DocumentInfo]
+
+
+class FullDocument(BaseModel):
+    """A document with its text."""
 
     id: str
     name: str
@@ -54,17 +49,6 @@ class DocumentEntry(BaseModel):
     passages: int
     sha256: str
     added: str = Field(description="ISO 8601, in UTC.")
-
-
-class DocumentList(BaseModel):
-    """Documents of a collection."""
-
-    documents: list[DocumentEntry]
-
-
-class FullDocument(DocumentEntry):
-    """A document with its text."""
-
     text: str
     pages: list[int] = Field(description="Where each page begins, in code points; else empty.")
 
@@ -122,14 +106,13 @@ InCollection = Annotated[Collection, Depends(_collection)]
 @router.get("", summary="List collections")
 def list_collections(library: InLibrary, owner: Owner) -> CollectionList:
     """List your collections."""
-    entries = [CollectionEntry(**asdict(info)) for info in library.collections(owner)]
-    return CollectionList(collections=entries)
+    return CollectionList(collections=library.collections(owner))
 
 
 @router.post("", status_code=201, summary="Make a collection")
-def create_collection(library: InLibrary, owner: Owner, body: NewCollection) -> CollectionEntry:
+def create_collection(library: InLibrary, owner: Owner, body: NewCollection) -> CollectionInfo:
     """Make an empty collection."""
-    return CollectionEntry(**asdict(library.create(owner, body.name).info()))
+    return library.create(owner, body.name).info()
 
 
 @router.delete("/{name}", status_code=204, summary="Remove a collection")
@@ -220,7 +203,7 @@ def _put(library: Library, owner: str, name: str, uploads: list[UploadFile]) -> 
 
 
 def _listed(found: list[DocumentInfo]) -> DocumentList:
-    return DocumentList(documents=[DocumentEntry(**asdict(info)) for info in found])
+    return DocumentList(documents=found)
 
 
 def _name_of(upload: UploadFile) -> str:

@@ -18,15 +18,12 @@ from semqa.server.answering import Given
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Conversation", "Turn", "exchanges", "read_conversation", "side_task"]
-
 
 class Turn(NamedTuple):
     """One message of a conversation.
 
     Attributes:
         role: ``user``, ``assistant``, ``system`` or another that the interface knows.
-        text: what was said, without marks.
     """
 
     role: str
@@ -37,8 +34,6 @@ class Conversation(NamedTuple):
     """What a conversation asks for.
 
     Attributes:
-        question: the last question.
-        history: the questions before it, with their answers, the oldest first.
         given: passages that a chat app put into its prompt.
         unread: places of messages without effect: instructions, results of tools.
     """
@@ -67,15 +62,7 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
 
 
 def read_conversation(turns: Sequence[Turn], field: str) -> Conversation:
-    """Return the last question, and what was said before.
-
-    Args:
-        turns: all messages.
-        field: of the request, for errors.
-
-    Raises:
-        InputError: there is no question.
-    """
+    """Return the last question, and what was said before."""
     for at in range(len(turns) - 1, -1, -1):
         if turns[at].role == "user" and turns[at].text.strip():
             question, given = _without_passages(turns[at].text)

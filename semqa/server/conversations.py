@@ -13,6 +13,7 @@ from semqa.data.sources import answer_of
 from semqa.errors import InputError
 from semqa.quotes.render import to_markdown as answer_to_markdown
 from semqa.quotes.render.markdown import conversation_to_markdown, escape
+from semqa.server.collections import Owner
 from semqa.server.store import Conversation, Store
 
 if TYPE_CHECKING:
@@ -72,13 +73,7 @@ def _store(request: Request) -> Store:
     return store
 
 
-def _owner(request: Request) -> str:
-    owner: str = request.state.owner
-    return owner
-
-
 InStore = Annotated[Store, Depends(_store)]
-Owner = Annotated[str, Depends(_owner)]
 
 
 def _full(conversation: Conversation) -> dict[str, object]:
@@ -101,10 +96,7 @@ def list_conversations(
 ) -> dict[str, object]:
     """List your conversations, last used first."""
     found = store.conversations(owner, limit + 1, offset=offset, title=title)
-    return {
-        "conversations": [each.to_dict() for each in found[:limit]],
-        "more": len(found) > limit,
-    }
+    return {"conversations": [each.to_dict() for each in found[:limit]], "more": len(found) > limit}
 
 
 @router.post("", response_model=ConversationInfo, status_code=201)

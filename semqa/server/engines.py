@@ -26,10 +26,6 @@ class EngineShelf:
     """Engines that clients may choose from.
 
     Clients choose among these, and cannot have another model loaded.
-
-    Args:
-        specs: those that were set up, the default first.
-        create: makes one of its specification.
     """
 
     def __init__(self, specs: Sequence[str], create: Callable[[str], Engine]) -> None:
@@ -44,11 +40,7 @@ class EngineShelf:
         return self.names[0]
 
     def choose(self, spec: str | None) -> str:
-        """Return the specification of an engine that a client may use.
-
-        Raises:
-            NotFoundError: it is neither set up nor one that needs no model.
-        """
+        """Return the specification of an engine that a client may use."""
         if spec is None:
             return self.default
         if spec in self.names or _ALWAYS.fullmatch(spec):
@@ -72,12 +64,7 @@ class EngineShelf:
         return self._made.get(spec)
 
     def get(self, spec: str) -> Engine:
-        """Return an engine, and make it if need be; that may take long.
-
-        Raises:
-            InputError: it cannot be made as it was set up.
-            UnavailableError: a model was not reached, or a package is missing.
-        """
+        """Return an engine, and make it if need be; that may take long."""
         with self._lock:
             if spec not in self._made:
                 if spec not in self.names:

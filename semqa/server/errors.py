@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
-__all__ = [
-    "BusyError",
-    "EngineFailedError",
-    "GoneError",
-    "TooSlowError",
-    "add_handlers",
-    "as_error",
-    "ending",
-    "error_body",
-    "failed",
-]
-
 _log = logging.getLogger("semqa.server")
 
 _TYPES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prometheus_client import (
@@ -23,39 +24,28 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 
 
 class Measures:
-    """Counts and times; each server has its own.
-
-    Args:
-        under_way: returns how many answers are under way or wait.
-    """
+    """Counts and times; each server has its own."""
 
     def __init__(self, under_way: Callable[[], int]) -> None:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
+        times = partial(Histogram, buckets=_SECONDS, registry=registry)
         self.requests = Counter(
             "semqa_requests", "Requests.", ["method", "route", "status"], registry=registry
         )
-        self.seconds = Histogram(
+        self.seconds = times(
             "semqa_request_seconds",
             "Time from a request to the end of its reply.",
             ["method", "route"],
-            buckets=_SECONDS,
-            registry=registry,
         )
-        self._first = Histogram(
+        self._first = times(
             "semqa_first_text_seconds",
             "Time from a question to the first text of its answer.",
             ["engine"],
-            buckets=_SECONDS,
-            registry=registry,
         )
-        self._whole = Histogram(
-            "semqa_answer_seconds",
-            "Time from a question to its whole answer.",
-            ["engine"],
-            buckets=_SECONDS,
-            registry=registry,
+        self._whole = times(
+            "semqa_answer_seconds", "Time from a question to its whole answer.", ["engine"]
         )
         self._answers = Counter(
             "semqa_answers",
@@ -74,16 +64,15 @@ class Measures:
     def answer(self, engine: str) -> Iterator[Measured]:
         """Measure one answer, while the block runs."""
         measured = Measured(time.perf_counter())
+        failed = False
         try:
             yield measured
         except Exception:
-            self._answers.labels(engine, "failed").inc()
+            failed = True
             raise
-        except BaseException:  # a closed generator, a cancelled task
-            self._answers.labels(engine, self._outcome(engine, measured)).inc()
-            raise
-        else:
-            self._answers.labels(engine, self._outcome(engine, measured)).inc()
+        finally:  # after a closed generator and a cancelled task, too
+            outcome = "failed" if failed else self._outcome(engine, measured)
+            self._answers.labels(engine, outcome).inc()
 
     def _outcome(self, engine: str, measured: Measured) -> str:
         if measured.verdict is None:
@@ -107,7 +96,6 @@ class Measured:
         first: seconds to the first segment.
         whole: seconds to the end.
         verdict: of the whole answer; None until it is there.
-        quotes: how many have each status.
     """
 
     def __init__(self, start: float) -> None:

@@ -32,7 +32,6 @@ from semqa.server.schemas import (
     Limit,
     Many,
     MaxTokens,
-    MessageOut,
     Text,
     errors,
 )
@@ -132,10 +131,7 @@ class MessagesRequest(Lenient):
 @router.post(
     "/v1/messages",
     response_class=Response,
-    responses={
-        200: {"model": MessageOut, "content": STREAMED},
-        **errors(400, 404, 408, 413, 503, 504),
-    },
+    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def messages(request: Request, body: MessagesRequest) -> Response:
     """Answer the last question from the documents of the conversation, or from collections.
@@ -175,11 +171,7 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
 
 
 def _turns(body: MessagesRequest) -> list[Turn]:
-    """Return what was said.
-
-    Raises:
-        InputError: a block is of a kind that is not read.
-    """
+    """Return what was said."""
     for at, message in enumerate(body.messages):
         for place, block in enumerate(message.blocks()):
             if block.type not in _READ:
@@ -202,12 +194,7 @@ _READ = (
 def _documents(
     messages: list[Message], settings: ServerSettings
 ) -> tuple[list[Given], list[Place]]:
-    """Return the sources of a conversation, and where each is from.
-
-    Raises:
-        InputError: there are too many, or one cannot be read.
-        CancelledError: the client disconnected.
-    """
+    """Return the sources of a conversation, and where each is from."""
     blocks = list(_blocks(messages))
     files = sum(_file_of(block) is not None for block in blocks)
     if files > settings.max_documents:
@@ -317,12 +304,9 @@ class Place:
     """Where in a request a source is from.
 
     Attributes:
-        kind: of the citation.
         index: of the document among documents, or of the search result among these.
         title: of it; None where it has none.
-        source: of a search result.
         block: which block of its content, where it has several.
-        cited: whether citations were asked for.
         pages: where each page begins in the text, for a document with pages.
     """
 
@@ -367,13 +351,7 @@ class Place:
 
 
 class MessageReply(Serializer):
-    """Makes a message of the events of an answer, in events or whole.
-
-    Args:
-        asked: the question.
-        places: where the sources are from.
-        model: that the reply names.
-    """
+    """Makes a message of the events of an answer, in events or whole."""
 
     def __init__(self, asked: Asked, places: Mapping[int, Place], model: str) -> None:
         self._asked = asked
@@ -383,12 +361,10 @@ class MessageReply(Serializer):
         self._open = False
 
     def begin(self) -> list[bytes]:
-        """Return the event that a stream begins with."""
         usage = {"input_tokens": 0, "output_tokens": 0}
         return _events({"type": "message_start", "message": self._message([], None, usage)})
 
     def add(self, piece: Piece) -> list[bytes]:
-        """Take a piece, and return the events that tell of it."""
         segment = piece.segment
         citation = None
         if isinstance(segment, Quote) and segment.verified and piece.given is not None:
@@ -406,7 +382,6 @@ class MessageReply(Serializer):
         return _events(*events, *self._stop())
 
     def end(self, answered: Answered) -> list[bytes]:
-        """Return the events that a stream ends with."""
         delta = {"stop_reason": _reason(answered), "stop_sequence": None}
         return _events(
             *self._stop(),
@@ -420,12 +395,10 @@ class MessageReply(Serializer):
         )
 
     def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the message that is not streamed."""
         message = self._message(self._blocks, _reason(answered), _usage(answered))
         return {**message, "semqa": answered.details()}
 
     def failed(self, error: dict[str, Any]) -> bytes:
-        """Return the event of an error."""
         return _events(error)[0]
 
     def _message(

@@ -15,7 +15,7 @@ import re
 import time
 import uuid
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -26,7 +26,7 @@ from semqa.errors import SemqaError, UnavailableError
 from semqa.server.errors import ENDING, as_error, error_body
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -43,7 +43,6 @@ class RateLimit:
 
     Args:
         per_minute: requests; 0 for no limit.
-        clock: seconds.
 
     Example:
         >>> limit = RateLimit(2, clock=lambda: 0.0)
@@ -83,32 +82,14 @@ REMEMBERED = 10.0
 MAX_REMEMBERED = 10_000
 
 
-class KeyStore(Protocol):
-    """Keeps keys, hashed (`semqa.server.store`)."""
-
-    def keys(self) -> Sequence[object]:
-        """Return the keys that there are."""
-        ...
-
-    def owner_of(self, secret: str) -> str | None:
-        """Return the id of a key, or None if it is unknown."""
-        ...
-
-
 class KeyRing:
     """The keys of a server: those it was started with, and those in its database.
 
-    Args:
-        given: those it was started with; kept as hashes.
-        store: where the others are.
-        clock: seconds.
+    The database is any object that has `keys`, and `owner_of` a secret; it keeps digests.
     """
 
     def __init__(
-        self,
-        given: Sequence[str],
-        store: KeyStore | None,
-        clock: Callable[[], float] = time.monotonic,
+        self, given: Sequence[str], store: Any, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._given = {_digest(secret): given_owner(secret) for secret in given}
         self._store = store
@@ -122,7 +103,7 @@ class KeyRing:
         """Whether requests need a key: there is one, or has been since the server started."""
         if self._given or self._closed:
             return True
-        if self._store is None or self._clock() < self._open_until:
+        if self._clock() < self._open_until:
             return False
         if await run_in_threadpool(self._store.keys):
             # Taking the last key back must not open the server to everybody.
@@ -137,13 +118,11 @@ class KeyRing:
         if (given := self._given.get(digest)) is not None:
             self._note(digest)
             return given
-        if self._store is None:
-            return None
         owner, until = self._known.get(digest, ("", 0.0))
         if self._clock() < until:
             return owner
         self._known.pop(digest, None)
-        found = await run_in_threadpool(self._store.owner_of, secret)
+        found: str | None = await run_in_threadpool(self._store.owner_of, secret)
         if found is not None:
             self._note(digest)
             self._known[digest] = (found, self._clock() + REMEMBERED)
@@ -201,11 +180,15 @@ HEADERS = {
 }
 
 
+PAGE_POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "object-src 'none'"
+)
+"""What a page may do: load its own files, ask its own server, run no script within a text."""
+
+
 class _RefusedError(HTTPException):
     """A request that goes no further; of a kind that frameworks let through."""
-
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(status, message, headers)
 
 
 class Guard:
@@ -213,13 +196,6 @@ class Guard:
 
     It gives each request an id, finds its owner (``request.state.owner``), refuses what is over a
     limit, adds headers, and logs and counts the reply.
-
-    Args:
-        app: the application.
-        settings: of the server.
-        keys: the keys.
-        rate: how many requests a key may make.
-        measures: counts.
     """
 
     def __init__(
@@ -321,22 +297,17 @@ class Guard:
         if path.startswith("/v1/"):
             wait = self._rate.wait(scope["state"]["owner"] or f"at {client}")
             if wait:
-                raise _RefusedError(
-                    429,
-                    f"At most {self._settings.rate_limit} requests a minute are allowed; retry in "
-                    f"{wait:.1f} seconds.",
-                    {"retry-after": str(max(1, round(wait + 0.5)))},
+                most = self._settings.rate_limit
+                raise _later(
+                    wait,
+                    f"At most {most} requests a minute are allowed; retry in {wait:.1f} seconds.",
                 )
 
     async def _owner(self, headers: Headers, client: str) -> str:
         """Return whose key a request has; an address that guesses keys has to wait."""
         secret = _secret(headers)
         if secret and not self._keys.used(secret) and (wait := self._guesses.left(client)):
-            raise _RefusedError(
-                429,
-                "Too many unknown keys from this address; wait.",
-                {"retry-after": str(max(1, round(wait + 0.5)))},
-            )
+            raise _later(wait, "Too many unknown keys from this address; wait.")
         owner = await self._keys.owner(secret) if secret else None
         if owner is None:
             if secret:
@@ -442,20 +413,18 @@ class _Body:
         return message
 
 
+def _later(wait: float, message: str) -> _RefusedError:
+    return _RefusedError(429, message, {"retry-after": str(max(1, round(wait + 0.5)))})
+
+
 def _too_large(most: int) -> _RefusedError:
     return _RefusedError(
-        413,
-        f"The request must have at most {most:,} bytes.",
-        {"connection": "close"},
+        413, f"The request must have at most {most:,} bytes.", {"connection": "close"}
     )
 
 
 def _ending() -> _RefusedError:
-    return _RefusedError(
-        503,
-        ENDING,
-        {"connection": "close", "retry-after": "5"},
-    )
+    return _RefusedError(503, ENDING, {"connection": "close", "retry-after": "5"})
 
 
 def _secret(headers: Headers) -> str:
@@ -479,9 +448,6 @@ async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
 
 class Head:
     """Answers HEAD as GET without the body.
-
-    Args:
-        app: the application.
 
     Source: RFC 9110, sections 9.1 and 9.3.2.
     """

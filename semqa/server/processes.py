@@ -16,8 +16,6 @@ from contextlib import suppress
 
 from semqa.errors import InputError
 
-__all__ = ["fork_workers"]
-
 _log = logging.getLogger("semqa.server")
 
 PAUSE = 1.0
@@ -30,11 +28,7 @@ def fork_workers(count: int) -> int:
     The parent passes SIGINT and SIGTERM on, waits for all workers, and exits with the code of the
     first that failed.
 
-    Args:
-        count: how many.
-
     Raises:
-        InputError: this system cannot fork, or processes cannot share a port.
         SystemExit: in the parent, when all workers have ended.
     """
     if not hasattr(os, "fork") or not hasattr(socket, "SO_REUSEPORT"):

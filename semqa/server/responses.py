@@ -13,32 +13,23 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from semqa.errors import InputError
-from semqa.server.answering import Asked
-from semqa.server.asking import Serializer, address, prepare, respond
-from semqa.server.chat import FORMAT, Content, Message, content_form, turn
-from semqa.server.context import Turn, passages_of, read_conversation, side_task
-from semqa.server.engines import MODEL, named_model
+from semqa.server.asking import Serializer, respond
+from semqa.server.chat import Content, Conversing, Message, asked_of, turn
+from semqa.server.context import Turn, passages_of
 from semqa.server.schemas import (
     NO_TOOLS,
     STREAMED,
     TEXT_ALONE,
-    Collection,
-    Engine,
-    Lenient,
     Limit,
     Many,
     MaxTokens,
-    Renumber,
-    ResponseOut,
-    Sources,
     Text,
     errors,
 )
-from semqa.server.settings import Citations
 from semqa.server.sse import event
 
 if TYPE_CHECKING:
-    from semqa.server.answering import Answered, Piece
+    from semqa.server.answering import Answered, Asked, Piece
 
 router = APIRouter(tags=["responses"])
 
@@ -68,7 +59,7 @@ class TextSettings(BaseModel):
     format: dict[str, Any] | None = None
 
 
-class ResponsesRequest(Lenient):
+class ResponsesRequest(Conversing):
     """A conversation, whose last question is to be answered.
 
     Responses are not kept, tools are never called, instructions are not followed. Fields that would
@@ -79,20 +70,12 @@ class ResponsesRequest(Lenient):
     instructions: Text | None = Field(
         None, description="Only passages in it are read; others are refused."
     )
-    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
-    stream: bool | None = None
     max_output_tokens: MaxTokens = None
     text: TextSettings | None = None
     tools: Many[Tool] | None = Field(
         None, description="file_search searches collections: its vector_store_ids are their names."
     )
     metadata: dict[str, str] | None = None
-    sources: Sources = None
-    collection: Collection = None
-    engine: Engine = None
-    limit: Limit = None
-    renumber: Renumber = False
-    format: Citations | None = FORMAT
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
         "previous_response_id": (
@@ -115,11 +98,7 @@ class ResponsesRequest(Lenient):
     }
 
     def searched(self) -> tuple[str | list[str] | None, int | None]:
-        """Return the collections that are asked for, and how many passages.
-
-        Raises:
-            InputError: a tool or the format of the text cannot be honoured.
-        """
+        """Return the collections that are asked for, and how many passages."""
         if self.text and self.text.format and self.text.format not in TEXT_ALONE:
             raise InputError("must be text: answers are quotes, not JSON.", field="text.format")
         chosen = self.collection or []
@@ -138,11 +117,7 @@ class ResponsesRequest(Lenient):
         return names or None, limit
 
     def turns(self) -> list[Turn]:
-        """Return the conversation.
-
-        Raises:
-            InputError: an item is no message, a part is no text, or instructions cannot be honoured.
-        """
+        """Return the conversation."""
         items = [Item(content=self.input)] if isinstance(self.input, str) else self.input
         said = []
         for at, item in enumerate(items):
@@ -168,10 +143,7 @@ class ResponsesRequest(Lenient):
 @router.post(
     "/v1/responses",
     response_class=Response,
-    responses={
-        200: {"model": ResponseOut, "content": STREAMED},
-        **errors(400, 404, 408, 413, 503, 504),
-    },
+    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def create_response(request: Request, body: ResponsesRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for every quote that is verified.
@@ -179,41 +151,22 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
     `start_index` and `end_index` are Unicode code points into the text, 0-based, end exclusive;
     `source_start` and `source_end` likewise into the source's field.
     """
-    unused = body.unused()
     searched, limit = body.searched()
-    turns = body.turns()
-    form = body.format
-    told = side_task(turns)
-    if told is not None:
-        asked = Asked("", (), (), MODEL, told=told, unused=unused)
-    else:
-        read = read_conversation(turns, "input")
-        engine, collection = named_model(body.model, request.app.state.shelf)
-        form = content_form(request, form, read.given)
-        asked = await prepare(
-            request,
-            read.question,
-            read.history,
-            given=[*read.given, *(source.given() for source in body.sources or ())],
-            collection=searched if searched is not None else collection,
-            engine=body.engine if body.engine is not None else engine,
-            limit=limit,
-            renumber=body.renumber or (form == "numbered" and not read.given),
-            max_tokens=body.max_output_tokens,
-            unused=(*unused, *(f"input.{at}" for at in read.unread)),
-        )
-    reply = ResponseReply(asked, Content(address(request), form or "plain"), body)
+    asked, content = await asked_of(
+        request,
+        body,
+        body.turns(),
+        "input",
+        collection=searched,
+        limit=limit,
+        max_tokens=body.max_output_tokens,
+    )
+    reply = ResponseReply(asked, content, body)
     return await respond(request, asked, reply, stream=bool(body.stream))
 
 
 class ResponseReply(Serializer):
-    """Makes a response.
-
-    Args:
-        asked: the question.
-        content: the text.
-        body: the request, of which a response repeats some fields.
-    """
+    """Makes a response."""
 
     def __init__(self, asked: Asked, content: Content, body: ResponsesRequest) -> None:
         self._asked = asked
@@ -223,7 +176,6 @@ class ResponseReply(Serializer):
         self._sent = 0
 
     def begin(self) -> list[bytes]:
-        """Return the events up to the first text."""
         begun = self._response("in_progress", [], None)
         item = {**self._message("in_progress"), "content": []}
         return [
@@ -234,7 +186,6 @@ class ResponseReply(Serializer):
         ]
 
     def add(self, piece: Piece) -> list[bytes]:
-        """Return the text, and the annotation of a verified quote."""
         text, cited = self._content.add(piece)
         told = [self._event("output_text.delta", **self._place, delta=text, logprobs=[])]
         if cited is not None:
@@ -246,7 +197,6 @@ class ResponseReply(Serializer):
         return told
 
     def end(self, answered: Answered) -> list[bytes]:
-        """Return the events after the last text."""
         whole = self.whole(answered)
         done = {"text": self._content.text, "logprobs": []}
         return [
@@ -257,7 +207,6 @@ class ResponseReply(Serializer):
         ]
 
     def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the response."""
         status = "completed" if answered.finished else "incomplete"
         read = answered.usage["prompt_tokens"] or 0
         wrote = answered.usage["completion_tokens"] or 0

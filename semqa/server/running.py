@@ -40,20 +40,7 @@ _log = logging.getLogger("semqa.server")
 
 
 class Running:
-    """A server that listens, and serves when it is told to.
-
-    Attributes:
-        port: where it listens.
-
-    Args:
-        app: the application.
-        settings: of the server.
-        ready: is called when requests are taken.
-        listening: the socket, from `listen`; by default one is made.
-
-    Raises:
-        InputError: there is no such address, or something else listens there.
-    """
+    """A server that listens, and serves when it is told to."""
 
     def __init__(
         self,
@@ -101,14 +88,10 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """Return a socket that listens.
 
     Args:
-        host: the address.
         port: the port; 0 for a free one.
         shared: whether several processes listen there. The system gives each connection to one of
             them by a hash of its address; a socket that they inherit would go to whichever wakes
             first, with all connections that wait.
-
-    Raises:
-        InputError: there is no such address, or something else listens there.
     """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -121,11 +104,7 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Return a socket that holds a port for processes that share it, and does not listen.
-
-    Raises:
-        InputError: there is no such address, or something else listens there.
-    """
+    """Return a socket that holds a port for processes that share it, and does not listen."""
     if port:
         listen(host, port).close()  # unless another server has it
     try:
@@ -297,7 +276,7 @@ class PlainLines(JsonLines):
         return "\n".join([told, *(f"    {place}" for place in line.get("at", ()))])
 
 
-def log_to(stream: IO[str] | None = None, level: int = logging.INFO) -> None:
+def log_to(stream: IO[str] | None = None) -> None:
     """Write the logs of semqa and of uvicorn to a stream, standard error by default."""
     stream = stream or sys.stderr
     person = stream.isatty()
@@ -307,7 +286,7 @@ def log_to(stream: IO[str] | None = None, level: int = logging.INFO) -> None:
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         # How the server comes and goes, step by step, is nothing that a person asked for.
-        logger.setLevel(max(level, logging.WARNING) if person and name == "uvicorn" else level)
+        logger.setLevel(logging.WARNING if person and name == "uvicorn" else logging.INFO)
         logger.propagate = False
     # The server logs requests itself, with their ids and without their queries.
     logging.getLogger("uvicorn.access").disabled = True

@@ -1,6 +1,7 @@
-"""Fields of requests that several interfaces share, and the shapes of replies.
+"""Fields of requests that several interfaces share, and the shapes of errors and of the server's own answer.
 
-Reply models serve the OpenAPI schema alone; replies are made by the interfaces and tested to fit.
+Reply models serve the OpenAPI schema alone; a test holds replies to them. Replies in the shapes of other
+interfaces have none: their clients' types describe them, and tests use those clients.
 """
 
 from __future__ import annotations
@@ -95,11 +96,7 @@ class Lenient(BaseModel):
     """For each field that is refused: why, and the values that are accepted."""
 
     def unused(self) -> tuple[str, ...]:
-        """Return the fields that have no effect.
-
-        Raises:
-            InputError: a field is refused.
-        """
+        """Return the fields that have no effect."""
         given = {
             name: value for name, value in (self.model_extra or {}).items() if value is not None
         }
@@ -236,18 +233,6 @@ class ClaimOut(_Reply):
     plain_end: int
 
 
-VERDICT = Field(
-    description="quoted: every claim is in a verified quote. unverified: a quote is not verified, or "
-    "a mark was dropped. unquoted: nothing is quoted, or words outside of quotes make claims. "
-    "abstained: the sources do not answer."
-)
-VERIFIED = Field(description="True only if the verdict is quoted.")
-ABSTAINED = Field(description="Whether the answer says that the sources do not answer.")
-NEAREST = Field(description="Of an abstention: the quotes that come nearest to an answer.")
-RELEVANCE = Field(description="The highest relevance of a verified quote.")
-UNANSWERED = Field(description="Parts of the question that nothing was found for.")
-
-
 class UsageOut(_Reply):
     """Tokens; null where no model tells."""
 
@@ -265,167 +250,22 @@ class AnswerOut(_Reply):
     understood: str = Field(description="The question in the context of the conversation.")
     answer: str = Field(description="With marks: [ 1 quote ].")
     plain: str = Field(description="Without marks.")
-    verdict: Verdict = VERDICT
-    verified: bool = VERIFIED
-    abstained: bool = ABSTAINED
-    relevance: float | None = RELEVANCE
-    unanswered: list[str] = UNANSWERED
+    verdict: Verdict = Field(
+        description="quoted: every claim is in a verified quote. unverified: a quote is not verified, or "
+        "a mark was dropped. unquoted: nothing is quoted, or words outside of quotes make claims. "
+        "abstained: the sources do not answer."
+    )
+    verified: bool = Field(description="True only if the verdict is quoted.")
+    abstained: bool = Field(description="Whether the answer says that the sources do not answer.")
+    relevance: float | None = Field(description="The highest relevance of a verified quote.")
+    unanswered: list[str] = Field(description="Parts of the question that nothing was found for.")
     finished: bool = Field(description="False where a budget of tokens cut it off.")
     counts: CountsOut
     quotes: list[QuoteOut]
     dropped: list[DroppedOut]
     claims: list[ClaimOut]
-    nearest: list[QuoteOut] = NEAREST
+    nearest: list[QuoteOut] = Field(
+        description="Of an abstention: the quotes that come nearest to an answer."
+    )
     sources: list[SourceOut]
     usage: UsageOut
-
-
-class DetailsOut(_Reply):
-    """What the interfaces of others have no field for."""
-
-    verdict: Verdict = VERDICT
-    verified: bool = VERIFIED
-    abstained: bool = ABSTAINED
-    relevance: float | None = RELEVANCE
-    unanswered: list[str] = UNANSWERED
-    counts: CountsOut
-    quotes: list[QuoteOut] = Field(
-        description="All of them, those that are not verified too, each with the place that was meant."
-    )
-    dropped: list[DroppedOut]
-    claims: list[ClaimOut]
-    nearest: list[QuoteOut] = NEAREST
-    sources: list[SourceOut]
-    unused: list[str] = Field(description="Fields and messages of the request that had no effect.")
-
-
-class UrlCitationOut(_Reply):
-    """Place of a quote in the content, and where its source is."""
-
-    url: str
-    title: str
-    start_index: int
-    end_index: int
-
-
-class AnnotationOut(_Reply):
-    """A quote that is verified."""
-
-    index: int
-    type: Literal["url_citation"]
-    url_citation: UrlCitationOut
-    source_index: int
-    field: Literal["body", "title"]
-    source_start: int
-    source_end: int
-    quote: str
-    status: Literal["verified"]
-
-
-class ChatMessageOut(_Reply):
-    """The answer."""
-
-    role: Literal["assistant"]
-    content: str
-    refusal: None
-    annotations: list[AnnotationOut]
-
-
-class ChoiceOut(_Reply):
-    """The only choice."""
-
-    index: Literal[0]
-    message: ChatMessageOut
-    logprobs: None
-    finish_reason: Literal["stop", "length"]
-
-
-class ChatUsageOut(_Reply):
-    """Tokens; 0 where no model tells."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-
-
-class ChatOut(_Reply):
-    """A chat completion."""
-
-    id: str
-    object: Literal["chat.completion"]
-    created: int
-    model: str
-    choices: list[ChoiceOut]
-    usage: ChatUsageOut
-    semqa: DetailsOut
-
-
-class BlockOut(_Reply):
-    """A quote with its citation, or what stands between quotes."""
-
-    type: Literal["text"]
-    text: str
-    citations: list[dict[str, Any]] | None
-
-
-class MessageUsageOut(_Reply):
-    """Tokens; 0 where no model tells."""
-
-    input_tokens: int
-    output_tokens: int
-
-
-class MessageOut(_Reply):
-    """A message."""
-
-    id: str
-    type: Literal["message"]
-    role: Literal["assistant"]
-    model: str
-    content: list[BlockOut]
-    stop_reason: Literal["end_turn", "max_tokens"]
-    stop_sequence: None
-    usage: MessageUsageOut
-    semqa: DetailsOut
-
-
-class OutputTextOut(_Reply):
-    """The text of an answer, with a `url_citation` for each verified quote."""
-
-    type: Literal["output_text"]
-    text: str
-    annotations: list[dict[str, Any]]
-    logprobs: list[Any]
-
-
-class OutputMessageOut(_Reply):
-    """The answer."""
-
-    id: str
-    type: Literal["message"]
-    role: Literal["assistant"]
-    status: Literal["completed", "incomplete"]
-    content: list[OutputTextOut]
-
-
-class ResponseUsageOut(_Reply):
-    """Tokens; 0 where no model tells."""
-
-    input_tokens: int
-    input_tokens_details: dict[str, int]
-    output_tokens: int
-    output_tokens_details: dict[str, int]
-    total_tokens: int
-
-
-class ResponseOut(BaseModel):
-    """A response; fields that the interface has and that say nothing here are not listed."""
-
-    id: str
-    object: Literal["response"]
-    created_at: int
-    status: Literal["completed", "incomplete"]
-    model: str
-    output: list[OutputMessageOut]
-    usage: ResponseUsageOut
-    semqa: DetailsOut

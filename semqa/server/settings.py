@@ -35,13 +35,11 @@ class ServerSettings:
 
     Attributes:
         host, port: where it listens; port 0 takes one that is free.
-        data: the folder of its collections and conversations.
         reranker: a cross-encoder that reads passages that were found again; None for no reranking.
         database: URL of the database of conversations; None for SQLite in `data`.
         api_keys: keys that may use it, besides those in the database. Without any, it is open
             to everyone that reaches it.
         engines: specifications of the engines that may be asked for; the first one is the default.
-        create: makes an engine of its specification.
         allowed_hosts: names that the server is reached by, besides addresses and names without a
             dot. A page of another name cannot use a server that asks for no key.
         allowed_origins: origins (``https://chat.example.org``) of pages elsewhere that may use the
@@ -54,12 +52,8 @@ class ServerSettings:
             says so: ``plain``, ``numbered`` (``[1]`` behind each) or ``marked`` (in brackets).
         max_body: most bytes of a request.
         max_upload: most bytes of a request that uploads files.
-        max_question: most characters of a question.
-        max_sources: most sources of a question.
-        max_source_characters: most characters of all of them together.
         max_model_characters: most characters of all of them together where a language model is to
             read them; all of them are read, and paid for, with each question.
-        max_documents: most files in one request that have to be read first.
         rate_limit: most requests of one key in a minute; 0 for no limit.
         answers_at_once: most answers under way; others wait for their turn.
         answers_waiting: most answers that wait; more are refused.
@@ -98,11 +92,7 @@ class ServerSettings:
     drain: float = 30.0
 
     def __post_init__(self) -> None:
-        """Raise if a setting is invalid.
-
-        Raises:
-            InputError: one is.
-        """
+        """Raise if a setting is invalid."""
         if not 0 <= self.port <= 65535:
             raise InputError(f"must be from 0 to 65535, got {self.port}.", field="port")
         if not self.engines:

@@ -43,7 +43,6 @@ class EventStream(Response):
     """Sends events while they come, and closes their source when the client leaves.
 
     Args:
-        events: what to send, ready for the wire.
         cut: what to send if the server ends before they do.
     """
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-from semqa.engines import PromptedEngine, StreamingEngine
+from semqa.engines import GeneratingEngine, StreamingEngine
 from semqa.engines.abstention import attempt, nearest, rated
 from semqa.engines.base import PromptTooLongError
 from semqa.engines.cancellation import CancelledError, cancelled_when
@@ -43,9 +43,6 @@ class Outcome(NamedTuple):
     """What an engine answered.
 
     Attributes:
-        answer: read and checked.
-        generation: how it came about, where a model was asked and tells.
-        nearest: quotes that are offered where it abstains.
         finished: false if a limit cut it off.
     """
 
@@ -62,8 +59,6 @@ class Workers:
     as many as there are processors: with more, each would only be slower.
 
     Args:
-        at_once: most answers under way.
-        waiting: most answers that wait for their turn.
         timeout: seconds until an answer must be there, waiting included.
     """
 
@@ -86,16 +81,6 @@ class Workers:
 
         Closing the iterator gives the work up, and so does its time when it is over: an answer that
         waits is not begun, a stream ends at its next piece, and what is computed at the next source.
-
-        Args:
-            engine: the engine.
-            request: the question and its sources.
-
-        Raises:
-            BusyError: too many answers wait.
-            TooSlowError: it took too long.
-            InputError: as the engine.
-            UnavailableError: as the engine.
         """
         if self._there >= self._most:
             raise BusyError(
@@ -166,7 +151,7 @@ def told(engine: Engine, error: BaseException) -> BaseException:
     What a model's server says may hold its address, its key or its own errors; a prompt that is too
     long is the client's to mend.
     """
-    of_model = isinstance(engine, (StreamingEngine, PromptedEngine))
+    of_model = isinstance(engine, (StreamingEngine, GeneratingEngine))
     if (
         not of_model
         or not isinstance(error, (InputError, UnavailableError))
@@ -217,10 +202,7 @@ def _answer(
 
 
 def _outcome(
-    engine: Engine,
-    request: Question,
-    answer: QuotedAnswer,
-    generation: Generation | None,
+    engine: Engine, request: Question, answer: QuotedAnswer, generation: Generation | None
 ) -> Outcome:
     near = nearest(engine, request) if answer.abstained else ()
     return Outcome(rated(engine, request.understood, answer), generation, near)
@@ -237,12 +219,7 @@ _T = TypeVar("_T")
 
 
 class Reading:
-    """Threads of their own for requests that bring documents.
-
-    Args:
-        at_once: most requests under way.
-        waiting: most requests that wait for their turn.
-    """
+    """Threads of their own for requests that bring documents."""
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
         self._turns = CapacityLimiter(at_once)
@@ -261,12 +238,7 @@ class Reading:
             done.set()
 
     async def settled(self, owner: str, collection: str | Sequence[str] | None) -> None:
-        """Wait until running uploads into collections are finished, at most `PATIENCE` seconds.
-
-        Args:
-            owner: whose.
-            collection: name or names; None for all.
-        """
+        """Wait until running uploads into collections are finished, at most `PATIENCE` seconds."""
         names = [collection] if isinstance(collection, str) else collection
         waited = [
             done
@@ -279,11 +251,7 @@ class Reading:
                     await done.wait()
 
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Call something that blocks, when its turn comes; it goes on if the client leaves.
-
-        Raises:
-            BusyError: too many wait.
-        """
+        """Call something that blocks, when its turn comes; it goes on if the client leaves."""
         waiting = self._turns.statistics().tasks_waiting
         if waiting >= self._waiting:
             raise BusyError(
@@ -301,16 +269,7 @@ class Reading:
     ) -> _T:
         """Call something that blocks, and looks now and then whether it is wanted.
 
-        Args:
-            request: when its client leaves, it is not.
-            seconds: nor when these are over, waiting included.
-            call: what to call; it uses `check_cancelled`.
-            args: of it.
-            kwargs: of it.
-
         Raises:
-            BusyError: too many wait.
-            TooSlowError: the time is over.
             GoneError: the client left.
         """
         begun, over = threading.Event(), threading.Event()
@@ -359,9 +318,6 @@ class Warming:
     Attributes:
         state: ``none`` if there is no encoder or it was not needed yet, ``loading``, ``ready``,
             or ``failed``: then the first search raises the load error.
-
-    Args:
-        library: the collections (`semqa.retrieval.passages.Library`).
     """
 
     def __init__(self, library: Any) -> None:
@@ -380,11 +336,7 @@ class Warming:
         self._thread.start()
 
     def end(self, leave: Callable[[], object]) -> None:
-        """Stop; a model that is being loaded cannot be stopped, so the process ends.
-
-        Args:
-            leave: ends the process; is called where a model is being loaded.
-        """
+        """Stop; a model that is being loaded cannot be stopped, so the process ends."""
         self._over.set()
         if self._thread is not None:
             self._thread.join(0.2)

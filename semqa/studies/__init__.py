@@ -3,9 +3,9 @@
 A study is a folder: `study.json` (its kind and settings), `items.jsonl` (what is judged),
 `guidelines.md` (what raters read beside it) and `study.db` (raters, who gets which item, and every
 saved answer). Read in this order: `kind` (how a task is declared), `folder` (the files of a study),
-`plan` (who rates what), `store` (the database), `session` (what a rater may see and do), `reviewing`
-(what a reviewer may), `app` (the page and its interface over HTTP), `analysis` (figures that several kinds
-share), and one module for each kind of task: `ais`, `answers`, `tofueval`, `attrscore`, `q2`, of which the
+`plan` and `dealing` (who rates what), `records` (the tables of the database), `store` (what is saved),
+`session` (what a rater may see and do), `reviewing` (what a reviewer may), `app` (the page and its interface
+over HTTP), `analysis` (figures that several kinds share), and one module for each kind of task: `ais`, `answers`, `tofueval`, `attrscore`, `q2`, of which the
 last three give back the `tables` that they were made of, and `writing` with `written`.
 
 How to add a task:

@@ -36,6 +36,7 @@ from semqa.studies.kind import (
     Stage,
     expected_of,
     json_bytes,
+    levels,
     text_part,
 )
 
@@ -106,11 +107,8 @@ class Evidence(_Checked):
     """What an output is judged by.
 
     Attributes:
-        item: what the output answers.
         task: such as ``qrecc``; figures of different tasks are kept apart.
-        context: the conversation before, or what else a reader knows.
         source, table: what the output is compared with: one of them, or both.
-        doc_url: where it came from.
     """
 
     item: str = Field(min_length=1)
@@ -122,14 +120,7 @@ class Evidence(_Checked):
 
 
 class Output(Evidence):
-    """An output to rate.
-
-    Attributes:
-        system: what wrote it.
-        output: the text.
-        expert: an expert's judgement, which raters are compared with.
-        expected: of a gold item, the right answers by question.
-    """
+    """An output to rate."""
 
     output: str = Field(min_length=1)
     system: str = ""
@@ -174,12 +165,7 @@ _CLEAR = {
         "interpretable_level",
         "How clear is it to you what the text means?",
         "scale",
-        tuple(
-            Option(level, label)
-            for level, label in enumerate(
-                ("Not at all", "A little", "Partly", "Mostly", "Fully"), 1
-            )
-        ),
+        levels("Not at all", "A little", "Partly", "Mostly", "Fully"),
         when=_SOUND,
     ),
 }
@@ -196,10 +182,7 @@ _SUPPORTED = {
         "attributable_level",
         "How much of what the text says does the source say?",
         "scale",
-        tuple(
-            Option(level, label)
-            for level, label in enumerate(("Nothing", "A little", "About half", "Most", "All"), 1)
-        ),
+        levels("Nothing", "A little", "About half", "Most", "All"),
         when=_SOUND,
         hint="Think of the text as “According to the source, …”.",
     ),
@@ -228,7 +211,6 @@ class Ais(Kind):
     per_item = 5
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make items of JSON lines, and of a released CSV."""
         del design
         items: list[Item] = []
         evidence: dict[str, Evidence] = {}
@@ -264,11 +246,9 @@ class Ais(Kind):
         return kept
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells an output from others."""
         return item.data.get("task", ""), item.item, item.system
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the stages of a design."""
         alone, source = _alone(item), _source(item)
         compared = "Compare it with its source"
         if design == ATTRIBUTION_ONLY:

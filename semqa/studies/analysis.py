@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.metrics.agreement import cohen_kappa, krippendorff_alpha, pairwise_agreement
 from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
-from semqa.metrics.statistics import adjust
-from semqa.studies.kind import Figures, majority
+from semqa.metrics.statistics import holm
+from semqa.studies.kind import Figures, counted, majority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from semqa.metrics.agreement import Level
     from semqa.metrics.bootstrap import Mean
     from semqa.studies.folder import Study
-    from semqa.studies.kind import Item, Rated
+    from semqa.studies.kind import Item, Rated, Table
 
 RESAMPLES = 10_000
 ALL = "all"
@@ -38,8 +38,6 @@ def scales_report(
 
     Args:
         studies: with their ratings; if there are several, the design is part of a system's name.
-        scales: questions whose answers are levels.
-        words: returns how many words of an item a rater read.
     """
     several = len({study.settings.design for study, _ in studies}) > 1
     seed = studies[0][0].settings.seed
@@ -102,10 +100,6 @@ def labels_report(
     a disagreement has seen only what is hard. Shares are over the items that are decided.
 
     Args:
-        studies: with their ratings.
-        label_of: returns the label in a rater's answers.
-        labels: all of them, in the order of the table.
-        words: returns how many words of an item a rater read.
         group: returns what shares are parted by, such as the system.
     """
     votes: dict[tuple[int, tuple[str, ...]], list[str]] = defaultdict(list)
@@ -141,7 +135,7 @@ def labels_report(
         "labels": shares,
         "agreement": agreed,
     }
-    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [
+    tables: list[Table] = [
         (
             ("decided by most", "items", *(f"{c}" for label in labels for c in (label, "%"))),
             [
@@ -160,7 +154,8 @@ def labels_report(
         record["times"] = times_of(timed, studies[0][0].settings.seed)
         tables.append(times_table({"all": record["times"]}))
     notes = [
-        f"{record['ratings']} ratings of {record['items']} items by {record['raters']} raters; "
+        f"{counted(record['ratings'], 'rating')} of {counted(record['items'], 'item')} by "
+        f"{counted(record['raters'], 'rater')}; "
         f"{more} of them settle what others left undecided; {record['undecided']} undecided"
     ]
     return Figures(record, tables, notes + unscored_notes(agreed))
@@ -178,10 +173,6 @@ def rater_agreement(
     said: Mapping[str, Mapping[Hashable, Hashable]], level: Level = "nominal"
 ) -> dict[str, Any]:
     """Return how far raters agree.
-
-    Args:
-        said: label of each unit, by rater.
-        level: of measurement, for alpha.
 
     Returns:
         Krippendorff's alpha, the chance that two raters of a unit say the same, and, of labels without an
@@ -204,9 +195,7 @@ def rater_agreement(
     }
 
 
-def agreement_table(
-    found: Mapping[str, Mapping[str, Any]],
-) -> tuple[Sequence[str], list[Sequence[str]]]:
+def agreement_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
     """Return a row per question: alpha, pairs, and the mean kappa of two raters."""
     rows: list[Sequence[str]] = []
     for name, own in found.items():
@@ -225,9 +214,7 @@ def agreement_table(
     return ("agreement", "rated twice", "α", "pairs", "mean κ", "of raters' pairs"), rows
 
 
-def times_table(
-    found: Mapping[str, Mapping[str, Any]],
-) -> tuple[Sequence[str], list[Sequence[str]]]:
+def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
     """Return a row of times per name; see `times_of`."""
     return (
         ("time", "ratings", "seconds, median", "mean", "sd", "seconds per word", "sd"),
@@ -262,7 +249,6 @@ def times_of(read: Sequence[tuple[float, int]], seed: int = 0) -> dict[str, Any]
 
     Args:
         read: seconds and words of each rating; ratings of no words count in seconds alone.
-        seed: of the bootstrap.
     """
     seconds = [each for each, _ in read]
     per_word = [each / count for each, count in read if count]
@@ -314,15 +300,13 @@ def _compare(
                     "p": test.p,
                 }
             )
-    for row, adjusted in zip(found, adjust([row["p"] for row in found], "holm"), strict=True):
+    for row, adjusted in zip(found, holm([row["p"] for row in found]), strict=True):
         row["adjusted"] = adjusted
     return found
 
 
-def _tables(
-    record: dict[str, Any], scales: Sequence[str]
-) -> list[tuple[Sequence[str], list[Sequence[str]]]]:
-    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [
+def _tables(record: dict[str, Any], scales: Sequence[str]) -> list[Table]:
+    tables: list[Table] = [
         (
             ("mean, 95% interval", *scales),
             [[name, *(_mean(own[s]) for s in scales)] for name, own in record["means"].items()],
@@ -366,7 +350,8 @@ def _tables(
 
 def _notes(record: dict[str, Any]) -> list[str]:
     notes = [
-        f"{record['ratings']} ratings of {record['answers']} answers by {record['raters']} raters"
+        f"{counted(record['ratings'], 'rating')} of {counted(record['answers'], 'answer')} by "
+        f"{counted(record['raters'], 'rater')}"
     ]
     unscored = {
         own[kind]["unscored"]

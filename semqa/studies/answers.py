@@ -27,13 +27,13 @@ from semqa.studies.kind import (
     Input,
     Item,
     Kind,
-    Option,
     Part,
     Question,
     Rated,
     Stage,
     expected_of,
     json_bytes,
+    levels,
 )
 
 if TYPE_CHECKING:
@@ -42,13 +42,7 @@ if TYPE_CHECKING:
     from semqa.data.quotesum import Question as QuoteSumQuestion
     from semqa.studies.folder import Study
 
-LEVELS = (
-    "Strongly disagree",
-    "Disagree",
-    "Neither",
-    "Agree",
-    "Strongly agree",
-)
+LEVELS = levels("Strongly disagree", "Disagree", "Neither", "Agree", "Strongly agree")
 
 STATEMENTS = {
     "fluency": "The answer reads smoothly, like something a careful person wrote.",
@@ -70,7 +64,6 @@ class Answers(Kind):
     per_item = 3
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make items of QuoteSum files and of answers."""
         del design
         questions: dict[str, QuoteSumQuestion] = {}
         answers: list[tuple[str, str, str, Any, str]] = []
@@ -104,7 +97,6 @@ class Answers(Kind):
         return [_item(questions, *answer) for answer in answers]
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the one stage."""
         sources = [Source(each["text"], title=each.get("title")) for each in item.data["sources"]]
         answer = QuotedAnswer.parse(item.data["answer"], sources)
         parts: tuple[Part, ...] = (
@@ -112,13 +104,11 @@ class Answers(Kind):
             {"kind": "answer", "label": "Answer", "pieces": _pieces(answer, design)},
             {"kind": "sources", "label": "Sources", "sources": _sources(answer, item, design)},
         )
-        scale = tuple(Option(level, label) for level, label in enumerate(LEVELS, 1))
-        asked = tuple(Question(name, text, "scale", scale) for name, text in STATEMENTS.items())
+        asked = tuple(Question(name, text, "scale", LEVELS) for name, text in STATEMENTS.items())
         comment = Question("comment", "A remark, if you like", "text", required=False)
         return (Stage("Read the answer and judge it", parts, (*asked, comment)),)
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return one row per rating."""
         rows = [_row(study, each) for each in ratings]
         if form == "jsonl":
             return [json_bytes(row) for row in rows]

@@ -22,23 +22,17 @@ from semqa import server
 from semqa.errors import InputError, NotFoundError
 from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
-from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
+from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
 from semqa.server.settings import ServerSettings
+from semqa.studies.records import OWNER, REVIEWER
 from semqa.studies.reviewing import judge, queue, shown
 from semqa.studies.session import LockedError, answer, keep_draft, task
-from semqa.studies.store import OWNER, REVIEWER
 
 if TYPE_CHECKING:
     from semqa.studies.store import Store
 
 MAX_BODY = 2**20
 """Bytes of a request; a rating is a few hundred."""
-
-PAGE_POLICY = (
-    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "object-src 'none'"
-)
-
 
 _T = TypeVar("_T")
 
@@ -77,12 +71,7 @@ class Said(BaseModel):
 
 
 def create_app(store: Store, settings: ServerSettings) -> FastAPI:
-    """Make the application of a study.
-
-    Args:
-        store: the study and its database.
-        settings: address and limits.
-    """
+    """Make the application of a study."""
     settings = replace(settings, max_body=min(settings.max_body, MAX_BODY))
     app = FastAPI(
         title="semqa study",
@@ -202,19 +191,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
             "wanted": store.wanted(),
             "missing": store.missing(),
             "unread": store.unaccepted(),
-            "raters": [
-                {
-                    "name": each.rater.name,
-                    "state": each.rater.state,
-                    "done": each.done,
-                    "total": each.total,
-                    "gold_right": each.gold_right,
-                    "gold_done": each.gold_done,
-                    "seconds": each.seconds,
-                    "last": None if each.last is None else each.last / 1e6,
-                }
-                for each in store.progress()
-            ],
+            "raters": [each._asdict() for each in store.progress()],
         }
 
 

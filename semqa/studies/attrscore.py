@@ -1,8 +1,7 @@
 """AttrScore (Yue et al. 2023): does a reference support a claim, contradict it, or say too little?
 
 The rater chooses one of the three labels, and marks in the reference what supports or contradicts the
-claim. Where two raters differ, a third one judges, who sees nothing of what they said; the design
-``independent`` settles nothing.
+claim.
 
 Inputs are files with ``query`` (may be empty), ``answer`` and ``reference``, as AttrScore's data sets have
 them, and perhaps ``id``, ``system`` and ``domain``. A ``label`` in them is not shown: the report compares
@@ -16,35 +15,23 @@ from typing import TYPE_CHECKING, Any
 from semqa.attribution.attrscore.files import read_examples, read_table
 from semqa.attribution.attrscore.labels import LABELS
 from semqa.attribution.attrscore.scores import score_labels
-from semqa.data.csv_rows import encode_record
-from semqa.errors import InputError
-from semqa.studies.kind import (
-    Figures,
-    Format,
-    Given,
-    Input,
-    Item,
-    Kind,
-    Option,
-    Part,
-    Question,
-    Rated,
-    Stage,
-    json_bytes,
-    majority,
-    spans_of,
-    text_part,
-    tied,
+from semqa.studies.kind import Figures, Item, Option, Question, Stage, spans_of, text_part
+from semqa.studies.tables import (
+    Entry,
+    LabelledTables,
+    column,
+    with_cells,
+    with_columns,
+    with_records,
 )
-from semqa.studies.q2 import ADJUDICATED, INDEPENDENT
-from semqa.studies.tables import column, encoded, kept_tables, read_kept, with_cells, with_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from semqa.attribution.attrscore.labels import Label
     from semqa.data.csv_rows import CsvFile
     from semqa.studies.folder import Study
+    from semqa.studies.kind import Input, Part, Rated, Table
 
 _LABEL = Question(
     "label",
@@ -59,30 +46,19 @@ _LABEL = Question(
 _EVIDENCE = (("label", ("Attributable", "Contradictory")),)
 
 
-class AttrScore(Kind):
+class AttrScore(LabelledTables):
     """A claim and its reference: attributable, extrapolatory or contradictory."""
 
     name = "attrscore"
     title = "Does the reference support the claim?"
-    designs = (ADJUDICATED, INDEPENDENT)
-    per_item = 2
-    adjudicated = (ADJUDICATED,)
-
-    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make an item of each example."""
-        del design
-        return [item for each in inputs for item in _items(each)]
-
-    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
-        """Keep the tables."""
-        return kept_tables(inputs)
+    question = "label"
+    text = "answer"
+    plain = ("id", "query", "answer", "reference", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells an example from others."""
         return str(item.data["file"]), item.item
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the one stage."""
         del design
         data = item.data
         reference = str(data["reference"])
@@ -109,39 +85,61 @@ class AttrScore(Kind):
         )
         return (Stage("Compare the claim with the reference", parts, asked),)
 
-    def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether no label has more votes than the others."""
-        del item
-        return tied(values["label"] for values in given)
-
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
-        """Return the labels of files as ratings."""
-        places = {study.kind.key(item): n for n, item in enumerate(study.items, 1)}
+    def entries(self, given: Input) -> list[Entry]:
         found = []
-        for each in inputs:
-            for item, example in zip(_items(each), read_examples(each.path), strict=True):
-                place = places.get(self.key(item))
-                if place is None or study.items[place - 1].data["answer"] != example.answer:
-                    raise InputError("is not an example of the study.", where=example.where)
-                if example.label is not None:
-                    found.append(Given(place, {"label": example.label}))
+        rows = read_table(given.path)
+        for example, row in zip(read_examples(given.path, labelled=given.gold), rows, strict=True):
+            data: dict[str, Any] = {
+                "file": given.path.name,
+                "query": example.query,
+                "answer": example.answer,
+                "reference": example.reference,
+            }
+            if example.label is not None:
+                data["label"] = example.label
+            if domain := row.text("domain", ""):
+                data["domain"] = domain
+            expected = {"label": example.label} if given.gold else None
+            item = Item(example.id, row.text("system", given.name), data, expected)
+            found.append(Entry(item, example.label, example.where))
         return found
 
-    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return a line per rating, or the table that the study was made of, with labels."""
-        if form == "jsonl":
-            return [json_bytes(_row(each)) for each in ratings]
-        kept = read_kept(study)
-        said = verdicts(study, ratings)
-        if len(kept) == 1:
-            ((name, file),) = kept.items()
-            return _labelled(name, file, said)
-        return _plain(study, said)
+    def row(self, rated: Rated) -> dict[str, Any]:
+        data, values = rated.item.data, rated.values
+        more = {"system": rated.item.system, "domain": _domain(rated.item)}
+        return {
+            "file": data["file"],
+            "id": rated.item.item,
+            "query": data["query"],
+            "answer": data["answer"],
+            "reference": data["reference"],
+            "label": values["label"],
+            "evidence": spans_of(values.get("evidence"), str(data["reference"])),
+            "remark": values.get("remark", ""),
+            "rater": rated.rater,
+            "seconds": round(rated.seconds, 1),
+            **{name: value for name, value in more.items() if value},
+        }
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the tables with labels."""
-        said = verdicts(study, ratings)
-        return {name: _labelled(name, file, said) for name, file in read_kept(study).items()}
+    def labelled(
+        self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], Label | None]
+    ) -> CsvFile:
+        """Return a table with labels of what was rated; other labels stay."""
+        wide = with_columns(file, ["label"])
+        place, ids = column(wide, "label"), column(wide, "id")
+        assert place is not None  # noqa: S101 - was just added
+        records = []
+        for number, record in enumerate(wide.records, 1):
+            key = (name, (ids is not None and record.cells[ids]) or str(number))
+            records.append(with_cells(record, {place: said[key] or ""} if key in said else {}))
+        return with_records(wide, records)
+
+    def cells(self, item: Item, label: Label | None, *, several: bool) -> Mapping[str, Any]:
+        return {
+            **item.data,
+            "id": "/".join(self.key(item)) if several else item.item,
+            "label": label or "",
+        }
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return labels by domain and system, agreement, and scores against labels of the files."""
@@ -162,101 +160,21 @@ class AttrScore(Kind):
         compared = [
             (item, truth, said[key])
             for study, ratings in studies
-            for said in [verdicts(study, ratings)]
+            for said in [self.verdicts(ratings)]
             for item in study.ordinary_items
-            for key in [study.kind.key(item)]
+            for key in [self.key(item)]
             if key in said and (truth := item.data.get("label")) is not None
         ]
         if compared:
             scores = score_labels([truth for _, truth, _ in compared], [s for *_, s in compared])
-            record["against_labels"] = scores.to_dict()
+            record["against_labels"] = scores
             record["against_labels_by_domain"] = _by_domain(compared)
             tables += _score_tables(record)
         return Figures(record, tables, notes)
 
 
-def verdicts(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], Label | None]:
-    """Return what most raters say of each example, by key; None if they are undecided."""
-    votes: dict[tuple[str, ...], list[Label]] = {}
-    for each in ratings:
-        votes.setdefault(study.kind.key(each.item), []).append(each.values["label"])
-    return {key: majority(given) for key, given in votes.items()}
-
-
-def _items(given: Input) -> list[Item]:
-    found = []
-    rows = read_table(given.path)
-    for example, row in zip(read_examples(given.path, labelled=given.gold), rows, strict=True):
-        data: dict[str, Any] = {
-            "file": given.path.name,
-            "query": example.query,
-            "answer": example.answer,
-            "reference": example.reference,
-        }
-        if example.label is not None:
-            data["label"] = example.label
-        if domain := row.text("domain", ""):
-            data["domain"] = domain
-        expected = {"label": example.label} if given.gold else None
-        system = row.text("system", given.name)
-        found.append(Item(example.id, system, data, expected))
-    return found
-
-
 def _domain(item: Item) -> str:
     return str(item.data.get("domain", ""))
-
-
-def _labelled(
-    name: str, file: CsvFile, said: Mapping[tuple[str, ...], Label | None]
-) -> Iterable[bytes]:
-    """Return a table with labels of what was rated; other labels stay."""
-    wide = with_columns(file, ["label"])
-    place, ids = column(wide, "label"), column(wide, "id")
-    assert place is not None  # noqa: S101 - was just added
-    records = []
-    for number, record in enumerate(wide.records, 1):
-        own = (ids is not None and record.cells[ids]) or str(number)
-        key = (name, own)
-        cells = {place: said[key] or ""} if key in said else {}
-        records.append(with_cells(record, cells))
-    return encoded(wide, records)
-
-
-PLAIN = ("id", "query", "answer", "reference", "label")
-"""The columns of an export of several tables, or of JSON lines."""
-
-
-def _plain(study: Study, said: Mapping[tuple[str, ...], Label | None]) -> Iterable[bytes]:
-    yield encode_record(PLAIN).encode()
-    several = len({item.data["file"] for item in study.items}) > 1
-    for item in study.items:
-        key = study.kind.key(item)
-        if key in said:
-            cells = {**item.data, "id": "/".join(key) if several else item.item}
-            cells["label"] = said[key] or ""
-            yield encode_record([str(cells[name]) for name in PLAIN]).encode()
-
-
-def _row(rated: Rated) -> dict[str, Any]:
-    data, values = rated.item.data, rated.values
-    row: dict[str, Any] = {
-        "file": data["file"],
-        "id": rated.item.item,
-        "query": data["query"],
-        "answer": data["answer"],
-        "reference": data["reference"],
-        "label": values["label"],
-        "evidence": spans_of(values.get("evidence"), str(data["reference"])),
-        "remark": values.get("remark", ""),
-        "rater": rated.rater,
-        "seconds": round(rated.seconds, 1),
-    }
-    return row | {
-        name: value
-        for name, value in (("system", rated.item.system), ("domain", _domain(rated.item)))
-        if value
-    }
 
 
 def _by_domain(compared: Sequence[tuple[Item, Label, Label | None]]) -> dict[str, dict[str, Any]]:
@@ -264,13 +182,13 @@ def _by_domain(compared: Sequence[tuple[Item, Label, Label | None]]) -> dict[str
     if len(domains) < 2:
         return {}
     return {
-        domain: score_labels([truth for _, truth, _ in own], [said for *_, said in own]).to_dict()
+        domain: score_labels([truth for _, truth, _ in own], [said for *_, said in own])
         for domain in domains
         for own in [[each for each in compared if _domain(each[0]) == domain]]
     }
 
 
-def _score_tables(record: Mapping[str, Any]) -> list[tuple[Sequence[str], list[Sequence[str]]]]:
+def _score_tables(record: Mapping[str, Any]) -> list[Table]:
     from semqa.studies.analysis import figure
 
     def percent(value: float | None) -> str:
@@ -278,7 +196,7 @@ def _score_tables(record: Mapping[str, Any]) -> list[tuple[Sequence[str], list[S
 
     scores = record["against_labels"]
     confusion = scores["confusion"]
-    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [
+    tables: list[Table] = [
         (
             ("label in the file", *LABELS, "undecided"),
             [
@@ -296,10 +214,7 @@ def _score_tables(record: Mapping[str, Any]) -> list[tuple[Sequence[str], list[S
                     percent(own["micro_f1"]),
                     percent(own["macro_f1"]),
                 ]
-                for name, own in [
-                    *record["against_labels_by_domain"].items(),
-                    ("all", scores),
-                ]
+                for name, own in [*record["against_labels_by_domain"].items(), ("all", scores)]
             ],
         ),
     ]

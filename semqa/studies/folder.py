@@ -30,13 +30,7 @@ class Settings:
     """How a study is run.
 
     Attributes:
-        kind: the kind of task.
-        title: what raters see above it.
-        design: one of the kind's designs.
-        per_item: ratings that each item gets, of different raters.
-        qualify: gold items that each rater begins with.
         threshold: share of those that must be right to go on.
-        seed: of who gets which item, and in which order.
         pilot: items at the beginning that every rater gets; if there are reviewers, a rater goes on
             once they accepted these.
         batch: items that are worked on before any of the next as many; 0 for all at once.
@@ -58,13 +52,9 @@ class Settings:
             raise InputError(
                 f"must be one of {', '.join(kind.designs)}, got {self.design!r}.", field="design"
             )
-        if self.per_item < 1:
-            raise InputError(f"must be at least 1, got {self.per_item}.", field="per_item")
-        if self.qualify < 0:
-            raise InputError(f"must be at least 0, got {self.qualify}.", field="qualify")
-        for name in ("pilot", "batch"):
-            if getattr(self, name) < 0:
-                raise InputError(f"must be at least 0, got {getattr(self, name)}.", field=name)
+        for name, least in (("per_item", 1), ("qualify", 0), ("pilot", 0), ("batch", 0)):
+            if (given := getattr(self, name)) < least:
+                raise InputError(f"must be at least {least}, got {given}.", field=name)
         if not 0 <= self.threshold <= 1:
             raise InputError(f"must be from 0 to 1, got {self.threshold}.", field="threshold")
 
@@ -74,10 +64,7 @@ class Study:
     """A study's settings and items.
 
     Attributes:
-        folder: where it is.
-        settings: how it is run.
         items: by number; item *k* is ``items[k - 1]``.
-        guidelines: Markdown for raters.
     """
 
     folder: Path
@@ -130,18 +117,7 @@ class Study:
         items: Sequence[Item],
         kept: Mapping[str, bytes] | None = None,
     ) -> Self:
-        """Make the files of a study but for `study.json`, which `finish` writes.
-
-        Args:
-            folder: where; made if it is missing.
-            settings: how it is run.
-            items: what is rated, gold items included.
-            kept: see `Kind.keep`.
-
-        Raises:
-            InputError: the folder has something in it, an item cannot be shown, or there are none.
-            UnavailableError: the disk failed or is full.
-        """
+        """Make the files of a study but for `study.json`, which `finish` writes."""
         kind = kind_of(settings.kind)
         study = cls(folder, settings, tuple(items), kind.guidelines(settings.design))
         study._check()
@@ -165,11 +141,7 @@ class Study:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Read a study.
-
-        Raises:
-            InputError: it is not a study, or a file of it is damaged.
-        """
+        """Read a study."""
         path = folder / STUDY_FILE
         try:
             text = path.read_text(encoding="utf-8")

@@ -28,6 +28,9 @@ Part = dict[str, Any]
 
 Format = Literal["csv", "jsonl"]
 
+Table = tuple["Sequence[str]", "Sequence[Sequence[str]]"]
+"""Headers, of which the first names the table, and rows."""
+
 _Vote = TypeVar("_Vote", bound=Hashable)
 
 MAX_TEXT = 10_000
@@ -41,7 +44,6 @@ class Input(NamedTuple):
     """A file or folder to make items of.
 
     Attributes:
-        path: where it is.
         name: what the user called it (``NAME=FILE``), such as the name of a system; may be empty.
         gold: whether its items must say what the right answers are (`expected_of`).
     """
@@ -58,8 +60,6 @@ class Item:
     Raters see none of these fields, only what the stages show.
 
     Attributes:
-        item: what is answered, as the released files name it.
-        system: what wrote the output.
         data: whatever the kind needs to show it; JSON.
         expected: the right answers of a gold item, by question; None for an ordinary one.
     """
@@ -74,9 +74,6 @@ class Option(NamedTuple):
     """One of the answers to a question.
 
     Attributes:
-        value: what is saved.
-        label: what the rater reads.
-        hint: what it means, under the label.
         alone: of ``several``, whether it excludes the others, such as "none of them".
     """
 
@@ -86,20 +83,20 @@ class Option(NamedTuple):
     alone: bool = False
 
 
+def levels(*labels: str) -> tuple[Option, ...]:
+    """Return the options of a scale, from 1."""
+    return tuple(Option(level, label) for level, label in enumerate(labels, 1))
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question to a rater.
 
     Attributes:
-        id: its name in what is saved.
-        text: the wording.
         answer: ``choice`` of one option; ``scale``, the same in a row; ``several`` options;
             ``toggle``, true or false; ``text``; ``lines``, a text in which Enter begins a new
             line; or ``spans``, marked in a text that is shown, as pairs of offsets in code points.
-        options: what can be chosen.
         when: asked only if each question named here has one of these answers.
-        required: whether the stage can be left without it.
-        hint: a line under the wording.
         lines_of: a question of an earlier stage; the lines of its answer are options, numbered from
             1, before the others.
         part: of ``spans``, the ``id`` of the part that has the text.
@@ -132,11 +129,7 @@ class Question:
         )
 
     def check(self, value: object) -> Any:
-        """Return an allowed answer, or None if it is empty.
-
-        Raises:
-            InputError: it is not allowed.
-        """
+        """Return an allowed answer, or None if it is empty."""
         if self.answer == "toggle":
             if not isinstance(value, bool | None):
                 raise InputError("must be true or false.", field=self.id)
@@ -209,7 +202,6 @@ class Stage:
     """A step of a task.
 
     Attributes:
-        title: what the rater does in it.
         parts: what it shows, beside what earlier stages showed; a part takes the place of one with
             the same ``id``.
         questions: what it asks; a stage none of whose questions is asked is skipped.
@@ -227,15 +219,7 @@ class Stage:
         return any(question.asked(values) for question in self.questions)
 
     def check(self, values: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answers of this stage, those of questions that are not asked left out.
-
-        Args:
-            values: the answers of this stage.
-            before: those of earlier stages.
-
-        Raises:
-            InputError: one is missing or not allowed; its field is the question.
-        """
+        """Return the answers of this stage, those of questions that are not asked left out."""
         found: dict[str, Any] = {}
         for question in self.questions:
             if question.asked({**before, **found}):
@@ -250,9 +234,6 @@ class Rated(NamedTuple):
     """A finished rating.
 
     Attributes:
-        item: what was rated.
-        rater: name of the rater.
-        values: the answers by question.
         seconds: time that the rater worked on it, pauses left out.
         saved: when, in microseconds since 1970, UTC.
         revision: 1 for an answer that was never corrected.
@@ -269,28 +250,17 @@ class Rated(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A finished rating that comes from elsewhere.
-
-    Attributes:
-        item: number of the item.
-        values: the answers by question.
-    """
+    """A finished rating that comes from elsewhere."""
 
     item: int
     values: dict[str, Any]
 
 
 class Figures(NamedTuple):
-    """What a study found.
-
-    Attributes:
-        record: everything, ready for JSON.
-        tables: for a person: headers, and rows; the first header names the table.
-        notes: lines under the tables.
-    """
+    """What a study found."""
 
     record: dict[str, Any]
-    tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]]
+    tables: Sequence[Table]
     notes: Sequence[str]
 
 
@@ -298,11 +268,7 @@ class Kind(ABC):
     """A kind of task.
 
     Attributes:
-        name: in commands and in `study.json`.
-        title: what raters are told that they do.
         designs: how the same thing can be asked; the first is the default.
-        view: the module of the page that shows the task.
-        per_item: ratings an item in the paper.
         adjudicated: designs in which an item goes to one more rater while it is `undecided`.
         reviewed: whether reviewers can accept what was saved, or send it back (`review`).
     """
@@ -317,19 +283,11 @@ class Kind(ABC):
 
     @abstractmethod
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make items of files.
-
-        Raises:
-            InputError: a file cannot be used; the message has its place.
-        """
+        """Make items of files."""
 
     @abstractmethod
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the steps of rating an item.
-
-        Raises:
-            InputError: the item's data lack something.
-        """
+        """Return the steps of rating an item."""
 
     def check(
         self,
@@ -377,11 +335,7 @@ class Kind(ABC):
         return False
 
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
-        """Return the finished ratings in files, such as released ones.
-
-        Raises:
-            InputError: a file cannot be used, or this kind reads none.
-        """
+        """Return the finished ratings in files, such as released ones."""
         del study, inputs
         raise InputError(f"Ratings of the kind {self.name} cannot be imported.")
 
@@ -404,15 +358,7 @@ class Kind(ABC):
 
 
 def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
-    """Return the right answers of a gold item, by question; a list is of answers that will do.
-
-    Args:
-        row: a line of an input file.
-        gold: whether it must have them.
-
-    Raises:
-        InputError: they are missing, or no object.
-    """
+    """Return the right answers of a gold item, by question; a list is of answers that will do."""
     found = row.fields.get("expected")
     if found is None and not gold:
         return None
@@ -461,6 +407,18 @@ def tied(votes: Iterable[Hashable]) -> bool:
 def majority(votes: Sequence[_Vote]) -> _Vote | None:
     """Return the most frequent vote, or None if there are no votes or a tie."""
     return None if not votes or tied(votes) else Counter(votes).most_common(1)[0][0]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> counted(1, "item"), counted(1200, "item"), counted(2, "summary")
+        ('1 item', '1,200 items', '2 summaries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
 def json_bytes(row: Mapping[str, Any]) -> bytes:

@@ -22,11 +22,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_of(name: str) -> Kind:
-    """Return a kind of task.
-
-    Raises:
-        InputError: no kind has that name.
-    """
+    """Return a kind of task."""
     if name not in KINDS:
         raise InputError(f"must be one of {', '.join(KINDS)}, got {name!r}.", field="kind")
     return KINDS[name]

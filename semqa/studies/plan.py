@@ -25,9 +25,6 @@ def deal(
 
     Args:
         needed: ratings that each item still needs; more than there are raters for cannot be met.
-        raters: names.
-        seed: of the draws.
-        had: items that raters have, and are not given again.
 
     Returns:
         The new items of each rater, in the order in which to show them.
@@ -60,11 +57,8 @@ def with_gold(
     """Return a rater's items with gold ones: some first, to qualify, and the others spread evenly.
 
     Args:
-        items: the rater's items, in order.
         gold: all gold items; every rater gets each of them.
         qualify: how many come first: the same ones for everybody.
-        seed: of the draws.
-        rater: name, which the draws depend on.
     """
     first, rest = gold[:qualify], list(gold[qualify:])
     random.Random(f"gold {seed} {rater}").shuffle(rest)  # noqa: S311

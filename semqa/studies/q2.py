@@ -1,8 +1,5 @@
 """Q² (Honovich et al. 2021): does a response say nothing but what its knowledge says?
 
-Two people judge each response; where they differ, a third one does, who sees nothing of what they said.
-The design ``independent`` asks as many as are wanted and settles nothing.
-
 Inputs are files as `semqa.attribution.q2.reading` has them: one response per row, or one per system in
 columns ``<system>_response``. Labels in them are not shown; in a gold file they are the right answers.
 """
@@ -15,33 +12,17 @@ from typing import TYPE_CHECKING, Any
 from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.q2.reading import class_by_name, read_responses
 from semqa.attribution.q2.responses import Response
-from semqa.data.csv_rows import encode_record
+from semqa.data.csv_rows import encode_csv
 from semqa.errors import InputError
-from semqa.studies.kind import (
-    Figures,
-    Format,
-    Given,
-    Input,
-    Item,
-    Kind,
-    Option,
-    Part,
-    Question,
-    Rated,
-    Stage,
-    json_bytes,
-    majority,
-    spans_of,
-    text_part,
-    tied,
-)
+from semqa.studies.kind import Figures, Item, Option, Question, Stage, spans_of, text_part
 from semqa.studies.tables import (
+    Entry,
+    LabelledTables,
     column,
-    encoded,
-    kept_tables,
     read_kept,
     with_cells,
     with_columns,
+    with_records,
 )
 
 if TYPE_CHECKING:
@@ -49,8 +30,7 @@ if TYPE_CHECKING:
 
     from semqa.data.csv_rows import CsvFile, CsvRecord
     from semqa.studies.folder import Study
-
-ADJUDICATED, INDEPENDENT = "adjudicated", "independent"
+    from semqa.studies.kind import Input, Part, Rated
 
 _CONSISTENT = Question(
     "consistent",
@@ -65,30 +45,19 @@ _WRONG = (("consistent", (False,)),)
 _HOW = "Drag over the words, or click the first and the last."
 
 
-class Q2(Kind):
+class Q2(LabelledTables):
     """Consistency of responses with the knowledge they were given."""
 
     name = "q2"
     title = "Does the response keep to what is known?"
-    designs = (ADJUDICATED, INDEPENDENT)
-    per_item = 2
-    adjudicated = (ADJUDICATED,)
-
-    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make an item of each response."""
-        del design
-        return [item for each in inputs for item in _items(each)]
-
-    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
-        """Keep the tables."""
-        return kept_tables(inputs)
+    question = "consistent"
+    text = "response"
+    plain = ("id", "system", "topic", "message", "response", "knowledge", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells a response from others."""
         return str(item.data["file"]), item.item, item.system
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the one stage."""
         del design
         response, knowledge = str(item.data["response"]), str(item.data["knowledge"])
         before = [text_part(*each) for each in _before(item)]
@@ -122,35 +91,76 @@ class Q2(Kind):
         )
         return (Stage("Compare the response with the knowledge", parts, asked),)
 
-    def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether as many raters find a response consistent as inconsistent."""
-        del item
-        return tied(values["consistent"] for values in given)
-
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
-        """Return the labels of files as ratings."""
-        places = {study.kind.key(item): n for n, item in enumerate(study.items, 1)}
+    def entries(self, given: Input) -> list[Entry]:
+        try:
+            file = read_responses(given.path)
+        except InputError as error:
+            error.hint = None  # it names an option of another command
+            raise
+        if file.kind == "steps":
+            raise InputError("This table has questions, not responses to rate.", where=file.name)
+        rows = list(read_table(given.path))
         found = []
-        for each in inputs:
-            file = read_responses(each.path)
-            for item, response in zip(_items(each), file.responses, strict=True):
-                if response.inconsistent is None:
-                    continue
-                place = places.get(self.key(item))
-                if place is None or study.items[place - 1].data["response"] != response.text:
-                    raise InputError("is not a response of the study.", where=response.where)
-                found.append(Given(place, {"consistent": not response.inconsistent}))
+        for number, response in enumerate(file.responses):
+            # A table of several systems has one row per context.
+            row = rows[number if response.context is None else int(response.context)].fields
+            data: dict[str, Any] = {
+                "file": given.path.name,
+                "response": response.text,
+                "knowledge": response.knowledge,
+            }
+            for name in ("topic", "message"):
+                if isinstance(said := row.get(name), str) and said.strip():
+                    data[name] = said
+            label = None if response.inconsistent is None else not response.inconsistent
+            if given.gold and label is None:
+                raise InputError("A gold response needs a label.", where=response.where)
+            expected = {"consistent": label} if given.gold else None
+            place = response.id if response.context is None else response.context
+            item = Item(place, response.system or "", data, expected)
+            found.append(Entry(item, label, response.where))
         return found
 
-    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return a line per rating, or the table that the study was made of, with labels."""
-        if form == "jsonl":
-            return [json_bytes(_row(each)) for each in ratings]
-        kept = read_kept(study)
-        if len(kept) == 1:
-            ((name, file),) = kept.items()
-            return _labelled(name, file, verdicts(study, ratings))
-        return _plain(study, verdicts(study, ratings))
+    def row(self, rated: Rated) -> dict[str, Any]:
+        data, values = rated.item.data, rated.values
+        return {
+            "file": data["file"],
+            "context": rated.item.item,
+            "system": rated.item.system,
+            "response": data["response"],
+            "knowledge": data["knowledge"],
+            "label": int(not values["consistent"]),
+            "rater": rated.rater,
+            "claims": spans_of(values.get("claims"), str(data["response"])),
+            "evidence": spans_of(values.get("evidence"), str(data["knowledge"])),
+            "remark": values.get("remark", ""),
+            "seconds": round(rated.seconds, 1),
+        }
+
+    def labelled(
+        self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], bool | None]
+    ) -> CsvFile:
+        """Return a table with labels of what was rated; other labels stay."""
+        systems = {key[2] for key in said if key[0] == name}
+        labels = {
+            system: f"{system}_label" if column(file, "response") is None else "label"
+            for system in systems
+        }
+        wide = with_columns(file, sorted(set(labels.values())))
+        records = []
+        for row, record in enumerate(wide.records):
+            cells = {
+                place: _cell(said[name, str(row), system])
+                for system, label in labels.items()
+                if (name, str(row), system) in said and (place := column(wide, label)) is not None
+            }
+            records.append(with_cells(record, cells))
+        return with_records(wide, records)
+
+    def cells(self, item: Item, label: bool | None, *, several: bool) -> Mapping[str, Any]:
+        del several
+        key = "/".join(filter(None, self.key(item)))
+        return {**item.data, "id": key, "system": item.system, "label": _cell(label)}
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return the tables with labels.
@@ -158,14 +168,14 @@ class Q2(Kind):
         Of a table without labels whose name says its class, the responses that raters put into the
         other class go to the end of the table with the other name.
         """
-        said = verdicts(study, ratings)
+        said = self.verdicts(ratings)
         found: dict[str, Iterable[bytes]] = {}
         classes: dict[str, tuple[CsvFile, list[CsvRecord]]] = {}
         moved: list[tuple[str, CsvFile, CsvRecord]] = []
         for name, file in read_kept(study).items():
             own = class_by_name(name)
             if own is None or column(file, "response") is None or column(file, "label") is not None:
-                found[name] = _labelled(name, file, said)
+                found[name] = encode_csv(self.labelled(name, file, said))
                 continue
             stay: list[CsvRecord] = []
             for row, record in enumerate(file.records):
@@ -176,7 +186,9 @@ class Q2(Kind):
             classes[name] = (file, stay)
         for name, file, record in moved:
             classes.setdefault(name, (file, []))[1].append(record)
-        return found | {name: encoded(file, rows) for name, (file, rows) in classes.items()}
+        return found | {
+            name: encode_csv(with_records(file, rows)) for name, (file, rows) in classes.items()
+        }
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return the share of consistent responses by system, agreement, and what was settled."""
@@ -192,50 +204,11 @@ class Q2(Kind):
         judged = [
             Judged(_response(study, item, said), {})
             for study, ratings in studies
-            for said in [verdicts(study, ratings)]
+            for said in [self.verdicts(ratings)]
             for item in study.items
         ]
         record = {**found.record, "contexts": annotation_counts(judged)}
         return Figures(record, found.tables, found.notes)
-
-
-def verdicts(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], bool | None]:
-    """Return what most raters say of each response, by key; None if they are undecided."""
-    votes: dict[tuple[str, ...], list[bool]] = {}
-    for each in ratings:
-        votes.setdefault(study.kind.key(each.item), []).append(each.values["consistent"])
-    return {key: majority(given) for key, given in votes.items()}
-
-
-def _items(given: Input) -> list[Item]:
-    try:
-        file = read_responses(given.path)
-    except InputError as error:
-        error.hint = None  # it names an option of another command
-        raise
-    if file.kind == "steps":
-        raise InputError("This table has questions, not responses to rate.", where=file.name)
-    rows = list(read_table(given.path))
-    found = []
-    for number, response in enumerate(file.responses):
-        # A table of several systems has one row per context.
-        row = rows[number if response.context is None else int(response.context)].fields
-        data: dict[str, Any] = {
-            "file": given.path.name,
-            "response": response.text,
-            "knowledge": response.knowledge,
-        }
-        for name in ("topic", "message"):
-            if isinstance(said := row.get(name), str) and said.strip():
-                data[name] = said
-        expected = None
-        if given.gold:
-            if response.inconsistent is None:
-                raise InputError("A gold response needs a label.", where=response.where)
-            expected = {"consistent": not response.inconsistent}
-        place = response.id if response.context is None else response.context
-        found.append(Item(place, response.system or "", data, expected))
-    return found
 
 
 def _before(item: Item) -> list[tuple[str, str]]:
@@ -254,60 +227,6 @@ def _response(study: Study, item: Item, said: Mapping[tuple[str, ...], bool | No
 def _cell(verdict: bool | None) -> str:
     """Return a label as the released tables have it: 1 is inconsistent."""
     return "" if verdict is None else str(int(not verdict))
-
-
-def _labelled(
-    name: str, file: CsvFile, said: Mapping[tuple[str, ...], bool | None]
-) -> Iterable[bytes]:
-    """Return a table with labels of what was rated; other labels stay."""
-    systems = {key[2] for key in said if key[0] == name}
-    labels = {
-        system: f"{system}_label" if column(file, "response") is None else "label"
-        for system in systems
-    }
-    wide = with_columns(file, sorted(set(labels.values())))
-    records = []
-    for row, record in enumerate(wide.records):
-        cells = {
-            place: _cell(said[name, str(row), system])
-            for system, label in labels.items()
-            if (name, str(row), system) in said and (place := column(wide, label)) is not None
-        }
-        records.append(with_cells(record, cells))
-    return encoded(wide, records)
-
-
-PLAIN = ("id", "system", "topic", "message", "response", "knowledge", "label")
-"""The columns of an export of several tables, or of JSON lines."""
-
-
-def _plain(study: Study, said: Mapping[tuple[str, ...], bool | None]) -> Iterable[bytes]:
-    yield encode_record(PLAIN).encode()
-    for item in study.items:
-        key = study.kind.key(item)
-        if key not in said:
-            continue
-        data = item.data
-        cells = {**data, "id": "/".join(filter(None, key)), "system": item.system}
-        cells["label"] = _cell(said[key])
-        yield encode_record([str(cells.get(name, "")) for name in PLAIN]).encode()
-
-
-def _row(rated: Rated) -> dict[str, Any]:
-    data, values = rated.item.data, rated.values
-    return {
-        "file": data["file"],
-        "context": rated.item.item,
-        "system": rated.item.system,
-        "response": data["response"],
-        "knowledge": data["knowledge"],
-        "label": int(not values["consistent"]),
-        "rater": rated.rater,
-        "claims": spans_of(values.get("claims"), str(data["response"])),
-        "evidence": spans_of(values.get("evidence"), str(data["knowledge"])),
-        "remark": values.get("remark", ""),
-        "seconds": round(rated.seconds, 1),
-    }
 
 
 def _other_class(name: str) -> str:

@@ -10,7 +10,8 @@ from semqa.studies.session import LockedError
 
 if TYPE_CHECKING:
     from semqa.studies.kind import Item
-    from semqa.studies.store import Assignment, Store
+    from semqa.studies.records import Assignment
+    from semqa.studies.store import Store
 
 WAITING, ACCEPTED, RETURNED = "waiting", "accepted", "returned"
 
@@ -46,11 +47,7 @@ def _name(item: Item) -> str:
 
 
 def shown(store: Store, number: int) -> dict[str, Any]:
-    """Return a finished item for the page, with all its revisions and what was said of them.
-
-    Raises:
-        NotFoundError: there is no such item.
-    """
+    """Return a finished item for the page, with all its revisions and what was said of them."""
     ones = store.finished(number)
     if not ones:
         raise NotFoundError("There is no such answer.")
@@ -87,8 +84,6 @@ def judge(
     """Accept a finished item, or send it back.
 
     Raises:
-        NotFoundError: there is no such item.
-        InputError: it is sent back without a remark.
         LockedError: the writer has revised it since.
     """
     said = remark.strip()

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from semqa.studies.kind import Stage
-    from semqa.studies.store import Assignment, Store
+    from semqa.studies.records import Assignment
+    from semqa.studies.store import Store
 
 
 class LockedError(InputError):
@@ -24,12 +25,7 @@ class LockedError(InputError):
 
 
 def task(store: Store, found: Assignment) -> dict[str, Any]:
-    """Return an item for the page that shows it, as far as it may be seen.
-
-    Args:
-        store: the study's.
-        found: the item, which is the rater's.
-    """
+    """Return an item for the page that shows it, as far as it may be seen."""
     study = store.study
     stages = study.kind.stages(study.items[found.item - 1], study.settings.design)
     current = _current(found)
@@ -89,9 +85,7 @@ def answer(
     Sending the same again changes nothing: a page that did not hear that it was saved may repeat it.
 
     Raises:
-        NotFoundError: the rater has no such item.
         LockedError: something was shown since that the stage must be answered without.
-        InputError: an answer is missing or not allowed.
     """
     study = store.study
 
@@ -128,9 +122,6 @@ def keep_draft(
     """Keep unsaved answers of the stage that is open; those of another one come too late.
 
     So do those of an answer that a reviewer has accepted.
-
-    Raises:
-        NotFoundError: the rater has no such item.
     """
 
     def wanted(found: Assignment) -> bool:

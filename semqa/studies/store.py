@@ -11,224 +11,73 @@ import hmac
 import json
 import secrets
 import time
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import func, insert, select, true, update
 
 from semqa.errors import InputError, NotFoundError
 from semqa.server.store.database import Database
+from semqa.studies.dealing import adjudicates, deal_anew, needed, new_assignment, settle
 from semqa.studies.folder import Study
 from semqa.studies.kind import Rated
 from semqa.studies.kinds import kind_of
-from semqa.studies.plan import deal, with_gold
+from semqa.studies.records import (
+    CLOSED,
+    OWNER,
+    REVIEWER,
+    Assignment,
+    Rater,
+    answers,
+    assignments,
+    find_rater,
+    metadata,
+    raters,
+    read_assignments,
+    read_finished,
+    read_raters,
+    reviews,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
     from semqa.studies.folder import Settings
     from semqa.studies.kind import Given, Item
 
-OWNER = "owner"
-REVIEWER = "reviewer"
-CLOSED = ("removed", "imported")
-"""States of raters without a link."""
 MAX_NAME = 100
-
-metadata = MetaData()
-
-raters = Table(
-    "raters",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("token", Text, nullable=False, unique=True),
-    Column("state", Text, nullable=False),  # owner, reviewer, active, removed, failed, imported
-    Column("added", BigInteger, nullable=False),
-)
-
-assignments = Table(
-    "assignments",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("rater", Text, ForeignKey("raters.name"), nullable=False),
-    Column("item", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("qualifies", Boolean, nullable=False),
-    Column("opened", BigInteger),
-    Column("stage", Integer, nullable=False),  # stages that are answered
-    Column("done", BigInteger),
-    Column("draft", Text),
-    Column("draft_seconds", Float, nullable=False),
-    UniqueConstraint("rater", "item"),
-)
-
-answers = Table(
-    "answers",
-    metadata,
-    Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("assignment", Integer, ForeignKey("assignments.id"), nullable=False, index=True),
-    Column("given", Text, nullable=False),
-    Column("stage", Integer, nullable=False),
-    Column("complete", Boolean, nullable=False),
-    Column("seconds", Float, nullable=False),
-    Column("opened", BigInteger, nullable=False),
-    Column("saved", BigInteger, nullable=False),
-)
-
-reviews = Table(
-    "reviews",
-    metadata,
-    Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("answer", Integer, ForeignKey("answers.number"), nullable=False, index=True),
-    Column("reviewer", Text, ForeignKey("raters.name"), nullable=False),
-    Column("accepted", Boolean, nullable=False),
-    Column("remark", Text, nullable=False),
-    Column("saved", BigInteger, nullable=False),
-)
-
-
-class Review(NamedTuple):
-    """What a reviewer said of a finished answer.
-
-    Attributes:
-        answer: number of the saved answer.
-        reviewer: who.
-        accepted: False if it was sent back.
-        remark: for the writer; empty only if it was accepted.
-        saved: when, in microseconds since 1970, UTC.
-    """
-
-    answer: int
-    reviewer: str
-    accepted: bool
-    remark: str
-    saved: int
 
 
 class Revision(NamedTuple):
     """A finished answer, as it was saved once.
 
     Attributes:
-        answer: its number.
-        values: the answers by question.
-        seconds: worked until then.
         saved: when, in microseconds since 1970, UTC.
     """
 
     answer: int
     values: dict[str, Any]
-    seconds: float
     saved: int
-
-
-class Rater(NamedTuple):
-    """A rater, or the owner of the study.
-
-    Attributes:
-        name: shown to the owner, and in exports.
-        token: the secret of the rater's link.
-        state: ``active``, ``removed``, ``failed`` (the qualification), ``imported`` (ratings from
-            elsewhere; has no link), ``reviewer``, or ``owner``.
-    """
-
-    name: str
-    token: str
-    state: str
-
-
-class Assignment(NamedTuple):
-    """An item that a rater has.
-
-    Attributes:
-        id: what the page knows it by; says nothing about the item.
-        rater: whose it is.
-        item: number of the item.
-        position: place in the rater's order.
-        qualifies: whether it counts for the qualification.
-        opened: when the rater first saw it, in microseconds; None if never.
-        stage: how many stages are answered.
-        done: when it was finished; None if it is not.
-        values: the answers so far.
-        draft: unsaved answers of the open stage.
-        seconds: time worked on it.
-        reviews: what reviewers said of it, the oldest first.
-        latest: number of the newest saved answer; 0 if nothing is saved.
-    """
-
-    id: int
-    rater: str
-    item: int
-    position: int
-    qualifies: bool
-    opened: int | None
-    stage: int
-    done: int | None
-    values: dict[str, Any]
-    draft: dict[str, Any]
-    seconds: float
-    reviews: tuple[Review, ...] = ()
-    latest: int = 0
-
-    @property
-    def review(self) -> Review | None:
-        """What was said of the newest answer; None if nothing was."""
-        said = [each for each in self.reviews if each.answer == self.latest]
-        return said[-1] if said else None
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the newest answer was accepted."""
-        return self.review is not None and self.review.accepted
 
 
 class Progress(NamedTuple):
     """How far a rater is.
 
     Attributes:
-        rater: who.
         done, total: items, gold ones included.
-        gold_right, gold_done: gold items.
-        seconds: worked.
-        last: when something was last saved, in microseconds; None if nothing was.
+        last: when something was last saved, in seconds since 1970; None if nothing was.
     """
 
-    rater: Rater
+    name: str
+    state: str
     done: int
     total: int
     gold_right: int
     gold_done: int
     seconds: float
-    last: int | None
-
-
-def _new(rater: str, item: int, position: int, *, qualifies: bool = False) -> dict[str, Any]:
-    """Return the row of an item that a rater gets."""
-    return {
-        "rater": rater,
-        "item": item,
-        "position": position,
-        "qualifies": qualifies,
-        "stage": 0,
-        "draft_seconds": 0.0,
-    }
+    last: float | None
 
 
 def new_study(
@@ -239,21 +88,7 @@ def new_study(
     kept: Mapping[str, bytes] | None = None,
     reviewers: Sequence[str] = (),
 ) -> Study:
-    """Make a study with its raters.
-
-    Args:
-        folder: where; made if it is missing.
-        settings: how it is run.
-        items: what is rated, gold items included.
-        names: of the raters.
-        kept: see `Kind.keep`.
-        reviewers: names of those who accept what is written.
-
-    Raises:
-        InputError: the folder has something in it, an item cannot be shown, there are too few raters,
-            or a name cannot be one.
-        UnavailableError: the disk failed or is full.
-    """
+    """Make a study with its raters."""
     if len(names) < settings.per_item:
         raise InputError(
             f"must be at least {settings.per_item}, one for each rating of an item, got {len(names)}.",
@@ -287,11 +122,7 @@ def new_study(
 
 
 def check_name(name: str) -> None:
-    """Raise if a rater cannot be called so.
-
-    Raises:
-        InputError: the name is empty, too long, or not printable.
-    """
+    """Raise if a rater cannot be called so."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or name == OWNER:
         raise InputError(f"{name!r} cannot be the name of a rater.")
 
@@ -302,12 +133,7 @@ def now() -> int:
 
 
 class Store:
-    """The database of a study. Thread-safe; several processes may use it at once.
-
-    Args:
-        study: the study.
-        clock: microseconds since 1970.
-    """
+    """The database of a study. Thread-safe; several processes may use it at once."""
 
     def __init__(self, study: Study, clock: Callable[[], int] = now) -> None:
         self.study = study
@@ -315,7 +141,7 @@ class Store:
         self._database = Database(study.database)
         self._database.create(metadata)
         with self._database.writing() as connection:
-            if not self._named(connection, OWNER):
+            if not find_rater(connection, OWNER):
                 self._add(connection, OWNER, OWNER)
 
     def close(self) -> None:
@@ -327,7 +153,7 @@ class Store:
     def raters(self) -> list[Rater]:
         """Return the raters, in the order in which they were added; not the owner."""
         with self._database.reading() as connection:
-            return self._raters(connection)
+            return read_raters(connection)
 
     def owner(self) -> Rater:
         """Return the owner's link."""
@@ -349,32 +175,20 @@ class Store:
         return found
 
     def rater(self, name: str) -> Rater:
-        """Return a rater, or the owner.
-
-        Raises:
-            NotFoundError: no rater has that name.
-        """
+        """Return a rater, or the owner."""
         with self._database.reading() as connection:
             return self._rater(connection, name)
 
     def add_raters(self, names: Iterable[str]) -> None:
-        """Add raters, and deal the items that are not begun anew.
-
-        Raises:
-            InputError: a name is taken or empty.
-        """
+        """Add raters, and deal the items that are not begun anew."""
         with self._database.writing() as connection:
             for name in names:
                 self._check_free(connection, name)
                 self._add(connection, name, "active")
-            self._deal(connection)
+            deal_anew(connection, self.study)
 
     def add_reviewers(self, names: Iterable[str]) -> None:
-        """Add people who read what is finished, and accept it or send it back.
-
-        Raises:
-            InputError: a name is taken or empty, or such answers are not reviewed.
-        """
+        """Add people who read what is finished, and accept it or send it back."""
         if not self.study.kind.reviewed and any(True for _ in names):
             raise InputError("Only what is written has reviewers, ratings have none.")
         with self._database.writing() as connection:
@@ -383,11 +197,7 @@ class Store:
                 self._add(connection, name, REVIEWER)
 
     def remove_rater(self, name: str) -> None:
-        """Take a rater out: the link ends, finished ratings stay, and others get the open items.
-
-        Raises:
-            NotFoundError: no rater has that name.
-        """
+        """Take a rater out: the link ends, finished ratings stay, and others get the open items."""
         with self._database.writing() as connection:
             state = self._rater(connection, name).state
             if state in (OWNER, REVIEWER):
@@ -398,7 +208,7 @@ class Store:
 
     def _check_free(self, connection: Connection, name: str) -> None:
         check_name(name)
-        if self._named(connection, name):
+        if find_rater(connection, name):
             raise InputError(f"Rater {name!r} already exists.")
 
     def _add(self, connection: Connection, name: str, state: str) -> None:
@@ -408,109 +218,15 @@ class Store:
 
     def _end(self, connection: Connection, name: str, state: str) -> None:
         connection.execute(update(raters).where(raters.c.name == name).values(state=state))
-        self._deal(connection)
-
-    def _named(self, connection: Connection, name: str) -> Rater | None:
-        row = connection.execute(select(raters).where(raters.c.name == name)).one_or_none()
-        return None if row is None else Rater(row.name, row.token, row.state)
+        deal_anew(connection, self.study)
 
     def _rater(self, connection: Connection, name: str) -> Rater:
-        found = self._named(connection, name)
+        found = find_rater(connection, name)
         if found is None:
             raise NotFoundError(f"There is no rater {name!r}.")
         return found
 
-    def _raters(self, connection: Connection) -> list[Rater]:
-        rows = connection.execute(
-            select(raters).where(raters.c.state != OWNER).order_by(raters.c.added, raters.c.name)
-        )
-        return [Rater(row.name, row.token, row.state) for row in rows]
-
-    # Who gets what
-
-    def _deal(self, connection: Connection) -> None:
-        """Deal the items that are not begun, and those that a rater who left had begun."""
-        study, settings = self.study, self.study.settings
-        named = {each.name: each.state for each in self._raters(connection)}
-        pilot = set(study.pilot)
-        active = [name for name, state in named.items() if state == "active"]
-        gone = [name for name, state in named.items() if state != "active"]
-        unbegun = assignments.c.opened.is_(None)
-        left = assignments.c.rater.in_(gone) & assignments.c.done.is_(None)
-        begun = left & assignments.c.opened.is_not(None)
-        # An item that was begun keeps its row, because answers refer to it, but counts for no rater.
-        connection.execute(assignments.delete().where(unbegun))
-        abandoned = {row.id for row in connection.execute(select(assignments.c.id).where(begun))}
-        needed = self._needed(connection)
-        had: dict[str, set[int]] = {name: set() for name in active}
-        last: dict[str, int] = {}
-        for row in connection.execute(select(assignments)):
-            if row.rater in had:
-                had[row.rater].add(row.item)
-                last[row.rater] = max(last.get(row.rater, 0), row.position)
-            counts = row.id not in abandoned and named.get(row.rater) != "failed"
-            if row.item in needed and counts:
-                needed[row.item] = max(0, needed[row.item] - 1)
-        held = {name: had[name] & set(needed) for name in active}
-        new: dict[str, list[int]] = {name: [] for name in active}
-        for numbers in study.rounds:
-            wanted = {n: len(active) if n in pilot else needed[n] for n in numbers}
-            for name, dealt in deal(wanted, active, settings.seed, had=held).items():
-                new[name] += dealt
-                held[name] |= set(dealt)
-        for name in active:
-            gold = [number for number in study.gold if number not in had[name]]
-            qualify = [number for number in study.gold[: settings.qualify] if number in gold]
-            rows = [
-                _new(
-                    name,
-                    item,
-                    last.get(name, 0) + place,
-                    qualifies=item in study.gold[: settings.qualify],
-                )
-                for place, item in enumerate(
-                    with_gold(new[name], gold, len(qualify), settings.seed, name), 1
-                )
-            ]
-            if rows:
-                connection.execute(insert(assignments), rows)
-
-    def _needed(self, connection: Connection) -> dict[int, int]:
-        """Return how many ratings each item is to get: one more as long as it is undecided."""
-        needed = dict.fromkeys(self.study.ordinary, self.study.settings.per_item)
-        if self._adjudicates():
-            given: dict[int, list[dict[str, Any]]] = {}
-            for row in self._finished(connection):
-                given.setdefault(row.item, []).append(json.loads(row.given))
-            for number in needed:
-                if self._undecided(number, given.get(number, [])):
-                    needed[number] = len(given[number]) + 1
-        return needed
-
-    def _adjudicates(self) -> bool:
-        return self.study.settings.design in self.study.kind.adjudicated
-
-    def _undecided(self, item: int, given: Sequence[dict[str, Any]]) -> bool:
-        study = self.study
-        enough = len(given) >= study.settings.per_item
-        return enough and study.kind.undecided(study.items[item - 1], given)
-
-    def _settle(self, connection: Connection, item: int) -> None:
-        """Give an item that its raters leave undecided to one more, after all others."""
-        given = [json.loads(row.given) for row in self._finished(connection, item)]
-        if not self._undecided(item, given):
-            return
-        rows = connection.execute(select(assignments)).all()
-        active = [each.name for each in self._raters(connection) if each.state == "active"]
-        on_it = {row.rater: row.done for row in rows if row.item == item}
-        if any(done is None for name, done in on_it.items() if name in active):
-            return
-        load = Counter(row.rater for row in rows if row.done is None)
-        free = [name for name in active if name not in on_it]
-        if free:
-            chosen = min(free, key=lambda name: (load[name], active.index(name)))
-            last = max((row.position for row in rows if row.rater == chosen), default=0)
-            connection.execute(insert(assignments).values(_new(chosen, item, last + 1)))
+    # What raters do
 
     def next(self, rater: str) -> Assignment | None:
         """Return the first item that a rater has not finished, and note that the rater sees it.
@@ -545,21 +261,18 @@ class Store:
             return self._held(connection, rater)
 
     def _held(self, connection: Connection, rater: str) -> bool:
-        if not self.study.pilot or not self._reviewers(connection):
+        if not self.study.pilot or not read_raters(connection, REVIEWER):
             return False
-        rows = connection.execute(
-            select(assignments).where(
-                assignments.c.rater == rater, assignments.c.item.in_(self.study.pilot)
-            )
-        ).all()
-        return not all(self._assignment(connection, row).accepted for row in rows)
+        pilot = assignments.c.item.in_(self.study.pilot)
+        found = read_assignments(connection, (assignments.c.rater == rater) & pilot)
+        return not all(each.accepted for each in found)
 
     def may_follow(self, rater: str) -> bool:
         """Whether a rater who has finished may get more items, because others may disagree."""
-        if not self._adjudicates():
+        if not adjudicates(self.study):
             return False
         with self._database.reading() as connection:
-            active = [each.name for each in self._raters(connection) if each.state == "active"]
+            active = [each.name for each in read_raters(connection, "active")]
             open_ones = select(func.count()).where(
                 assignments.c.rater.in_(active),
                 assignments.c.rater != rater,
@@ -568,11 +281,7 @@ class Store:
             return bool(connection.execute(open_ones).scalar())
 
     def assignment(self, rater: str, number: int) -> Assignment:
-        """Return an item of a rater.
-
-        Raises:
-            NotFoundError: the rater has no such item.
-        """
+        """Return an item of a rater."""
         with self._database.reading() as connection:
             return self._own(connection, rater, number)
 
@@ -594,18 +303,7 @@ class Store:
         values: dict[str, Any],
         seconds: float,
     ) -> None:
-        """Keep unsaved answers, so that the rater finds them again.
-
-        Args:
-            rater: whose item it is.
-            number: its id.
-            wanted: says whether they are still of use.
-            values: the answers.
-            seconds: see `save`.
-
-        Raises:
-            NotFoundError: the rater has no such item.
-        """
+        """Keep unsaved answers, so that the rater finds them again."""
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
             if wanted(found):
@@ -625,15 +323,10 @@ class Store:
         """Save a stage of an item, in one transaction with the decision about it.
 
         Args:
-            rater: whose item it is.
-            number: its id.
             decide: returns how many stages are answered then, all answers, and whether the item is
                 finished; None if nothing changes.
             seconds: that the rater worked on the item, as the page measured them; more than passed
                 on the server's clock are not believed.
-
-        Raises:
-            NotFoundError: the rater has no such item.
         """
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
@@ -667,98 +360,45 @@ class Store:
             )
             if found.qualifies and complete and found.done is None:  # not a correction
                 self._qualify(connection, rater)
-            elif complete and self._adjudicates() and found.item not in self.study.gold:
-                self._settle(connection, found.item)
+            elif complete and adjudicates(self.study) and found.item not in self.study.gold:
+                settle(connection, self.study, found.item)
 
     def _bounded(self, found: Assignment, seconds: float) -> float:
         passed = 0.0 if found.opened is None else (self.clock() - found.opened) / 1e6
         return max(found.seconds, min(seconds, passed))
 
     def _own(self, connection: Connection, rater: str, number: int) -> Assignment:
-        row = connection.execute(
-            select(assignments).where(assignments.c.id == number, assignments.c.rater == rater)
-        ).one_or_none()
-        if row is None:
+        own = (assignments.c.id == number) & (assignments.c.rater == rater)
+        found = read_assignments(connection, own)
+        if not found:
             raise NotFoundError("You have no such item.")
-        return self._assignment(connection, row)
-
-    def _assignment(self, connection: Connection, row: Row[Any]) -> Assignment:
-        latest = connection.execute(
-            select(answers.c.number, answers.c.given)
-            .where(answers.c.assignment == row.id)
-            .order_by(answers.c.number.desc())
-            .limit(1)
-        ).one_or_none()
-        said = connection.execute(
-            select(reviews)
-            .join(answers, answers.c.number == reviews.c.answer)
-            .where(answers.c.assignment == row.id)
-            .order_by(reviews.c.number)
-        ).all()
-        return _assigned(row, latest, said)
+        return found[0]
 
     # Reviews
-
-    def _reviewers(self, connection: Connection) -> list[str]:
-        return [each.name for each in self._raters(connection) if each.state == REVIEWER]
 
     def reviewed(self) -> bool:
         """Whether the study has reviewers: what they have not accepted does not count then."""
         with self._database.reading() as connection:
-            return bool(self._reviewers(connection))
+            return bool(read_raters(connection, REVIEWER))
 
     def unaccepted(self, rater: str | None = None) -> int:
-        """Return how many finished items reviewers have not accepted; 0 if there are no reviewers.
-
-        Args:
-            rater: whose; None for everybody's.
-        """
+        """Return how many finished items reviewers have not accepted; 0 if there are no reviewers."""
         if not self.reviewed():
             return 0
         return sum(not found.accepted and rater in (None, found.rater) for found in self.finished())
 
     def finished(self, number: int | None = None) -> list[Assignment]:
-        """Return the items that were finished at least once, the oldest first.
-
-        Args:
-            number: the one with this id; None for all.
-        """
-        done = answers.c.complete if number is None else answers.c.assignment == number
+        """Return the items that were finished at least once, the oldest first."""
+        done = answers.alias()
         first = (
-            select(answers.c.assignment, func.min(answers.c.number).label("number"))
-            .where(answers.c.complete, done)
-            .group_by(answers.c.assignment)
-            .subquery()
+            select(func.min(done.c.number))
+            .where(done.c.assignment == assignments.c.id, done.c.complete)
+            .correlate(assignments)
+            .scalar_subquery()
         )
-        newest = (
-            select(answers.c.assignment, func.max(answers.c.number).label("number"))
-            .group_by(answers.c.assignment)
-            .subquery()
-        )
-        # A study may have thousands: three queries for all of them.
+        wanted = first.is_not(None) & (true() if number is None else assignments.c.id == number)
         with self._database.reading() as connection:
-            rows = connection.execute(
-                select(assignments)
-                .join(first, first.c.assignment == assignments.c.id)
-                .order_by(first.c.number)
-            ).all()
-            latest = {
-                row.assignment: row
-                for row in connection.execute(
-                    select(answers.c.assignment, answers.c.number, answers.c.given)
-                    .join(newest, newest.c.number == answers.c.number)
-                    .join(first, first.c.assignment == answers.c.assignment)
-                )
-            }
-            said: dict[int, list[Any]] = {}
-            for one in connection.execute(
-                select(reviews, answers.c.assignment)
-                .join(answers, answers.c.number == reviews.c.answer)
-                .join(first, first.c.assignment == answers.c.assignment)
-                .order_by(reviews.c.number)
-            ):
-                said.setdefault(one.assignment, []).append(one)
-        return [_assigned(row, latest[row.id], said.get(row.id, ())) for row in rows]
+            return read_assignments(connection, wanted, first)
 
     def revisions(self, number: int) -> list[Revision]:
         """Return all that was ever saved as finished of an item, the oldest first."""
@@ -768,7 +408,7 @@ class Store:
                 .where(answers.c.assignment == number, answers.c.complete)
                 .order_by(answers.c.number)
             ).all()
-        return [Revision(r.number, json.loads(r.given), r.seconds, r.saved) for r in rows]
+        return [Revision(row.number, json.loads(row.given), row.saved) for row in rows]
 
     def review(
         self, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
@@ -778,22 +418,13 @@ class Store:
         Saying the same again changes nothing.
 
         Args:
-            reviewer: who says so.
-            number: the item of the rater.
-            answer: number of the saved answer that was read.
             accepted: False sends it back: the rater gets it again, with the remark.
-            remark: for the rater.
-
-        Raises:
-            NotFoundError: there is no such item.
         """
         with self._database.writing() as connection:
-            row = connection.execute(
-                select(assignments).where(assignments.c.id == number)
-            ).one_or_none()
-            if row is None:
+            ones = read_assignments(connection, assignments.c.id == number)
+            if not ones:
                 raise NotFoundError("There is no such answer.")
-            found = self._assignment(connection, row)
+            (found,) = ones
             if found.latest != answer or (found.done is None and found.review is None):
                 return False
             last = found.review
@@ -809,25 +440,19 @@ class Store:
                 )
             )
             stage = max(found.stage, 1)
+            done = {"stage": stage, "done": self.clock()}
+            back = {"stage": stage - 1, "done": None}
             connection.execute(
                 update(assignments)
                 .where(assignments.c.id == number)
-                .values(stage=stage, done=self.clock())
-                if accepted
-                else update(assignments)
-                .where(assignments.c.id == number)
-                .values(stage=stage - 1, done=None)
+                .values(done if accepted else back)
             )
             return True
 
     def take_in(self, rater: str, ratings: Sequence[Given]) -> None:
-        """Save finished ratings that come from elsewhere, as those of a rater without a link.
-
-        Raises:
-            InputError: somebody else has this name, or the rater has rated one of the items.
-        """
+        """Save finished ratings that come from elsewhere, as those of a rater without a link."""
         with self._database.writing() as connection:
-            known = self._named(connection, rater)
+            known = find_rater(connection, rater)
             if known is None:
                 check_name(rater)
                 self._add(connection, rater, "imported")
@@ -841,7 +466,7 @@ class Store:
                     raise InputError(f"{rater!r} has already rated item {each.item}.")
                 had.add(each.item)
                 done = {"opened": saved, "done": saved}
-                row = {**_new(rater, each.item, place), **done}
+                row = {**new_assignment(rater, each.item, place), **done}
                 made = connection.execute(insert(assignments).values(row))
                 connection.execute(
                     insert(answers).values(
@@ -854,19 +479,17 @@ class Store:
                         saved=saved,
                     )
                 )
-            self._deal(connection)
+            deal_anew(connection, self.study)
 
     # Qualification
 
     def _qualify(self, connection: Connection, rater: str) -> None:
         """End a rater's work if the qualification is finished and too little of it is right."""
-        rows = connection.execute(
-            select(assignments).where(assignments.c.rater == rater, assignments.c.qualifies)
-        ).all()
-        if any(row.done is None for row in rows):
-            return
-        right = sum(self._right(self._assignment(connection, row)) for row in rows)
-        if right < self.study.settings.threshold * len(rows):
+        own = (assignments.c.rater == rater) & assignments.c.qualifies
+        found = read_assignments(connection, own)
+        right = sum(map(self._right, found))
+        too_few = right < self.study.settings.threshold * len(found)
+        if too_few and all(each.done is not None for each in found):
             self._end(connection, rater, "failed")
 
     def _right(self, found: Assignment) -> bool:
@@ -874,21 +497,18 @@ class Store:
 
     # What came of it
 
-    def rated(self, *, gold: bool = False) -> list[Rated]:
-        """Return the finished ratings, in the order in which they were saved.
+    def rated(self) -> list[Rated]:
+        """Return the finished ratings of ordinary items, in the order in which they were saved.
 
         Ratings of raters who failed the qualification are left out, and, if there are reviewers, what
         they have not accepted.
-
-        Args:
-            gold: return those of gold items instead of the others.
         """
-        numbers = set(self.study.gold if gold else self.study.ordinary)
+        numbers = set(self.study.ordinary)
         people = [each for each in self.raters() if each.state != REVIEWER]
         places = {each.name: place for place, each in enumerate(people)}
         reviewed = self.reviewed()
         with self._database.reading() as connection:
-            rows = self._finished(connection)
+            rows = read_finished(connection)
             times = select(answers.c.assignment, func.count().label("times"))
             counted = times.where(answers.c.complete).group_by(answers.c.assignment)
             finished = {row.assignment: row.times for row in connection.execute(counted)}
@@ -910,37 +530,21 @@ class Store:
             if row.item in numbers and (not reviewed or accepted.get(row.number, False))
         ]
 
-    def _finished(self, connection: Connection, item: int | None = None) -> Sequence[Row[Any]]:
-        """Return the latest answers to each item that is finished, but of raters who failed."""
-        latest = select(func.max(answers.c.number).label("number"))
-        newest = latest.group_by(answers.c.assignment).subquery()
-        found = (
-            select(answers, assignments.c.rater, assignments.c.item)
-            .join(newest, newest.c.number == answers.c.number)
-            .join(assignments, assignments.c.id == answers.c.assignment)
-            .join(raters, raters.c.name == assignments.c.rater)
-            .where(answers.c.complete, raters.c.state != "failed")
-            .order_by(answers.c.number)
-        )
-        if item is not None:
-            found = found.where(assignments.c.item == item)
-        return connection.execute(found).all()
-
     def wanted(self) -> int:
         """Return how many ratings the study is to have."""
         with self._database.reading() as connection:
-            active = sum(each.state == "active" for each in self._raters(connection))
-            needed = self._needed(connection)
-        pilot = len(self.study.pilot)
-        return pilot * active + sum(n for item, n in needed.items() if item not in self.study.pilot)
+            active = len(read_raters(connection, "active"))
+            ratings = needed(connection, self.study)
+        pilot = self.study.pilot
+        return len(pilot) * active + sum(n for item, n in ratings.items() if item not in pilot)
 
     def missing(self) -> int:
         """Return how many ratings no active rater has, nor has given."""
         left_out = {*self.study.gold, *self.study.pilot}
         with self._database.reading() as connection:
-            needed = self._needed(connection)
-            wanted = sum(n for item, n in needed.items() if item not in left_out)
-            states = {each.name: each.state for each in self._raters(connection)}
+            ratings = needed(connection, self.study)
+            wanted = sum(n for item, n in ratings.items() if item not in left_out)
+            states = {each.name: each.state for each in read_raters(connection)}
             rows = connection.execute(select(assignments)).all()
         held = sum(
             states[row.rater] == "active" or (states[row.rater] in CLOSED and row.done is not None)
@@ -951,50 +555,29 @@ class Store:
 
     def progress(self) -> list[Progress]:
         """Return how far each rater is."""
-        gold = set(self.study.gold)
         found = []
+        times = select(assignments.c.rater, func.max(answers.c.saved).label("last"))
+        saved = times.join(answers, assignments.c.id == answers.c.assignment)
         with self._database.reading() as connection:
-            for rater in self._raters(connection):
-                if rater.state == REVIEWER:
-                    continue
-                rows = connection.execute(
-                    select(assignments).where(assignments.c.rater == rater.name)
-                ).all()
-                done = [row for row in rows if row.done is not None]
-                golden = [self._assignment(connection, row) for row in done if row.item in gold]
-                last = connection.execute(
-                    select(func.max(answers.c.saved))
-                    .join(assignments, assignments.c.id == answers.c.assignment)
-                    .where(assignments.c.rater == rater.name)
-                ).scalar()
+            people = [each for each in read_raters(connection) if each.state != REVIEWER]
+            last = {
+                row.rater: row.last / 1e6
+                for row in connection.execute(saved.group_by(assignments.c.rater))
+            }
+            for rater in people:
+                own = read_assignments(connection, assignments.c.rater == rater.name)
+                done = [each for each in own if each.done is not None]
+                golden = [each for each in done if each.item in self.study.gold]
                 found.append(
                     Progress(
-                        rater,
+                        rater.name,
+                        rater.state,
                         len(done),
-                        len(rows),
+                        len(own),
                         sum(map(self._right, golden)),
                         len(golden),
-                        sum(row.draft_seconds for row in rows),
-                        last,
+                        sum(each.seconds for each in own),
+                        last.get(rater.name),
                     )
                 )
         return found
-
-
-def _assigned(row: Any, latest: Any, said: Iterable[Any]) -> Assignment:
-    """Return an assignment with its newest answer and what reviewers said of it."""
-    return Assignment(
-        row.id,
-        row.rater,
-        row.item,
-        row.position,
-        row.qualifies,
-        row.opened,
-        row.stage,
-        row.done,
-        json.loads(latest.given) if latest else {},
-        json.loads(row.draft or "{}"),
-        row.draft_seconds,
-        tuple(Review(r.answer, r.reviewer, r.accepted, r.remark, r.saved) for r in said),
-        latest.number if latest else 0,
-    )

@@ -1,32 +1,31 @@
 """Released tables that a study is made of: kept as they are, and given back with new cells.
 
-A record whose cells stay the same is written byte for byte as it was read.
+A record whose cells stay the same is written byte for byte as it was read. `LabelledTables` is the kind of
+task in which each row, or each cell of some columns, gets one label.
 """
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.data.csv_rows import CsvFile, CsvRecord, csv_of, encode_csv
+from semqa.data.csv_rows import CsvFile, CsvRecord, csv_of, encode_csv, encode_record
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.errors import InputError
+from semqa.studies.kind import Given, Item, Kind, json_bytes, majority, tied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.studies.folder import Study
-    from semqa.studies.kind import Input
+    from semqa.studies.kind import Format, Input, Rated
 
 _PREFIX = "released-"
 
 
 def kept_tables(inputs: Sequence[Input]) -> dict[str, bytes]:
-    """Return the CSV files among inputs, gold ones left out, as `Kind.keep` wants them.
-
-    Raises:
-        InputError: two have the same name, or one cannot be read.
-    """
+    """Return the CSV files among inputs, gold ones left out, as `Kind.keep` wants them."""
     kept: dict[str, bytes] = {}
     for each in inputs:
         if each.gold or each.path.suffix.lower() != ".csv":
@@ -71,8 +70,104 @@ def with_cells(record: CsvRecord, cells: Mapping[int, str]) -> CsvRecord:
     return record if held == record.cells else CsvRecord(record.where, held)
 
 
-def encoded(file: CsvFile, records: Sequence[CsvRecord]) -> Iterator[bytes]:
-    """Yield the bytes of a table with other records."""
-    return encode_csv(
-        CsvFile(file.name, file.header, tuple(records), file.header_raw, file.marked, file.tail)
-    )
+def with_records(file: CsvFile, records: Iterable[CsvRecord]) -> CsvFile:
+    """Return a table with other records."""
+    return CsvFile(file.name, file.header, tuple(records), file.header_raw, file.marked, file.tail)
+
+
+ADJUDICATED, INDEPENDENT = "adjudicated", "independent"
+
+
+class Entry(NamedTuple):
+    """An item of a file, the label that it has there, if any, and its place."""
+
+    item: Item
+    label: Any
+    where: str
+
+
+class LabelledTables(Kind):
+    """Items of released tables, each of which gets one label.
+
+    Two people judge each item; where they differ, a third one does, who sees nothing of what they said.
+    The design ``independent`` asks as many as are wanted and settles nothing.
+    """
+
+    designs = (ADJUDICATED, INDEPENDENT)
+    per_item = 2
+    adjudicated = (ADJUDICATED,)
+    question: str
+    text: str
+    plain: tuple[str, ...]
+
+    @abstractmethod
+    def entries(self, given: Input) -> list[Entry]:
+        """Return the items of a file, in order."""
+
+    @abstractmethod
+    def row(self, rated: Rated) -> dict[str, Any]:
+        """Return a rating as a line of JSON."""
+
+    @abstractmethod
+    def labelled(self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], Any]) -> CsvFile:
+        """Return a table with labels of what was rated; other labels stay."""
+
+    @abstractmethod
+    def cells(self, item: Item, label: Any, *, several: bool) -> Mapping[str, Any]:
+        """Return the cells of an item by column of `plain`, if its file is one of several or not."""
+
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        del design
+        return [entry.item for each in inputs for entry in self.entries(each)]
+
+    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
+        return kept_tables(inputs)
+
+    def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
+        del item
+        return tied(values[self.question] for values in given)
+
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
+        """Return the labels of files as ratings."""
+        places = {self.key(item): n for n, item in enumerate(study.items, 1)}
+        found = []
+        for entry in (entry for each in inputs for entry in self.entries(each)):
+            place, text = places.get(self.key(entry.item)), entry.item.data[self.text]
+            if place is None or study.items[place - 1].data[self.text] != text:
+                raise InputError("is not in the study.", where=entry.where)
+            if entry.label is not None:
+                found.append(Given(place, {self.question: entry.label}))
+        return found
+
+    def verdicts(self, ratings: Sequence[Rated]) -> dict[tuple[str, ...], Any]:
+        """Return what most raters say of each item, by key; None if they are undecided."""
+        votes: dict[tuple[str, ...], list[Any]] = {}
+        for each in ratings:
+            votes.setdefault(self.key(each.item), []).append(each.values[self.question])
+        return {key: majority(given) for key, given in votes.items()}
+
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return a line per rating, or the table that the study was made of, with labels."""
+        if form == "jsonl":
+            return [json_bytes(self.row(each)) for each in ratings]
+        kept = read_kept(study)
+        said = self.verdicts(ratings)
+        if len(kept) == 1:
+            ((name, file),) = kept.items()
+            return encode_csv(self.labelled(name, file, said))
+        several = len({item.data["file"] for item in study.items}) > 1
+        rows = [
+            self.cells(item, said[key], several=several)
+            for item in study.items
+            if (key := self.key(item)) in said
+        ]
+        lines = [self.plain, *([str(row.get(name, "")) for name in self.plain] for row in rows)]
+        return [encode_record(line).encode() for line in lines]
+
+    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the tables with labels."""
+        said = self.verdicts(ratings)
+        return {
+            name: encode_csv(self.labelled(name, file, said))
+            for name, file in read_kept(study).items()
+        }

@@ -29,12 +29,8 @@ from semqa.attribution.tofueval.data import (
     read_documents,
     read_key_points,
 )
-from semqa.attribution.tofueval.judging import (
-    completeness,
-    read_texts,
-    read_wanted,
-)
-from semqa.data.csv_rows import encode_record, read_csv
+from semqa.attribution.tofueval.judging import completeness, read_texts, read_wanted
+from semqa.data.csv_rows import encode_csv, encode_record, read_csv
 from semqa.data.jsonl import read_rows, shown
 from semqa.errors import InputError
 from semqa.studies.kind import (
@@ -51,10 +47,18 @@ from semqa.studies.kind import (
     Stage,
     expected_of,
     json_bytes,
+    levels,
     majority,
     text_part,
 )
-from semqa.studies.tables import column, encoded, kept_tables, read_kept, with_cells, with_columns
+from semqa.studies.tables import (
+    column,
+    kept_tables,
+    read_kept,
+    with_cells,
+    with_columns,
+    with_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,10 +79,7 @@ _RELEVANCE = Question(
     "relevance",
     "How well does the summary keep to the topic?",
     "scale",
-    tuple(
-        Option(level, label)
-        for level, label in enumerate(("Not at all", "Hardly", "About half", "Mostly", "Fully"), 1)
-    ),
+    levels("Not at all", "Hardly", "About half", "Mostly", "Fully"),
 )
 _WRITTEN = Question(
     "key_points",
@@ -98,20 +99,16 @@ class TofuEval(Kind):
     per_item = 2
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make an item of each summary, or of each topic."""
         files = _Files(inputs)
         return files.topics() if design == KEY_POINTS else files.summaries()
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
-        """Keep annotated sentences and key points."""
         return kept_tables([each for each in inputs if _role(each) != "documents"])
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells a summary from others."""
         return tuple(str(item.data[name]) for name in _KEY)
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return a stage per sentence, and one for the whole."""
         data = item.data
         topic = text_part("Topic", str(data["topic"]))
         document: Part = {
@@ -157,7 +154,6 @@ class TofuEval(Kind):
         return tuple(stages)
 
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
-        """Return annotated sentences, or key points, as ratings."""
         places = {self.key(item): n for n, item in enumerate(study.items, 1)}
         files = _Files(inputs)
         if study.settings.design == KEY_POINTS:
@@ -189,7 +185,6 @@ class TofuEval(Kind):
         return _plain(study, ratings)
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the tables that the study was made of, with verdicts."""
         return {
             name: _labelled(study, name, file, ratings) for name, file in _kept(study).items()
         } or super().released(study, ratings)
@@ -353,7 +348,7 @@ class _Files:
                 f"The document {shown(str(data['doc_id']))} is missing: give a file with doc_id and "
                 "source."
             )
-        data["document"] = document.text
+        data["document"] = document
         known = points.get((str(data["doc_id"]), str(data["topic"])))
         if known is not None:
             data["points"] = list(known)
@@ -479,7 +474,7 @@ def _labelled(study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]) 
         if (verdict := at.get(row)) is not None:
             record = with_cells(record, _cells(wide, record.cells, verdict))  # noqa: PLW2901
         records.append(record)
-    return encoded(wide, records)
+    return encode_csv(with_records(wide, records))
 
 
 def _cells(file: CsvFile, cells: Sequence[str], verdict: AnnotatedSentence) -> dict[int, str]:
@@ -510,7 +505,7 @@ def _with_points(file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
         if points is not None and points != _one_line(key_points_of(record.cells[cell], "")):
             record = with_cells(record, {cell: points_cell(points)})  # noqa: PLW2901
         records.append(record)
-    return encoded(file, records)
+    return encode_csv(with_records(file, records))
 
 
 COLUMNS = (

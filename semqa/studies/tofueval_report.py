@@ -17,7 +17,7 @@ from semqa.studies.analysis import (
     times_table,
     unscored_notes,
 )
-from semqa.studies.kind import Figures
+from semqa.studies.kind import Figures, counted
 from semqa.studies.tofueval import consensus, made
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.tofueval.meta import ErrorCounts, Rate
     from semqa.studies.folder import Study
-    from semqa.studies.kind import Item, Rated
+    from semqa.studies.kind import Item, Rated, Table
 
 
 def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
@@ -33,9 +33,6 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
 
     A sentence is as `semqa.studies.tofueval.consensus` has it. Relevance and completeness are means over
     ratings. Agreement is that of all raters, by sentence, by summary, and by key point.
-
-    Args:
-        studies: with their ratings.
     """
     sentences = [each for study, rated in studies for each in consensus(study, rated).values()]
     categories: dict[str, dict[str, str]] = {}
@@ -86,7 +83,7 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         "raters": len({each.rater for each in ratings}),
         "summaries": len({(n, s.kind.key(e.item)) for n, (s, r) in enumerate(studies) for e in r}),
         "rates": [rate.to_dict() for rate in rates],
-        "errors": types.to_dict(),
+        "errors": types._asdict(),
         "systems": systems,
         "agreement": agreed,
     }
@@ -99,7 +96,8 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         record["times"] = times_of(timed, studies[0][0].settings.seed)
         tables.append(times_table({"all": record["times"]}))
     notes = [
-        f"{record['ratings']} ratings of {record['summaries']} summaries by {record['raters']} raters"
+        f"{counted(record['ratings'], 'rating')} of {counted(record['summaries'], 'summary')} by "
+        f"{counted(record['raters'], 'rater')}"
     ]
     return Figures(record, tables, notes + unscored_notes(*agreed.values()))
 
@@ -113,9 +111,7 @@ def _mean_of(values: Sequence[int]) -> dict[str, Any]:
     return {"value": fmean(values) if values else None, "n": len(values)}
 
 
-def _rate_tables(
-    rates: Sequence[Rate], types: ErrorCounts
-) -> list[tuple[Sequence[str], list[Sequence[str]]]]:
+def _rate_tables(rates: Sequence[Rate], types: ErrorCounts) -> list[Table]:
     rows: dict[tuple[str, str], dict[str, Rate]] = {}
     for rate in rates:
         if (rate.dataset, rate.split) == (ALL, ALL):
@@ -141,7 +137,7 @@ def _rate_tables(
         "err",
         "%",
     )
-    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [(heads, shown)]
+    tables: list[Table] = [(heads, shown)]
     if types.exploded:
         tables.append(
             (
@@ -160,9 +156,7 @@ def _rate_tables(
     return tables
 
 
-def _systems_table(
-    systems: Mapping[str, Mapping[str, Any]],
-) -> tuple[Sequence[str], list[Sequence[str]]]:
+def _systems_table(systems: Mapping[str, Mapping[str, Any]]) -> Table:
     return (
         ("summaries by system", "relevance 1–5", "relevant %", "ratings", "complete %", "ratings"),
         [

@@ -20,7 +20,7 @@ from semqa.data.quotesum import MAX_NUMBER, Question, Reference, question_rows, 
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.renumber import Renumbering
-from semqa.studies.kind import MAX_TEXT, Figures, Input, Item, Kind, Part, Stage, text_part
+from semqa.studies.kind import MAX_TEXT, Figures, Input, Item, Kind, Part, Stage, counted, text_part
 from semqa.studies.kind import Question as Asked
 from semqa.studies.written import (
     MAX_WORDS,
@@ -60,7 +60,6 @@ class Writing(Kind):
     reviewed = True
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make items of questions, and of answers to correct."""
         del design
         questions: dict[str, Question] = {}
         starts: dict[str, str] = {}
@@ -92,7 +91,6 @@ class Writing(Kind):
         return [_item(question, starts.get(question.qid, "")) for question in wanted] + own
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the one stage."""
         del design
         sources = _sources(item)
         start, lost = pieces_of(item.data.get("start", ""), sources)
@@ -356,7 +354,7 @@ def _figures(ratings: Sequence[Rated]) -> Figures:
         for name in ("without_answer", "passages_left_out", "revised", "comments")
     ]
     notes = [
-        f"{record['answers']} answers to {record['questions']} questions by {record['writers']} "
-        "writers"
+        f"{counted(record['answers'], 'answer')} to {counted(record['questions'], 'question')} by "
+        f"{counted(record['writers'], 'writer')}"
     ]
     return Figures(record, [(("answers", str(record["answers"])), rows)], notes)

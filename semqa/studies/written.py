@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from semqa.errors import InputError
@@ -42,7 +42,6 @@ class Place:
 
     Attributes:
         source: number of the passage, from 1.
-        field: its body or its title.
         start, end: code points.
     """
 
@@ -55,10 +54,6 @@ class Place:
         """Return the words."""
         return sources[self.source - 1].field(self.field)[self.start : self.end]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as the page has it."""
-        return {"source": self.source, "field": self.field, "start": self.start, "end": self.end}
-
 
 Piece = str | Place
 
@@ -67,11 +62,7 @@ def read_pieces(given: object, sources: Sequence[Source]) -> list[Piece]:
     """Read an answer that the page sent; white space in free text becomes single spaces.
 
     Args:
-        given: a list of strings and places.
         sources: the passages by number; a number that is not used has an empty one.
-
-    Raises:
-        InputError: a place is not in its passage or cannot be marked, or free text could break marks.
     """
     if not isinstance(given, list) or len(given) > MAX_PIECES:
         raise InputError(f"must be a list of at most {MAX_PIECES} pieces.", field="answer")
@@ -139,11 +130,7 @@ def marked(pieces: Sequence[Piece], sources: Sequence[Source]) -> str:
 
 
 def verified(pieces: Sequence[Piece], sources: Sequence[Source]) -> str:
-    """Return an answer with marks, if reading it again finds the same quotes, all verified.
-
-    Raises:
-        InputError: it does not, such as for free text that can be read as part of a mark.
-    """
+    """Return an answer with marks, if reading it again finds the same quotes, all verified."""
     text = marked(pieces, sources)
     wanted = [(p.source, p.text(sources)) for p in pieces if isinstance(p, Place)]
     answer = QuotedAnswer.parse(text, sources)
@@ -177,8 +164,6 @@ def covered_short_answers(
     quotes joined. So it is in each of the 129 released answers of `dev_a`.
 
     Args:
-        pieces: the answer.
-        sources: the passages by number.
         short_answers: that of source *k* at *k* - 1; may be empty.
 
     Example:
@@ -205,10 +190,6 @@ def _words(text: str) -> str:
 def pieces_of(text: str, sources: Sequence[Source]) -> tuple[list[Piece], list[str]]:
     """Return a marked answer as pieces to correct.
 
-    Args:
-        text: with marks.
-        sources: the passages by number.
-
     Returns:
         The pieces, and the words of quotes that are not verified: these became free text.
     """
@@ -234,7 +215,7 @@ def _place_of(quote: Quote) -> Place | None:
 
 def as_json(pieces: Sequence[Piece]) -> list[str | dict[str, Any]]:
     """Return pieces as the page has them."""
-    return [each if isinstance(each, str) else each.to_dict() for each in pieces]
+    return [each if isinstance(each, str) else asdict(each) for each in pieces]
 
 
 def as_segments(pieces: Sequence[Piece], sources: Sequence[Source]) -> list[Mapping[str, Any]]:

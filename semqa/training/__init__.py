@@ -2,7 +2,3 @@
 
 Source: Schuster et al., SEMQA (NAACL 2024), section 5.
 """
-
-from semqa.training.train import TrainingOptions, train
-
-__all__ = ["TrainingOptions", "train"]

@@ -46,15 +46,7 @@ _PATIENCE = timedelta(hours=2)
 class TrainingFolder:
     """A folder that one training owns, made if missing.
 
-    Args:
-        path: the folder.
-        scores: name of the file in the model's folder that holds step and scores.
-        beside: further files of the model's folder, by name.
-
-    Attributes:
-        path: the folder.
-        checkpoints: where checkpoints go.
-        model: the best model.
+    Its ``model`` has a file of step and scores by that name, and further files `beside` it.
 
     Raises:
         InputError: it is not a folder, or cannot be written.
@@ -73,10 +65,7 @@ class TrainingFolder:
             raise InputError(f"Cannot write the folder {path}: {error.strerror}.") from error
 
     def check(self, plan: Mapping[str, Any]) -> None:
-        """Check that nothing else is trained here.
-
-        Args:
-            plan: settings and data; None is unknown yet, and equal to everything.
+        """Check that nothing else is trained here; None in a plan is unknown yet, and equal to all.
 
         Raises:
             InputError: the folder is of another training.
@@ -94,11 +83,7 @@ class TrainingFolder:
                 )
 
     def claim(self, plan: Mapping[str, Any]) -> None:
-        """Record what is trained here, or check that it is the same.
-
-        Raises:
-            InputError: the folder is of another training.
-        """
+        """Record what is trained here, after checking that it is the same."""
         self.check(plan)
         write_atomic(self.path / "plan.json", [_encoded(plan)])
 
@@ -150,11 +135,7 @@ class TrainingFolder:
         return _read(self.model / self._scores) if self.model.exists() else None
 
     def keep(self, state: Mapping[str, Any], save: Callable[[str], object]) -> None:
-        """Replace the best model.
-
-        Args:
-            state: its step and scores.
-            save: writes model and tokenizer to a folder.
+        """Replace the best model by what `save` writes; `state` is its step and scores.
 
         Raises:
             UnavailableError: the disk failed or is full; the one before is still there.
@@ -210,12 +191,9 @@ class Terminated(KeyboardInterrupt):
 
 
 class Interrupt:
-    """Within its block, the first Ctrl-C or SIGTERM is noted; the second raises at once.
+    """Within its block, the first Ctrl-C or SIGTERM is noted as `wanted`; the second raises at once.
 
     Outside the main thread, which gets no signals, it does nothing.
-
-    Attributes:
-        wanted: whether one arrived.
     """
 
     def __init__(self) -> None:
@@ -249,10 +227,6 @@ class Ranks(NamedTuple):
 
     Each trains on its share of every batch. The first alone writes to the folder, and tells the
     others what it found there.
-
-    Attributes:
-        rank: its number, from 0.
-        size: number of processes.
     """
 
     rank: int = 0
@@ -260,14 +234,7 @@ class Ranks(NamedTuple):
 
     @classmethod
     def join(cls, device: str | None) -> Ranks:
-        """Join the processes named by the environment, if there are any.
-
-        Args:
-            device: ``cpu`` keeps off the GPUs.
-
-        Raises:
-            InputError: weights would be split between the processes.
-        """
+        """Join the processes named by the environment, if there are any; ``cpu`` keeps off the GPUs."""
         if os.environ.get("LOCAL_RANK", "-1") == "-1" or os.environ.get("WORLD_SIZE", "1") == "1":
             return cls()
         for name in ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"):
@@ -288,11 +255,7 @@ class Ranks(NamedTuple):
         return os.environ.get("RANK", "0") == "0"
 
     def share(self, batch_size: int) -> int:
-        """Return this process's share of a batch.
-
-        Raises:
-            InputError: it cannot be shared out evenly.
-        """
+        """Return this process's share of a batch, which must be shared out evenly."""
         if batch_size % self.size:
             raise InputError(
                 f"must be a multiple of the {self.size} processes, got {batch_size}.",
@@ -353,11 +316,9 @@ class Ranks(NamedTuple):
 class Progress(NamedTuple):
     """Callbacks that report progress.
 
-    Attributes:
-        on_progress: called with the number of steps done, and their total.
-        on_resume: called with the step that a killed training goes on from.
-        say: called with messages on slow steps.
-        on_fit: called with memory and time of a training of so many steps, before the first.
+    `on_progress` is called with the number of steps done, and their total; `on_resume` with the step
+    that a killed training goes on from; `say` with messages on slow steps; `on_fit` with memory and
+    time of a training of so many steps, before the first.
     """
 
     on_progress: Callable[[int, int | None], None] | None = None
@@ -367,14 +328,7 @@ class Progress(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A training in its folder, from the folder's lock to its record.
-
-    Attributes:
-        folder: of the training.
-        ranks: its processes.
-        progress: callbacks.
-        most_checkpoints: kept at a time.
-    """
+    """A training in its folder, from the folder's lock to its record."""
 
     folder: TrainingFolder
     ranks: Ranks
@@ -390,10 +344,7 @@ class Session(NamedTuple):
     ) -> dict[str, Any]:
         """Return the record of a training, after running it if it is not finished.
 
-        Args:
-            plan: settings and data.
-            work: claims the folder when all is well, trains, and returns the record.
-            keep_checkpoints: leave them when all is done.
+        `work` claims the folder when all is well, trains, and returns the record.
 
         Raises:
             InputError: the folder is of another training.
@@ -416,11 +367,7 @@ class Session(NamedTuple):
             return record
 
     def claim(self, plan: Mapping[str, Any]) -> Path | None:
-        """Claim the folder, and return the checkpoint to go on from.
-
-        Raises:
-            InputError: the folder is of another training.
-        """
+        """Claim the folder, and return the checkpoint to go on from."""
 
         def find() -> Path | None:
             self.folder.claim(plan)

@@ -15,17 +15,17 @@ from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from semqa.data.files import write_atomic
 from semqa.data.jsonl import encode_row
 from semqa.engines.base import Request
 from semqa.engines.model.hub import model_identity, quiet
 from semqa.engines.model.options import learned_files
-from semqa.errors import InputError, MissingExtraError
+from semqa.errors import InputError
 from semqa.extras import require
 from semqa.metrics import METRICS, Example, score
-from semqa.prompting import Form, PromptBuilder
+from semqa.prompting import PromptBuilder
 from semqa.prompting.prompt import Spelling
 from semqa.quotes import QuotedAnswer
 from semqa.training.folder import Progress, Ranks, Session, TrainingFolder, versions
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from semqa.engines.transformers.loading import LoadedModel
     from semqa.prompting import Prompt
     from semqa.quotes import Source
+    from semqa.training.options import TrainingOptions
 
 FORMAT = "semqa-training/1"
 SCORES = "semqa-training.json"
@@ -55,7 +56,6 @@ def train(
     *,
     keep_checkpoints: bool = False,
     max_checkpoints: int = 2,
-    tensorboard: bool = False,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
     """Fine-tune a model, or go on with what was begun in the folder.
@@ -67,12 +67,10 @@ def train(
         options: what, and how.
         keep_checkpoints: leave the checkpoints there when all is done.
         max_checkpoints: how many are left at a time.
-        tensorboard: write events to the folder's ``tensorboard``.
-        progress: who is told how it goes.
+        progress: callbacks.
 
-    Returns:
-        The record, as ``training.json`` has it: settings, data, prompts, the scores of each
-        evaluation, and the best.
+    Returns the record, as ``training.json`` has it: settings, data, prompts, the scores of each
+    evaluation, and the best.
 
     Raises:
         InputError: questions, model or folder are not usable.
@@ -92,11 +90,9 @@ def train(
     for package in ("torch", "transformers", "accelerate"):
         if find_spec(package) is None:
             require(package, extra="train", purpose=_PURPOSE)
-    if tensorboard and find_spec("tensorboard") is None:
-        raise MissingExtraError("TensorBoard is not installed. Run: pip install tensorboard")
     plan = {
         "format": FORMAT,
-        "options": {**options.to_dict(), "lora_targets": list(options.lora_targets)},
+        "options": asdict(options),
         "model_identity": _identity(options),
         "data": {"train": _data(questions), "dev": _data(dev)},
         "shared_questions": len({each.qid for each in questions} & {each.qid for each in dev}),
@@ -108,9 +104,7 @@ def train(
     session = Session(folder, ranks, progress, max_checkpoints)
     return session.run(
         plan,
-        lambda session: _train(
-            questions, dev, session, plan, options, prompts, out / "tensorboard", tensorboard
-        ),
+        lambda session: _train(questions, dev, session, plan, options, prompts),
         keep_checkpoints=keep_checkpoints,
     )
 
@@ -122,8 +116,6 @@ def _train(
     plan: dict[str, Any],
     options: TrainingOptions,
     prompts: PromptBuilder,
-    events: Path,
-    tensorboard: bool,
 ) -> dict[str, Any]:
     from semqa.engines.transformers import TransformersEngine, TransformersOptions
     from semqa.engines.transformers.loading import load_model
@@ -155,15 +147,7 @@ def _train(
         if method == "lora":
             # The engine has the model whose layers get adapters, and answers with them.
             model = adapted(loaded.model, options)
-        run = make_run(
-            model,
-            loaded.tokenizer,
-            encoded,
-            scorer,
-            session,
-            options,
-            tensorboard=events if tensorboard else None,
-        )
+        run = make_run(model, loaded.tokenizer, encoded, scorer, session, options)
         # Not before all is well, or a corrected command would be another training.
         history = run.go(session.claim(plan))
         if method == "lora" and options.merge:
@@ -211,12 +195,12 @@ def _encoded(
     options: TrainingOptions,
 ) -> Encoded:
     from semqa.engines.model import PromptEncoder
-    from semqa.engines.transformers.loading import Limits
+    from semqa.engines.transformers.loading import prompt_limit
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
     if options.pack and encoder_decoder:
         raise InputError("is not possible: this model has an encoder.", field="pack")
-    room = Limits.of(loaded, settings).prompt
+    room = prompt_limit(loaded, settings)
     limit = min(options.max_length, room if encoder_decoder else room + options.max_new_tokens)
     encoded = encode(
         questions,
@@ -264,146 +248,6 @@ def _data(questions: Sequence[Question]) -> dict[str, Any]:
     }
 
 
-Method = Literal["auto", "full", "lora"]
-Optimizer = Literal["adafactor", "adamw"]
-Schedule = Literal["constant", "linear", "cosine"]
-Metric = Literal["rougeLsum", "rougeL", "sem_f1", "semqa"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingOptions:
-    """What is trained, and how; the defaults are the paper's where it states one.
-
-    Attributes:
-        model: a folder, or a name on the Hub.
-        method: ``full`` changes all weights, ``lora`` adds adapters and changes these; ``auto`` is
-            full for an encoder-decoder model, and LoRA for a decoder-only one.
-        prompt: a template's name or path; its prompts are what the model learns to answer.
-        form: of the prompts: ``chat``, ``completion``, or ``auto``, as the engine has it.
-        max_steps: of the optimizer.
-        batch_size: answers of a step, over all processes; those that do not fit into memory
-            together are learned from one part after the other.
-        pack: learn all answers to a question behind one prompt (decoder-only models); a step is of
-            `batch_size` questions then.
-        optimizer: ``adafactor``, its step sizes not scaled by the weights', or ``adamw``.
-        learning_rate: at its highest.
-        schedule: what becomes of it: ``constant``, ``linear`` or ``cosine`` down to 0.
-        warmup_steps: steps over which it rises.
-        weight_decay: of the optimizer.
-        eval_steps: steps between evaluations, each with a checkpoint.
-        eval_batch_size: questions answered together in an evaluation.
-        metric: corpus score by which the best checkpoint is told; the paper's ROUGE-L is
-            ``rougeLsum``.
-        constraint: whether evaluations decode under the copy constraint: ``on`` or ``off``.
-        max_new_tokens: most tokens of an answer in an evaluation.
-        max_length: most tokens of a prompt, and of an answer where it has room of its own (of both
-            together for a decoder-only model); longer examples are left out.
-        lora_rank, lora_alpha, lora_dropout, lora_targets: of the adapters; targets are names of
-            modules, or ``all-linear``.
-        gradient_checkpointing: spend time to save memory.
-        seed: of new weights, order and dropout.
-        device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
-        bf16: compute in bfloat16 where that is safe.
-        fp16: compute in float16 where that is safe, on a GPU.
-        dtype: of the weights: ``float32``, or ``bfloat16``, which halves what a frozen model takes
-            under LoRA; only there, for it would lose the small changes of a whole one.
-        merge: make a whole model of adapters when all is done.
-
-    Raises:
-        InputError: a setting is out of its range.
-
-    Source: Schuster et al. 2024, section 5 (optimizer, learning rate, batch, steps, choice of the
-    checkpoint); LoRA's are common ones, and no paper's.
-    """
-
-    model: str
-    method: Method = "auto"
-    prompt: str = "zero-shot"
-    form: Form = "auto"
-    max_steps: int = 25_000
-    batch_size: int = 32
-    pack: bool = False
-    optimizer: Optimizer = "adafactor"
-    learning_rate: float = 1e-3
-    schedule: Schedule = "constant"
-    warmup_steps: int = 0
-    weight_decay: float = 0.0
-    eval_steps: int = 500
-    eval_batch_size: int = 8
-    metric: Metric = "rougeLsum"
-    constraint: Literal["on", "off"] = "on"
-    max_new_tokens: int = 256
-    max_length: int = 2048
-    lora_rank: int = 16
-    lora_alpha: int = 32
-    lora_dropout: float = 0.05
-    lora_targets: tuple[str, ...] = ("all-linear",)
-    gradient_checkpointing: bool = False
-    seed: int = 0
-    device: str | None = None
-    bf16: bool = False
-    fp16: bool = False
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    merge: bool = True
-
-    def __post_init__(self) -> None:
-        for name, known in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in known:
-                raise _invalid(name, value, f"one of {', '.join(known)}")
-        for names, least in ((_FROM_ONE, 1), (("warmup_steps", "seed"), 0)):
-            for name in names:
-                value = getattr(self, name)
-                if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                    raise _invalid(name, value, f"a whole number from {least}")
-        if not 0 < self.learning_rate <= 10:
-            raise _invalid("learning_rate", self.learning_rate, "above 0 and at most 10")
-        if not 0 <= self.weight_decay <= 10:
-            raise _invalid("weight_decay", self.weight_decay, "between 0 and 10")
-        if not 0 <= self.lora_dropout <= 0.99:
-            raise _invalid("lora_dropout", self.lora_dropout, "between 0 and 0.99")
-        if not self.lora_targets or not all(self.lora_targets):
-            raise _invalid("lora_targets", self.lora_targets, "names of modules, or all-linear")
-        if self.device not in (None, "cpu"):
-            raise InputError(
-                f"must be cpu or None, got {self.device!r}.",
-                field="device",
-                value=self.device,
-                hint="Choose a GPU with CUDA_VISIBLE_DEVICES.",
-            )
-        if self.fp16 and (self.bf16 or self.dtype == "bfloat16"):
-            raise InputError("cannot go with bfloat16.", field="fp16")
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the settings ready for JSON."""
-        return asdict(self)
-
-
-def _invalid(name: str, value: object, rule: str) -> InputError:
-    return InputError(f"must be {rule}, got {value!r}.", field=name, value=value)
-
-
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "method": get_args(Method),
-    "form": get_args(Form),
-    "optimizer": get_args(Optimizer),
-    "schedule": get_args(Schedule),
-    "metric": get_args(Metric),
-    "constraint": ("on", "off"),
-    "dtype": ("float32", "bfloat16"),
-}
-_FROM_ONE = (
-    "max_steps",
-    "batch_size",
-    "eval_steps",
-    "eval_batch_size",
-    "max_new_tokens",
-    "max_length",
-    "lora_rank",
-    "lora_alpha",
-)
-
-
 IGNORED = -100
 """The label of a token that no loss counts, as torch has it."""
 
@@ -412,10 +256,8 @@ IGNORED = -100
 class Encoded:
     """Encoded examples, one for each answer, or for each prompt if they are packed.
 
-    Attributes:
-        features: ``input_ids`` and ``labels`` of each.
-        left_out: answers that are too long with their prompts, or blank.
-        unverified: answers that quote what no source has; they are learned from all the same.
+    `left_out` counts answers that are too long with their prompts, or blank; `unverified` those that
+    quote what no source has, which are learned from all the same.
     """
 
     features: list[dict[str, list[int]]]
@@ -435,14 +277,8 @@ def encode(
 ) -> Encoded:
     """Encode every answer to every question.
 
-    Args:
-        questions: with their references.
-        ask: makes the prompt of a question as the engine does, with as many exemplars as fit.
-        encoder: of the model.
-        tokenizer: of the model.
-        end: the token that ends an answer.
-        limit: most tokens of a prompt and of an answer, or of both together.
-        is_encoder_decoder: whether the prompt goes to an encoder.
+    `ask` makes the prompt of a question as the engine does, `end` is the token that ends an answer,
+    and `limit` the most tokens of a prompt and of an answer, or of both for a decoder-only model.
     """
     features: list[dict[str, list[int]]] = []
     left_out = unverified = 0
@@ -518,11 +354,7 @@ def prompt_size(labels: Sequence[int]) -> int:
 
 
 def end_token(name: str, tokenizer: Any) -> int:
-    """Return the token that a model is to end its answers with.
-
-    Raises:
-        InputError: its tokenizer has none.
-    """
+    """Return the token that a model is to end its answers with."""
     for token in (tokenizer.eos_token_id, tokenizer.sep_token_id):
         if token is not None:
             return int(token)
@@ -537,13 +369,7 @@ def _ended(tokens: list[int], end: int) -> list[int]:
 
 
 class DevScorer:
-    """Scores a model on questions that it does not learn from.
-
-    Args:
-        engine: over the very model that is trained.
-        questions: with their references.
-        where: their file, for messages.
-        ranks: the processes of the training, which share the questions.
+    """Scores a model, by the engine over it, on questions that it does not learn from.
 
     Raises:
         InputError: the engine cannot answer one of them.
@@ -597,14 +423,11 @@ ADAPTER = "adapter"
 def adapted(model: Any, options: TrainingOptions) -> Any:
     """Return the model with new adapters; the model itself is changed, and frozen.
 
-    Raises:
-        InputError: it has no such layers.
-
     Source: Hu et al. 2022, LoRA.
     """
     from peft import LoraConfig, TaskType, get_peft_model
 
-    targets: Any = list(options.lora_targets)
+    targets = [name.strip() for name in options.lora_targets.split(",")]
     encoder_decoder = bool(model.config.is_encoder_decoder)
     config = LoraConfig(
         task_type=TaskType.SEQ_2_SEQ_LM if encoder_decoder else TaskType.CAUSAL_LM,
@@ -625,14 +448,7 @@ def adapted(model: Any, options: TrainingOptions) -> Any:
 
 
 def merge(adapters: Path, base: Any, tokenizer: Any, folder: Path) -> None:
-    """Write the model that adapters make of their base, and the adapters beside it.
-
-    Args:
-        adapters: their folder.
-        base: the model that they were trained on, as it was loaded; it is changed.
-        tokenizer: the model's.
-        folder: where to.
-    """
+    """Write the model that adapters make of their base, which is changed, and the adapters beside it."""
     from peft import PeftModel
 
     model: Any = PeftModel.from_pretrained(base, str(adapters))
@@ -645,15 +461,7 @@ _SHOWN = {"rougeLsum": "ROUGE-L", "sem_f1": "Sem-F1", "sem_recall": "Sem-Rec", "
 
 
 def write_card(folder: Path, record: Mapping[str, Any]) -> None:
-    """Write ``README.md`` into a model's folder.
-
-    Args:
-        folder: of the model.
-        record: of its training.
-
-    Raises:
-        UnavailableError: the disk failed or is full.
-    """
+    """Write ``README.md`` into a model's folder, from the record of its training."""
     write_atomic(folder / "README.md", [_card(record).encode()])
 
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from semqa.training.folder import Ranks, Session, TrainingFolder
-    from semqa.training.train import DevScorer, Encoded, TrainingOptions
+    from semqa.training.options import TrainingOptions
+    from semqa.training.train import DevScorer, Encoded
 
 
 def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, Any]:
@@ -44,11 +45,7 @@ def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, 
 
     Evaluations and checkpoints are decided by `Run`.
 
-    Args:
-        settings: options of a training: learning_rate, warmup_steps, weight_decay, seed, device,
-            bf16 and fp16.
-        folder: where checkpoints go.
-        given: further arguments, which override these.
+    `settings` are the options of a training, `given` further arguments, which override these.
 
     Raises:
         InputError: the device cannot compute in this precision.
@@ -62,8 +59,6 @@ def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, 
     return {
         "output_dir": str(folder.checkpoints),
         "learning_rate": settings.learning_rate,
-        "warmup_steps": settings.warmup_steps,
-        "weight_decay": settings.weight_decay,
         "eval_strategy": "no",
         "save_strategy": "no",
         "logging_strategy": "no",
@@ -95,15 +90,11 @@ class OneDevice(TrainingArguments):
 
 
 class GuardedTrainer(Trainer):
-    """A Trainer that watches its losses, and says it in words when a checkpoint cannot be written.
-
-    Attributes:
-        folder: of the training.
-        losses: their sum, no number once one of them was none.
-    """
+    """A Trainer that watches its losses, and says it in words when a checkpoint cannot be written."""
 
     folder: TrainingFolder
     losses: Any = 0.0
+    """Their sum; not finite once one of them was not."""
 
     def __init__(self, **given: Any) -> None:
         self._caches = getattr(given["model"].config, "use_cache", None)
@@ -166,16 +157,8 @@ class Keeping:
         return state.global_step % self.save_steps == 0
 
 
-class Run:
-    """A training that can be gone on with.
-
-    Args:
-        trainer: with all that it needs.
-        folder: where everything goes.
-        ranks: the processes of the training.
-        keeping: what is evaluated and kept, and when.
-        on_progress: called with how many steps are done, and of how many.
-    """
+class Run(TrainerCallback):
+    """A training in a folder that can be gone on with."""
 
     def __init__(
         self,
@@ -196,7 +179,7 @@ class Run:
         self._on_progress = on_progress
         for callback in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(callback)
-        trainer.add_callback(_Watcher(self))
+        trainer.add_callback(self)
 
     def go(self, checkpoint: Path | None) -> list[dict[str, Any]]:
         """Train to the end, from a checkpoint if there is one.
@@ -237,7 +220,7 @@ class Run:
         }
         return {"step": step, "epoch": round(epoch, 4), **scores}
 
-    def stepped(self, state: TrainerState, control: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002
         """Decide what is to be done after a step."""
         if self._on_progress is not None and self._ranks.rank == 0:
             self._on_progress(state.global_step, state.max_steps)
@@ -248,15 +231,16 @@ class Run:
             control.should_training_stop = True
         if control.should_evaluate or control.should_save:
             self._check()
+        return control
 
-    def evaluated(self, state: TrainerState, metrics: dict[str, Any]) -> None:
+    def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
         """Keep the model if it is better than all before.
 
         Raises:
             InputError: the data does not define the score that tells.
             UnavailableError: the disk failed or is full.
         """
-        name = self._keeping.metric
+        name, metrics = self._keeping.metric, given["metrics"]
         if f"eval_{name}" not in metrics:
             raise InputError(f"{name} is undefined on the dev data.", field="metric", value=name)
         found = self._evaluation(state.global_step, state.epoch or 0.0, metrics)
@@ -265,7 +249,7 @@ class Run:
                 self._ranks.first(lambda: self._folder.keep(found, self._keeping.save))
             self._best = found
 
-    def saved(self, state: TrainerState) -> None:
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
         """Take a checkpoint for whole, now that all processes have written their part."""
         self._ranks.wait()
         self._ranks.first(lambda: self._folder.seal(state.global_step, self._keeping.most))
@@ -283,23 +267,6 @@ class Run:
             )
 
 
-class _Watcher(TrainerCallback):
-    """Tells a run what the Trainer does."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002
-        self._run.stepped(state, control)
-        return control
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
-        self._run.evaluated(state, given["metrics"])
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        self._run.saved(state)
-
-
 def _finished(checkpoint: Path | None) -> TrainerState | None:
     """Return the state of a checkpoint after which nothing is left to do, or None.
 
@@ -311,8 +278,6 @@ def _finished(checkpoint: Path | None) -> TrainerState | None:
     return state if state.global_step >= state.max_steps else None
 
 
-_LOGGED = 50
-"""Steps between two losses in TensorBoard."""
 _NOT_PACKED = "is not possible: this model cannot learn several answers behind one prompt."
 _PRECISIONS = {
     (False, False): None,
@@ -329,19 +294,8 @@ def make_run(
     dev: DevScorer,
     session: Session,
     options: TrainingOptions,
-    *,
-    tensorboard: Path | None = None,
 ) -> Run:
     """Return a training that is ready to go.
-
-    Args:
-        model: what is trained.
-        tokenizer: its tokenizer.
-        examples: to learn from.
-        dev: scores the model as it is.
-        session: folder, processes, and who is told.
-        options: what, and how.
-        tensorboard: folder for TensorBoard's events.
 
     Raises:
         InputError: the device does not compute so, the batch cannot be shared out, or the model
@@ -352,7 +306,6 @@ def make_run(
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
-    logged: dict[str, Any] = {"logging_strategy": "steps", "logging_steps": _LOGGED}
     ranks = session.ranks
     share = ranks.share(options.batch_size)
     pad = tokenizer.pad_token_id
@@ -366,11 +319,12 @@ def make_run(
         options,
         session.folder,
         optim="adafactor" if options.optimizer == "adafactor" else "adamw_torch",
-        lr_scheduler_type=_SCHEDULES[bool(options.warmup_steps), options.schedule],
+        lr_scheduler_type=_SCHEDULES.get(options.schedule, options.schedule),
         max_steps=options.max_steps,
+        warmup_steps=options.warmup_steps,
+        weight_decay=options.weight_decay,
         gradient_checkpointing=options.gradient_checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False},
-        **({} if tensorboard is None else logged),
     )
     if options.pack:
         _check_packing(model, padding, examples.features)
@@ -397,8 +351,6 @@ def make_run(
         train_dataset=examples.features,
         data_collator=padding,
     )
-    if tensorboard is not None and session.ranks.rank == 0:
-        trainer.add_callback(_tensorboard(tensorboard))
     keeping = Keeping(
         options.metric,
         (*METRICS, "verified"),
@@ -513,19 +465,7 @@ class _ScoringTrainer(GuardedTrainer):
         return metrics
 
 
-def _tensorboard(folder: Path) -> Any:
-    from torch.utils.tensorboard import SummaryWriter
-    from transformers import integrations
-
-    known: Any = integrations  # it states no names
-    return known.TensorBoardCallback(SummaryWriter(log_dir=str(folder)))
-
-
-_SCHEDULES = {
-    (False, "constant"): "constant",
-    (True, "constant"): "constant_with_warmup",
-    **{(warm, name): name for warm in (False, True) for name in ("linear", "cosine")},
-}
+_SCHEDULES = {"constant": "constant_with_warmup"}  # of no steps, unless there are some
 
 
 _CPU_TOKENS = 2_048
@@ -541,11 +481,7 @@ _RECOMPUTED = 2.0
 class Fit(NamedTuple):
     """How a batch is split, and what a training will take.
 
-    Attributes:
-        micro_batch: examples that one process learns from at once.
-        needed: bytes beyond what the model takes now.
-        free: bytes of memory that nobody uses.
-        seconds: of one step, without evaluations.
+    `needed` is bytes beyond what the model takes now, and `seconds` those of a step without evaluations.
     """
 
     micro_batch: int
@@ -620,13 +556,9 @@ def fit(
 
 @contextmanager
 def memory_errors(free: int | None = None) -> Iterator[None]:
-    """Say what can be done where the block runs out of memory.
+    """Raise an InputError that says what can be done if the block runs out of memory.
 
-    Args:
-        free: bytes that were free before, where that is known.
-
-    Raises:
-        InputError: it did.
+    `free` is the bytes that were free before, if known.
     """
     try:
         yield
@@ -647,8 +579,7 @@ def free_memory(device: torch.device) -> int:
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + cached)
     limits = [int(psutil.virtual_memory().available), *_group_limit()]
-    share = min(limits) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    return max(0, min([share, *_own_limit()]))
+    return max(0, min(limits) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def _group_limit() -> list[int]:
@@ -660,16 +591,6 @@ def _group_limit() -> list[int]:
         return [most - int(used["anon"])]
     except (OSError, ValueError, KeyError):  # none, "max", or another kind of system
         return []
-
-
-def _own_limit() -> list[int]:
-    """Return what ``ulimit -v`` leaves, if it is set."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return []
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return [] if most == resource.RLIM_INFINITY else [most - psutil.Process().memory_info().vms]
 
 
 @contextmanager

@@ -168,13 +168,6 @@ def test_answers_are_asked_together_and_told_apart() -> None:
     assert checks[0].to_dict()["counts"] == {"supported": 1, "not supported": 1, "unclear": 0}
 
 
-def test_a_check_changes_nothing_about_the_answer() -> None:
-    answer = parse("[ 1 Bing Crosby ] sang [ 1 never there ].")
-    before = answer.to_dict()
-    check_answers([ToCheck("Who?", answer)], Scripted(0.0))
-    assert answer.to_dict() == before
-
-
 def _checks(*answers: Sequence[float]) -> list[AnswerCheck]:
     text = "[ 1 Bing ] sang. "
     return check_answers(

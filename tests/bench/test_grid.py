@@ -325,12 +325,11 @@ def test_a_crash_is_a_failed_run_too(bench: Bench, monkeypatch: pytest.MonkeyPat
 
 MISTAKES = [
     ("engine: lead-1\nshot: 5", "3: shot is not a key of a grid. Did you mean shots?"),
-    ("engine: lead-1\nlimit: many", "3: limit must be a whole number"),
-    ("engine: lead-1\nlimit: 0", "3: limit must be a whole number from 1"),
-    ("engine: lead-1\nlimit: 2.5", "3: limit must be a whole number from 1"),
+    ("engine: lead-1\nlimit: many", "3: limit cannot be 'many'"),
+    ("engine: lead-1\nlimit: 0", "3: limit cannot be '0'"),
     ("engine: lead-1\nlimit: []", "3: limit needs"),
-    ("engine: transformers:m\nconstraint: perhaps", "3: constraint must be one of on, off"),
-    ("engine: transformers:m\ntop-p: .nan", "3: top-p must be a number from 0 to 1"),
+    ("engine: transformers:m\nconstraint: perhaps", "3: constraint cannot be 'perhaps': "),
+    ("engine: transformers:m\ntop-p: .nan", "3: top-p cannot be '.nan': "),
     ("engine: transformers:m\nprompt: nonesuch", "3: Unknown prompt"),
     ("engine: [lead-1, lead]", "2: Unknown engine"),
     ("engine: [lead-1, lead-1]", "2: engine has the value 'lead-1' twice"),
@@ -345,14 +344,14 @@ MISTAKES = [
     ("engine: [[lead-1, lead-2], tail-1]", "2: engine must be a value, got a list"),
     ("engine: lead-1\nruns: lead-2", "3: runs must be a list"),
     ("engine: lead-1\nout: [a, b]", "3: out takes one value"),
-    ("engine: lead-1\npredict-only: maybe", "3: predict-only must be true or false"),
+    ("engine: lead-1\npredict-only: maybe", "3: predict-only cannot be 'maybe': "),
     ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "4: batch-size is set twice"),
     ("engine: lead-1\n<<: {limit: 3}", "3: << must be a value, got a mapping"),
     ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "4: quote-bias has no effect: no engine takes it or"),
     ("data: none.jsonl\nengine: lead-1", "1: none.jsonl: cannot be read"),
     ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "5: none.jsonl: cannot be read"),
     ("data: .\nengine: lead-1", "1: data must be a regular file"),
-    ("engine: transformers:m\nlimt: 3\ntop-p: [2, x]\nseed: many", "3: limt is not a key of a grid. Did you mean limit?\nruns.yaml:4: top-p must be a number from 0 to 1, got '2'.\nruns.yaml:5: seed must be a whole number from 0, got 'many'."),
+    ("engine: transformers:m\nlimt: 3\nseed: many", "3: limt is not a key of a grid. Did you mean limit?\nruns.yaml:4: seed cannot be 'many': "),
     ("engine: [lead-1", "2: This is not YAML"),
     ("engine: *none", "2: This is not YAML: found undefined alias"),
     ("engine:\tlead-1\n\tlimit: 3", "2: This is not YAML"),
@@ -402,17 +401,6 @@ def test_an_alias_bomb_is_refused_quickly(bench: Bench) -> None:
 def test_flags_typed_besides_count_for_every_run(bench: Bench) -> None:
     cells = cells_of(bench("engine: [lead-1, human]\nlimit: [1, 2, 3]", "--limit", "2", "--json"))
     assert {label: cell["answered"] for label, cell in cells.items()} == {"lead-1": 2, "human": 5}
-
-
-def test_limits_may_be_shares(bench: Bench) -> None:
-    cells = cells_of(bench("engine: [lead-1, human]\nlimit: [0.3, 0.4]", "--json"))
-    limits = [
-        json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["limit"]
-        for cell in cells.values()
-    ]
-    assert limits == [1, 2, 1, 2]  # of three questions, rounded up
-    (typed,) = cells_of(bench("engine: lead-1\nlimit: 3", "--limit", "0.5", "--json")).values()
-    assert typed["answered"] == 2
 
 
 def test_two_files_of_one_name_are_refused(bench: Bench, tmp_path: Path) -> None:

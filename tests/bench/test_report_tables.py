@@ -303,25 +303,7 @@ def test_runs_without_exemplars_stand_beside_their_own_prompt(data: Path, tmp_pa
         ("random", "transformers:m, alce"),
         ("random", "transformers:m, qsum"),
     ]
-    shown = {plot.title: plot.svg for plot in report.plots}
-    assert shown["By shots"].count("<polyline") == 2
-    assert ">qsum<" in shown["By shots"]
-    assert "2 shots, qsum<" not in shown["By shots"]
     assert any("alce asks for citations" in note for note in table(report, "scores").notes)
-
-
-def test_a_share_of_no_quotes_is_not_drawn(data: Path, tmp_path: Path) -> None:
-    for switch in ("off", "on"):
-        options = {"constraint": switch}
-        make(data, tmp_path / switch, ["x", "x"], prompts=prompts("qsum"), options=options)
-    share = "What the constraint changes: per cent of quotes verified"
-    assert share in {plot.title for plot in make_report(load_runs(tmp_path)).plots}
-    rows = [json.loads(row) for row in (tmp_path / "off/examples.jsonl").read_text().splitlines()]
-    written = "".join(json.dumps(row | {"quotes": {}}) + "\n" for row in rows)
-    (tmp_path / "off/examples.jsonl").write_text(written, "utf-8")
-    drawn = {plot.title for plot in make_report(load_runs(tmp_path)).plots}
-    assert "What the constraint changes: SEMQA" in drawn
-    assert share not in drawn
 
 
 def test_two_engines_are_two_groups(data: Path, tmp_path: Path) -> None:

@@ -69,29 +69,13 @@ class Said:
         return repair(next(self._texts), sources)
 
 
-def test_verdicts_are_recorded_and_worked_out_for_earlier_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from semqa.bench.record import Record
-    from semqa.data.jsonl import Row
-
+def test_verdicts_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Plan, "create_engine", lambda *_: Said(["It was X.", ABSTENTION, "[1 no]"]))
     record: Any = run(Plan(DATA, "lead-1"), tmp_path)
     told = {"quoted": 0, "unverified": 1, "unquoted": 1, "abstained": 1}
     assert record["quoting"]["verdicts"] == told
     rows = rows_of(tmp_path)
     assert [row["verdict"] for row in rows] == ["unquoted", "abstained", "unverified"]
-    question, quoted = rows[0]["question"], {"source": 1, "text": "a", "status": "verified"}
-    for row, expected in (
-        (rows[0], "unquoted"),
-        (rows[1], "abstained"),
-        ({**rows[2], "dropped": 1}, "unverified"),
-        ({**rows[0], "prediction": f"[ 1 a ] {question}", "spans": [quoted]}, "quoted"),
-        ({**rows[0], "prediction": "[ 1 a ] meteorologist", "spans": [quoted]}, "unquoted"),
-        ({**rows[0], "prediction": "[ 1 a ]", "spans": [{"status": "fabricated"}]}, "unverified"),
-    ):
-        earlier = {name: value for name, value in row.items() if name != "verdict"}
-        assert Record.read(Row("a:1", earlier)).verdict == expected
 
 
 def test_the_examples_file_serves_as_predictions(tmp_path: Path) -> None:
@@ -357,9 +341,9 @@ def test_trouble_from_outside_ends_the_run_and_is_tried_again(
 @pytest.mark.parametrize(
     ("row", "wrong"),
     [
-        ({"id": "EXAMPLE_1"}, "quotes must be an object"),
+        ({"id": "EXAMPLE_1"}, "qid is missing"),
         ({"words": "many"}, 'words must be a number, got the string "many"'),
-        ({"quotes": {"verified": None}}, "quotes must be a number, got null"),
+        ({"quotes": {"verified": None}}, "verified must be a number, got null"),
         ({"scores": 7}, "scores must be an object"),
         ({"verdict": "fine"}, "verdict must be"),
     ],

@@ -10,11 +10,9 @@ import pytest
 from semqa.bench import Plan, run
 from semqa.bench.plan import Item
 from semqa.bench.record import Record
-from semqa.bench.results import score_items
-from semqa.bench.run import answer_items, rescore
+from semqa.bench.run import answer_items
 from semqa.engines import batch_size_of, create_engine
 from semqa.errors import InputError, UnavailableError
-from semqa.metrics import ExampleScores
 from semqa.prompting import PromptBuilder
 from tests.bench.test_run import many_questions, rows_of, without_times
 
@@ -33,7 +31,6 @@ class Others:
         self.stop = stop
         self.wrong = wrong
         self.sizes: list[int] = []
-        self.scored = 0
 
     def answer(
         self,
@@ -58,10 +55,6 @@ class Others:
                 if given == 1:
                     yield record
 
-    def score(self, items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
-        self.scored += len(items)
-        return score_items(items, predictions)
-
     def describe(self) -> dict[str, object]:
         return {"distributed": "others"}
 
@@ -83,7 +76,7 @@ def test_rows_stand_once_and_in_order(plan: Plan, tmp_path: Path) -> None:
     run(plan, tmp_path / "there", workers=others)
     assert same(tmp_path / "there", tmp_path / "here")
     assert [row["id"] for row in rows_of(tmp_path / "there")] == [f"q{n}" for n in range(COUNT)]
-    assert (others.sizes, others.scored) == ([1] * COUNT, COUNT)
+    assert others.sizes == [1] * COUNT
 
 
 def test_a_run_goes_on_where_it_stopped(plan: Plan, tmp_path: Path) -> None:
@@ -101,15 +94,6 @@ def test_a_folder_in_which_nothing_was_done_is_free(plan: Plan, tmp_path: Path) 
     with pytest.raises(InputError):
         run(plan, tmp_path / "there", workers=Others(wrong=True))
     run(Plan(plan.data, "tail-1"), tmp_path / "there")
-
-
-def test_others_score_again(plan: Plan, tmp_path: Path) -> None:
-    run(plan, tmp_path / "run")
-    before = without_times(tmp_path / "run")
-    others = Others()
-    rescore(tmp_path / "run", plan.data, others)
-    assert others.scored == COUNT
-    assert without_times(tmp_path / "run") == before
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ from semqa.engines import Request
 from semqa.engines.generation import Generation
 from semqa.prompting import Prompt, PromptBuilder
 
-__all__ = ["FakeModel"]
-
 
 class FakeModel:
     """Quotes the first word of each source; without the constraint it makes things up.
@@ -55,9 +53,6 @@ class FakeModel:
 
     def answer(self, _question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         return QuotedAnswer.parse("".join(self._pieces(sources)), sources)
-
-    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        return [self.answer(*request) for request in requests]
 
     def stream(
         self, question: str, sources: Sequence[Source], history: Any = ()

@@ -19,8 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["Forks"]
-
 LOADED = (
     "lance_namespace",
     "pandas",

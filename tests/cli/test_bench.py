@@ -14,7 +14,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from semqa.cli.main import app
-from semqa.errors import InputError
 from tests.bench.test_run import many_questions
 from tests.cli.conftest import EXAMPLES, Command
 from tests.cli.fake_model import FakeModel
@@ -161,13 +160,6 @@ def test_mistakes(fails: Callable[..., str], semqa: Command) -> None:
     assert "is not an option of the human row" in fails(
         *args, "--engine", "human", "--max-words", "9"
     )
-
-
-@pytest.mark.parametrize("limit", ["1.5", "0"])
-def test_a_limit_is_a_number_or_a_share(invoke: Invoke, limit: str) -> None:
-    error = invoke("--limit", limit).exception
-    assert isinstance(error, InputError)
-    assert error.field == "--limit"
 
 
 def test_predictions_first_and_scores_later(semqa: Command) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from semqa.bench.grid import Cell
+from semqa.bench.plan import Plan
 from semqa.bench.record import Record
 from semqa.bench.run import Progress
-from semqa.cli.bench_watch import Lines, Pace, RunBar, RunWatch, bars, duration
+from semqa.cli.bench_watch import Lines, Pace, Watch, bars, duration
 from semqa.cli.main import app
 from semqa.quotes import QuotedAnswer, Source
 from tests.cli.conftest import EXAMPLES
@@ -83,10 +85,10 @@ def test_tokens_a_second_and_failures_are_told() -> None:
     clock = Clock()
     pace = Pace(clock)
     progress = run(clock, pace, (4, 4), (8, 4), total=3)
-    assert pace.told(progress) == []
+    assert pace.told(progress) == ["0:04 left"]
     progress = progress._replace(new_tokens=240, failed=2)
     pace.take(progress)
-    assert pace.told(progress) == ["30 tokens/s", "2 failed"]
+    assert pace.told(progress) == ["30 tokens/s", "2 failed", "0:04 left"]
 
 
 def test_lines_come_every_half_minute_and_at_the_end() -> None:
@@ -115,7 +117,7 @@ def test_what_is_soon_done_says_nothing() -> None:
 
 
 def test_each_reason_is_told_once_and_only_a_few(capsys: pytest.CaptureFixture[str]) -> None:
-    watch = RunWatch()
+    watch = Watch()
     progress = Progress(0, 9, 0, 0)
     for k, error in enumerate(["too long", None, "too long", "many marks", "refused", "another"]):
         progress = progress.after(record(k, error=error))
@@ -152,12 +154,10 @@ def test_a_log_gets_lines_of_runs_and_grids(
 def test_the_bar_of_a_second_run_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     shown = bars()
-    bar = RunBar(shown, "")
-    for label in (
-        "[1/2] a model with a name that is long",
-        "[2/2] a model with a name that is long",
-    ):
-        bar.begin(label)
+    cells = [Cell(Plan(DATA, "lead-1"), "a model with a name that is long")] * 2
+    bar = Watch(cells=cells, shown=shown)
+    for cell in cells:
+        bar.begin(cell)
         bar.embedded(2, 2)
         progress = Progress(0, 2, 0, 0)
         bar.progress(progress)
@@ -169,7 +169,7 @@ def test_the_bar_of_a_second_run_begins_anew(monkeypatch: pytest.MonkeyPatch) ->
         assert " left" in captured.get()
         assert "1 failed" in captured.get()
         bar.progress(progress.after(record(2)))
-        assert shown.tasks[0].finished
+        assert shown.tasks[1].finished
 
 
 def test_a_terminal_sees_time_and_what_failed(terminal: Terminal, tmp_path: Path) -> None:

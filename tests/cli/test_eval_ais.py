@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from semqa.attribution.ais import (
-    ReleasedFile,
-    Verdict,
-    read_released,
-    write_ratings,
-    write_released,
-)
-from semqa.cli.main import main
-from tests.attribution.ais.makers import ROW, released_csv, said, verdicts
-from tests.cli.conftest import Command, Outcome
+from semqa.attribution.ais.ratings import Verdict
+from semqa.attribution.ais.released import ReleasedFile, read_released, write_released
+from tests.attribution.ais.makers import ROW, released_csv, said, verdicts, write_ratings
+from tests.attribution.commands import Command, command_in
 
 
 @pytest.fixture
@@ -27,19 +18,7 @@ def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
     """Call as `semqa`; runs in this process, which is much faster than one of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def command(*args: str | Path) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["semqa", *map(str, args)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        assert isinstance(code, int)
-        return Outcome(code, out, err)
-
-    return command
+    return command_in(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -104,10 +83,18 @@ def test_json_has_every_figure(run: Command, toy: Path) -> None:
     assert task["agreement"] == []
 
 
-@pytest.mark.parametrize("test", ["fisher", "chi2", "welch", "mcnemar"])
-def test_other_tests_and_a_baseline(run: Command, toy: Path, test: str) -> None:
+def test_another_test_and_a_baseline(run: Command, toy: Path) -> None:
     record = run(
-        "eval", "ais", toy, "--test", test, "--baseline", "close", "--correction", "holm", "--json"
+        "eval",
+        "ais",
+        toy,
+        "--test",
+        "mcnemar",
+        "--baseline",
+        "close",
+        "--correction",
+        "holm",
+        "--json",
     ).json
     found = {(c["system"], c["measure"]): c for c in record["tasks"][0]["comparisons"]}
     assert {c["other"] for c in found.values()} == {"close"}
@@ -149,18 +136,6 @@ def test_ratings_of_sentences_become_answers(run: Command, tmp_path: Path) -> No
     assert task["sentences"][0]["attributable_sentences"] == {"value": 0.5, "n": 2}
     (verdict,) = read_released(tmp_path / "v.csv").verdicts
     assert (verdict.output, verdict.attributable) == ("One. Two.", False)
-
-
-def test_ratings_from_standard_input(semqa: Command, ratings: Path) -> None:
-    outcome = semqa("eval", "ais", "--ratings", "-", "--json", stdin=ratings.read_bytes())
-    assert outcome.json == semqa("eval", "ais", "--ratings", ratings, "--json").json
-
-
-def test_a_file_is_written_as_it_was(run: Command, tmp_path: Path) -> None:
-    content = released_csv([{}, {"Q1": "No, the response is unclear.}}"}], line_end="\n")
-    (tmp_path / "a.csv").write_text(content, encoding="utf-8")
-    assert run("eval", "ais", "a.csv", "--out", "b.csv").code == 0
-    assert (tmp_path / "b.csv").read_text(encoding="utf-8") == content
 
 
 def test_doubles_and_systems_can_be_left_out(run: Command, tmp_path: Path) -> None:
@@ -206,10 +181,6 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
         ),
         (("ratings.jsonl",), "ratings.jsonl: Verdicts are"),
         (("--ratings", "ann_toy.csv"), "ann_toy.csv: Ratings are"),
-        (
-            ("ann_toy.csv", "--test", "chi2", "--alternative", "less"),
-            "must be two-sided for χ²",
-        ),
     ],
 )
 def test_mistakes(
@@ -220,30 +191,6 @@ def test_mistakes(
     assert message in outcome.err
 
 
-def test_a_bad_cell_is_named_with_its_line(fails: Callable[..., str], tmp_path: Path) -> None:
-    content = released_csv([{"output": "two\nlines"}, {"INT": "x"}])
-    (tmp_path / "a.csv").write_bytes(content.encode())
-    assert fails("eval", "ais", "a.csv").startswith("error: a.csv:4: INT must")
-
-
 def test_a_file_without_verdicts_is_a_mistake(fails: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "ann_x.csv").write_text(released_csv([]), "utf-8")
     assert "ann_x.csv: There are" in fails("eval", "ais", "ann_x.csv")
-
-
-def test_the_help_names_every_option(run: Command) -> None:
-    shown = run("eval", "ais", "--help").out
-    for option in ("--ratings", "--test", "--baseline", "--by", "--agreement", "--json"):
-        assert option in shown
-
-
-def test_published_figures(run: Command, shared: Path) -> None:
-    files = [shared / f"data/ais/ann_{task}.csv" for task in ("qrecc", "wow")]
-    golden: dict[str, Any] = json.loads((shared / "golden/ais.json").read_text("utf-8"))["tables"]
-    record = run("eval", "ais", *files, "--json").json
-    for task in record["tasks"]:
-        total = golden[task["task"]]["total"]
-        assert task["total"]["n"] == total["rows"]
-        assert task["total"]["flag"]["count"] == total["flagged"]
-        assert task["total"]["ais"]["n"] == total["n_int"]
-        assert task["total"]["ais"]["count"] == total["n_int_and_ais"]

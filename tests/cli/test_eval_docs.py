@@ -167,7 +167,7 @@ def test_a_mistake_ends_in_one_line(run: Command, questions: Path, tmp_path: Pat
         (("--documents", tmp_path), 'No document "allotment-rules.md"'),
         (("--score-only", questions, "--engine", "bm25"), "--score-only takes neither"),
         (("-o", questions), "would overwrite an input"),
-        (("-o", tmp_path), "--out"),
+        (("-o", tmp_path), "not a regular file"),
     ):
         failed = run(*args)
         assert (failed.code, failed.out, failed.err.count("\n")) == (2, "", 1), failed

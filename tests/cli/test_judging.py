@@ -113,7 +113,7 @@ def test_a_prompt_of_ones_own_asks_the_model(semqa: Command, tmp_path: Path) -> 
         assert asked == "It sold well. => It sold."
     refused = semqa(*run)
     assert refused.code == 2
-    assert "--prompt needs a judge engine:SPEC" in refused.err
+    assert "--prompt needs a language model" in refused.err
 
 
 def test_auto_ais_judges_answers_with_their_sources(semqa: Command, tmp_path: Path) -> None:

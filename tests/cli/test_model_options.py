@@ -8,13 +8,12 @@ import os
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from semqa.cli.choice import Choice, choose
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.engine_options import EngineOptions, engine_params
 from semqa.cli.main import app
 from semqa.engines.transformers.options import TransformersOptions
 from semqa.engines.vllm.options import VllmOptions
@@ -63,12 +62,7 @@ def fails(result: Result) -> str:
 
 def test_every_setting_of_the_engine_is_an_option_with_its_default() -> None:
     """What the help says of defaults is what the engine does."""
-    hints = get_type_hints(EngineOptions, include_extras=True)
-    said = {}
-    for name, hint in hints.items():
-        if name not in ("habits", "typed"):
-            (option,) = hint.__metadata__
-            said[name] = option.show_default
+    said = {name: param.show_default for name, param in engine_params().items()}
     settings = {field.name: field for field in dataclasses.fields(VllmOptions)}
     settings |= {field.name: field for field in dataclasses.fields(TransformersOptions)}
     assert VllmOptions().batch_size == 64, "as the help says"
@@ -84,14 +78,12 @@ def test_help_and_page_name_every_template_and_variable() -> None:
     from semqa.prompting import Template
 
     page = (EXAMPLES.parent / "docs" / "prompts.md").read_text(encoding="utf-8")
-    hints = get_type_hints(EngineOptions, include_extras=True)
-    said = hints["prompt"].__metadata__[0].help
+    said = engine_params()["prompt"].help
     for name in Template.names():
         assert name in said
         assert f"| `{name}` |" in page
-    for name, hint in hints.items():
-        variable = hint.__metadata__[0].envvar if name not in ("habits", "typed") else None
-        assert variable is None or f"`{variable}`" in page
+    for param in engine_params().values():
+        assert param.envvar is None or f"`{param.envvar}`" in page
 
 
 def test_the_engine_gets_what_was_given(invoke: Invoke) -> None:
@@ -174,7 +166,7 @@ def test_an_engine_declares_what_it_takes(invoke: Invoke, monkeypatch: pytest.Mo
     assert "fake:model has no constraint to compare" in message
     assert "--quote-bias is not an option" in fails(invoke(*ASK, "--quote-bias", "2"))
     monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("max_words",))
-    assert choose("fake:model", EngineOptions(max_words=3)) == Choice(
+    assert choose("fake:model", EngineOptions({"max_words": 3})) == Choice(
         "fake:model", {"max_words": 3}, None
     )
 

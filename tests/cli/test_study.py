@@ -62,7 +62,7 @@ def test_raters_come_and_go(run: Command, study: Path) -> None:
     run("study", "raters", study, "--remove", "eve")
     left = run("study", "raters", study, "--json").json
     assert left["missing"] == 6
-    assert "6 ratings have no rater" in run("study", "raters", study).err
+    assert "6 ratings without a rater" in run("study", "raters", study).err
     run("study", "raters", study, "--add", "dan")
     now = run("study", "raters", study, "--json").json
     assert now["missing"] == 0
@@ -132,7 +132,7 @@ def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Pat
     assert (question.question, question.sources) == (first.question, first.sources)
     assert reference.short_answers == first.references[0].short_answers
     table = run("study", "report", folder).out
-    assert "1 answers to 1 questions" in table
+    assert "1 answer to 1 question" in table
 
 
 def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> None:
@@ -151,4 +151,4 @@ def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> Non
         fay.post(f"/v1/reviews/{row['id']}", {"answer": shown["answer"], "accepted": True})
     done = run("study", "export", folder, "-o", out)
     assert len(read_quotesum(out)) == 1
-    assert "1 finished answers were not accepted" in done.err
+    assert "1 finished answer left out" in done.err

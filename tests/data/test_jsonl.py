@@ -71,10 +71,7 @@ def test_a_row_knows_its_line(file: Path) -> None:
         ('{"a": 1}'.encode("utf-16"), "Save the file as UTF-8, not UTF-16"),
         (b'{"a": 1}\n{"a": "\xff"}', "r.jsonl:2: invalid UTF-8: got byte 0xff at offset 16"),
         (b'\xef\xbb\xbf{"a": "\xc3"}', "r.jsonl:1: invalid UTF-8: got byte 0xc3 at offset 10"),
-        (
-            b'{"a": 1}\n{"a" 2}',
-            "r.jsonl:2: invalid JSON: Expecting ':' delimiter at column 6",
-        ),
+        (b'{"a": 1}\n{"a" 2}', "r.jsonl:2: invalid JSON: Expecting ':' delimiter at column 6"),
         (b'{"a": 1', "r.jsonl:1: invalid JSON: Expecting ',' delimiter at column 8"),
         (b'{"a": 1} {"b": 2}', "r.jsonl:1: invalid JSON: Extra data at column 10"),
         (b'{"a": 1}\n\xef\xbb\xbf{"a": 1}', "r.jsonl:2: invalid JSON: Unexpected UTF-8 BOM"),
@@ -90,10 +87,7 @@ def test_a_row_knows_its_line(file: Path) -> None:
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'invalid JSON: the key "c" twice'),
         (b'{"a":' * 100_000, "r.jsonl:1: invalid JSON: it is nested too deeply"),
         (b"[" * 100_000, "r.jsonl:1: invalid JSON: it is nested too deeply"),
-        (
-            rb'{"b": "x", "a": ["\ud800"]}',
-            r'r.jsonl:1: "a" holds the lone',
-        ),
+        (rb'{"b": "x", "a": ["\ud800"]}', r'r.jsonl:1: "a" holds the lone'),
         (rb'{"\udfff": 1}', r"holds the lone surrogate \udfff"),
     ],
 )

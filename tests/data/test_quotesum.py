@@ -123,37 +123,16 @@ def test_empty_columns_at_the_end_make_no_difference() -> None:
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
-        (
-            row(1, question="who built the lightship?"),
-            "q.jsonl:2: question differs from q.jsonl:1",
-        ),
-        (
-            row(1, source2="The harbour is old."),
-            "q.jsonl:2: source2 differs from q.jsonl:1",
-        ),
-        (
-            row(1, title1="Lighthouses"),
-            "q.jsonl:2: title1 differs from q.jsonl:1",
-        ),
-        (
-            row(1, source3="More."),
-            "q.jsonl:2: source3 differs from q.jsonl:1",
-        ),
-        (
-            row(0),
-            'q.jsonl:2: unique_id "PAQ_val_1_0" is already used at q.jsonl:1.',
-        ),
+        (row(1, question="who built the lightship?"), "q.jsonl:2: question differs from q.jsonl:1"),
+        (row(1, source2="The harbour is old."), "q.jsonl:2: source2 differs from q.jsonl:1"),
+        (row(1, title1="Lighthouses"), "q.jsonl:2: title1 differs from q.jsonl:1"),
+        (row(1, source3="More."), "q.jsonl:2: source3 differs from q.jsonl:1"),
+        (row(0), 'q.jsonl:2: unique_id "PAQ_val_1_0" is already used at q.jsonl:1.'),
         (row(1, qid=" "), "q.jsonl:2: qid is empty."),
         (row(1, question=""), "q.jsonl:2: question is empty."),
         (row(1, unique_id=""), "q.jsonl:2: unique_id is empty."),
-        (
-            row(1, source1="", source2=" "),
-            "q.jsonl:2: There is no source",
-        ),
-        (
-            row(1, source9="A ninth."),
-            "q.jsonl:2: source9 exceeds the limit of 8 sources",
-        ),
+        (row(1, source1="", source2=" "), "q.jsonl:2: There is no source"),
+        (row(1, source9="A ninth."), "q.jsonl:2: source9 exceeds the limit of 8 sources"),
         (row(1, summary=None), "q.jsonl:2: summary must be a string, got null"),
         (row(1, source2=5), "q.jsonl:2: source2 must be a string, got the number 5"),
         (row(1, short_ans_2=[]), "short_ans_2 must be a string, got an array"),
@@ -209,10 +188,7 @@ def test_urls_are_kept(file: Path) -> None:
             [Question("q", "q?", (Source("a"),), (Reference("u", "t", extra={"source7": ""}),))],
             'The extra column "source7" of question "q"',
         ),
-        (
-            [Question("q", "q?", (Source("a"),), ())],
-            'q.jsonl: Question "q" has no reference',
-        ),
+        ([Question("q", "q?", (Source("a"),), ())], 'q.jsonl: Question "q" has no reference'),
         (
             [Question("q", "q?", (Source("a"),), (Reference(u, "t"),)) for u in "uv"],
             'q.jsonl: Question "q" occurs twice',
@@ -351,10 +327,7 @@ def test_predictions_are_read_in_order(file: Path) -> None:
         ('{"prediction": "y"}', 'q.jsonl:2: qid is missing: got the fields "prediction"'),
         ('{"qid": "b"}', 'q.jsonl:2: prediction is missing: got the fields "qid"'),
         ('{"qid": 1, "prediction": "y"}', "q.jsonl:2: qid must be a string, got the number 1"),
-        (
-            '{"qid": "b", "prediction": null}',
-            "prediction must be a string, got null",
-        ),
+        ('{"qid": "b", "prediction": null}', "prediction must be a string, got null"),
         ('{"qid": "b", "prediction": ["y"]}', "prediction must be a string, got an array"),
     ],
 )

@@ -274,11 +274,7 @@ def test_relevance_is_a_share(tmp_path: Path, figure: object) -> None:
 
 
 MARK = {"source": 1, "text": "Lee", "reason": "no", "answer_start": 16, "answer_end": 19, "plain_start": 10, "plain_end": 13}  # fmt: skip
-DROPPED = {
-    "answer": "It is [ 1 Ann ] Lee.",
-    "sources": [{"text": "Ann"}],
-    "dropped": [MARK],
-}
+DROPPED = {"answer": "It is [ 1 Ann ] Lee.", "sources": [{"text": "Ann"}], "dropped": [MARK]}
 
 
 def test_dropped_marks_of_a_record_count() -> None:

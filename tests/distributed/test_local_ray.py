@@ -15,10 +15,8 @@ from pathlib import Path
 import pytest
 
 from semqa.bench import Plan, run
-from semqa.distributed.tasks import BLOCK
 from tests.bench.test_run import many_questions
-from tests.cli.conftest import Command, forks, semqa
-from tests.distributed.conftest import Nodes
+from tests.cli.conftest import forks, semqa
 from tests.distributed.test_ray_runs import record_of, record_rows
 
 __all__ = ["forks", "semqa"]
@@ -77,19 +75,3 @@ def test_a_killed_command_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
     assert record_of(out) == record_of(tmp_path / "here")
     wait_until(lambda: not [*marked(mark)])
     assert b"going on: " in again.stderr
-
-
-def test_score_is_the_same_on_a_cluster(nodes: Nodes, semqa: Command, tmp_path: Path) -> None:
-    count = BLOCK + 100
-    data = many_questions(tmp_path / "many.jsonl", count)
-    rows = [{"qid": f"q{n}", "prediction": f"By [ 1 person {n % 12} ] ."} for n in range(count)]
-    predictions = tmp_path / "predictions.jsonl"
-    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    arguments = ["score", "-r", data, "-p", predictions, "--json"]
-    ray = ["--distributed", "ray", "--ray-address", nodes.address, "--workers", "2"]
-    here = semqa(*arguments, "--per-example", "here.jsonl")
-    there = semqa(*arguments, *ray, "--per-example", "there.jsonl", env=dict(os.environ))
-    assert there.code == 0, there.err
-    assert there.out == here.out
-    assert there.err == ""
-    assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "here.jsonl").read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
@@ -15,10 +16,9 @@ import pytest
 from semqa import Source
 from semqa.bench import Plan, run
 from semqa.bench.run import Progress
-from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
-from semqa.distributed.tasks import BLOCK
+from semqa.data.quotesum import Question, Reference, write_quotesum
+from semqa.distributed import RaySettings, RayWorkers
 from semqa.errors import InputError, UnavailableError
-from semqa.metrics import Example, NoReferenceError, score_example
 from semqa.retrieval import PromptSettings
 from tests.distributed.conftest import QUESTIONS, Nodes
 from tests.distributed.plans import SlowPlan
@@ -168,15 +168,16 @@ def record_rows(folder: Path) -> list[str]:
     return (folder / "examples.jsonl").read_text("utf-8").splitlines()
 
 
-def test_scores_are_the_same_to_the_last_digit(nodes: Nodes, data: Path) -> None:
-    examples = [
-        Example(q.qid, f"By [ 1 person {n % 12} ] and {n}.", q.texts, q.short_answers, q.numbers)
-        for n, q in enumerate(read_quotesum(data) * (2 * BLOCK // QUESTIONS + 2))
-    ]
-    assert nodes.workers.score_examples(examples) == [score_example(one) for one in examples]
-    broken = Example("q", "By [ 1 person 3 ].", (), (), (1,))
-    with pytest.raises(NoReferenceError):
-        nodes.workers.score_examples([*examples, broken])
+def test_a_function_is_mapped_over_tasks_in_order(nodes: Nodes) -> None:
+    assert nodes.workers.map(math.factorial, [3, 1, 5]) == [6, 1, 120]
+    with pytest.raises(RuntimeError, match="a worker failed"):
+        nodes.workers.map(math.factorial, [3, -1])
+
+
+def test_workers_that_never_reply_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("semqa.distributed.workers.map_tasks", lambda *_: iter(()))
+    with pytest.raises(UnavailableError, match="0 of 2 blocks are done after 3 tries"):
+        RayWorkers(None, RaySettings()).map(math.factorial, [1, 2])
 
 
 def test_a_killed_node_changes_nothing(

@@ -47,11 +47,6 @@ def test_settings_out_of_range(wrong: dict[str, Any]) -> None:
         ("vllm:m", {}, Place(1, 1, loads=True)),
         ("vllm:m", {"tensor_parallel_size": 2, "pipeline_parallel_size": 2}, Place(1, 4, True)),
         ("vllm:m", {"tensor_parallel_size": 2, "data_parallel_size": 3}, Place(1, 6, True)),
-        (
-            "vllm:m",
-            {"tensor_parallel_size": 16, "distributed_executor_backend": "ray"},
-            Place(1, 16, loads=True, spread=True),
-        ),
     ],
 )
 def test_what_a_worker_needs(engine: str, options: dict[str, object], place: Place) -> None:
@@ -72,7 +67,6 @@ def test_without_gpus_a_model_needs_none_and_what_is_asked_for_counts() -> None:
         (Place(2, 0), [{"CPU": 3.0}, {"CPU": 3.0}], 2),
         (Place(1, 0, loads=True), [{"CPU": 4.0}, {"CPU": 2.0}, {}], 2),
         (Place(1, 4, loads=True), [GPUS, GPUS, {"CPU": 64.0}], 4),
-        (Place(1, 16, loads=True, spread=True), [GPUS, GPUS], 1),
     ],
 )
 def test_room(place: Place, nodes: list[dict[str, float]], most: int) -> None:
@@ -94,12 +88,6 @@ def test_no_room(place: Place, nodes: list[dict[str, float]]) -> None:
         room(place, RaySettings(workers=(1, 1)), [*nodes])
 
 
-def test_a_spread_worker_gets_a_bundle_for_each_gpu() -> None:
-    bundles = Place(2, 3, loads=True, spread=True).bundles()
-    assert [bundle["GPU"] for bundle in bundles] == [1, 1, 1]
-    assert bundles[0]["CPU"] == 2
-
-
 def test_ray_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"--distributed ray needs the extra ray"):
@@ -119,7 +107,7 @@ def test_a_key_of_a_grid(semqa: Command, tmp_path: Path) -> None:
     config.write_text(f"data: {DATA}\nout: {tmp_path}/o\nengine: lead-1\ndistributed: spark\n")
     done = semqa("bench", "quotesum", "--config", config)
     assert done.code == 2
-    assert "runs.yaml:4: distributed must be one of ray" in done.err
+    assert "runs.yaml:4: distributed cannot be 'spark': " in done.err
 
 
 def test_an_address_where_nobody_listens_is_told_at_once() -> None:

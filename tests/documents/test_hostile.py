@@ -50,11 +50,7 @@ def slow_pdf() -> bytes:
     ("name", "make", "said"),
     [
         ("a.pdf", makers.flate_bomb, "too large"),
-        (
-            "a.docx",
-            lambda: makers.docx_parts(b"<x>" + b" " * (50 * 2**20)),
-            "too large",
-        ),
+        ("a.docx", lambda: makers.docx_parts(b"<x>" + b" " * (50 * 2**20)), "too large"),
         ("a.docx", laughs, "cannot be read"),
         ("a.docx", outside_entity, "no text"),
         ("a.html", lambda: b"<div>" * 200_000 + b"hello", "nested"),

@@ -7,23 +7,14 @@ from typing import TYPE_CHECKING
 
 from semqa.engines.extractive.lexicon import (
     ARTICLES,
-    AUXILIARIES,
-    PERSONS,
-    PRONOUNS,
-    RELATIVES,
-    THINGS,
 )
-from semqa.engines.extractive.spans import Cut, is_subject, names_person
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from semqa.engines.extractive.passage import Passage
     from semqa.engines.extractive.question import Inquiry
     from semqa.engines.extractive.reading import Reading, Weights
-    from semqa.engines.extractive.spans import Candidates
-
-__all__ = ["bm25", "chance", "decayed", "expected_f1", "leaves_open", "misleads", "nesting"]
 
 
 def decayed(
@@ -69,35 +60,6 @@ def expected_f1(reading: Reading, weights: Weights, span: int, *, titled: bool) 
     return 2 * gained / max(length + expected, 1e-6)
 
 
-def leaves_open(passage: Passage, c: Candidates, span: int, title: Collection[str]) -> bool:
-    """Read one span word by word for a pronoun that nothing in it explains."""
-    words, first, last = passage.words, int(c.first[span]), int(c.last[span])
-    for i in range(first, last):
-        if names_person(passage, i):
-            break
-        if words[i] in PERSONS:
-            return True
-    if any(passage.capitals[i] and words[i] in title for i in range(first, last)):
-        return False
-    if words[first] in THINGS and c.before[span] == Cut.SENTENCE:
-        return True
-    if last - first > 1 and words[first] in RELATIVES and words[first + 1] in THINGS:
-        return True
-    return any(is_subject(words, i) for i in range(first, last))
-
-
-def misleads(passage: Passage, c: Candidates, span: int, title: Collection[str]) -> bool:
-    """Look for another subject between the start of the sentence and the verb of a span."""
-    if c.before[span] != Cut.VERB:
-        return False
-    opening = passage.sentences[int(c.sentence[span])].first
-    subject = passage.words[opening : int(c.first[span])]
-    return any(
-        not (word in title or word in PRONOUNS or word in ARTICLES or word in AUXILIARIES)
-        for word in subject
-    )
-
-
 def bm25(inquiry: Inquiry, passages: Sequence[Passage], source: int) -> list[float]:
     """Score each sentence of a source, counting stem by stem."""
     every = [p.stems[s.first : s.last] for p in passages for s in p.sentences]
@@ -114,16 +76,3 @@ def bm25(inquiry: Inquiry, passages: Sequence[Passage], source: int) -> list[flo
             score += rarity * count * 2.2 / (count + damping)
         scores.append(score)
     return scores
-
-
-def nesting(text: str, at: int) -> tuple[int, bool]:
-    """Return how many brackets are open at an offset, and whether a quotation mark is."""
-    depth, marks = 0, 0
-    for char in text[:at]:
-        if char == "(":
-            depth += 1
-        elif char == ")":
-            depth = max(depth - 1, 0)
-        elif char in '"“”':
-            marks += 1
-    return depth, marks % 2 == 1

@@ -14,32 +14,8 @@ from semqa.engines.extractive.reading import Weights, load_weights, read_request
 from semqa.engines.extractive.relevance import decayed
 from tests.engines import naive
 
-sentences = st.lists(
-    st.sampled_from(
-        [
-            "the",
-            "The",
-            "Ann",
-            "Bob",
-            "opened",
-            "bridge",
-            ",",
-            ".",
-            "(",
-            ")",
-            "in",
-            "1932",
-            "who",
-            "was",
-            "and",
-            "because",
-            '"',
-            "Oslo",
-            "it",
-        ]
-    ),
-    max_size=30,
-).map(" ".join)
+WORDS = 'the The Ann Bob opened bridge , . ( ) in 1932 who was and because " Oslo it'
+sentences = st.lists(st.sampled_from(WORDS.split()), max_size=30).map(" ".join)
 
 
 @given(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from semqa.metrics import examples_from_lists, score
+from semqa.metrics import Example, score
 from semqa.metrics.official import (
     official_rouge,
     official_sem_f1,
@@ -217,6 +217,8 @@ def _close(got: Any, expected: Any) -> bool:
 
 
 def _examples(case: Case) -> Any:
-    return examples_from_lists(
-        case["predictions"], case["references"], case["short_answers"], case["sources_present"]
-    )
+    lists = [case[k] for k in ("predictions", "references", "short_answers", "sources_present")]
+    return [
+        Example("q", text, tuple(answers), tuple(shorts), tuple(numbers))
+        for text, answers, shorts, numbers in zip(*lists, strict=True)
+    ]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from itertools import count
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
-from semqa import InputError
 from semqa.metrics import rouge_scores
 from semqa.metrics.rouge import (
     UNKNOWN,
@@ -24,7 +21,6 @@ from semqa.metrics.rouge import (
     position_masks,
     shared_tokens,
 )
-from semqa.metrics.text import rouge_lines, rouge_tokens
 from tests.reference import scores as reference
 
 # Few words, so that texts share many; many line ends, for ROUGE-Lsum.
@@ -111,13 +107,6 @@ def test_shared_tokens_of_sorted_sequences_is_the_intersection_of_bags(a: str, b
     assert shared_tokens("".join(sorted(a)), "".join(sorted(b))) == shared
 
 
-@given(texts)
-def test_tokens_of_lines_are_the_tokens_of_the_text(text: str) -> None:
-    lines = rouge_lines(text)
-    assert [token for line in lines for token in line] == rouge_tokens(text)
-    assert all(lines)
-
-
 def test_scoring_one_prediction_leaves_the_vocabulary_as_it_was() -> None:
     vocabulary = Vocabulary()
     references = [RougeText.read("the cat sat\non the mat", vocabulary.learn)]
@@ -125,15 +114,3 @@ def test_scoring_one_prediction_leaves_the_vocabulary_as_it_was() -> None:
     closest_rouge(references, RougeText.read("entirely new\nset of words", vocabulary.encode))
     assert vocabulary.encode(["entirely"]) == UNKNOWN
     assert closest_rouge(references, RougeText.read("the mat", vocabulary.encode)) == first
-
-
-def test_more_distinct_tokens_than_characters_is_an_input_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    first = sys.maxunicode - 1
-    monkeypatch.setattr("semqa.metrics.rouge.count", lambda _: count(first))
-    vocabulary = Vocabulary()
-    assert vocabulary.learn(["x", "y", "x", "the"]) == f"{chr(first)}{chr(first + 1)}{chr(first)}\2"
-    for learn in (vocabulary.learn, vocabulary.learn_bag):
-        with pytest.raises(InputError, match="more than 1,114,108 distinct tokens"):
-            learn(["z"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,6 @@ def benchmark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def test_smoke_size_ends_with_one_json_line(
-    benchmark: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    benchmark.main(["--smoke"])
-    result: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (result["benchmark"], result["data"], result["questions"]) == ("score", "made up", 4)
-    for work, answers in (("one system a run", 8), ("systems in a row", 8), ("human row", 12)):
-        assert result[work]["answers"] == answers
-        assert result[work]["ratio"] > 0
 
 
 def test_nothing_is_timed_where_the_scorers_differ(

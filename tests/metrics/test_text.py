@@ -15,7 +15,7 @@ from semqa.metrics.text import (
     token_f1,
     words_of_spans,
 )
-from tests.metrics.marks import non_quoted, normalise, only_quoted, quoted_sources, quotes_by_source
+from tests.metrics.marks import non_quoted, normalise, quoted_sources, quotes_by_source
 from tests.reference import scores as reference
 
 pieces = st.sampled_from(
@@ -79,14 +79,6 @@ def test_numbers_of_several_digits_are_marks_where_asked_for(text: str, sources:
     assert quoted_sources(text) == []
     assert strip_marks(text, all_sources=True) == ("x" if sources else text)
     assert strip_marks(text) == non_quoted(text) == text
-
-
-def test_only_quoted_takes_sources_and_separator() -> None:
-    text = "x [ 1 a ] y [ 12 b ] [ 1 c ]"
-    assert only_quoted(text) == "a c"
-    assert only_quoted(text, all_sources=True) == "a b c"
-    assert only_quoted(text, sources={12}, all_sources=True) == "b"
-    assert only_quoted(text, sources=[1], separator="") == "ac"
 
 
 def test_hostile_brackets_take_linear_time() -> None:

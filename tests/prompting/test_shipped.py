@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from semqa import InputError, QuotedAnswer
-from semqa.engines.abstention import ABSTENTION
 from semqa.prompting import Exemplar, PromptBuilder, ShippedExemplars
+from semqa.quotes import ABSTENTION
 from semqa.quotes.quote import FreeText
 from semqa.quotes.words import leaks
 

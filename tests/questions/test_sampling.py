@@ -9,7 +9,6 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semqa.questions.records import question_word
 from semqa.questions.sampling import SHARES, Kind, Place, find_questions, sample, split
 from tests.effort import effort
 
@@ -72,8 +71,3 @@ def test_pages_are_compared_without_case_and_untitled_ones_by_text(tmp_path: Pat
     one, other = find_questions(path)
     assert one.pages & other.pages == {"oslo"}
     assert (one.kind, other.kind) == (Kind("which", 2), Kind("other", 2))
-
-
-def test_question_words() -> None:
-    asked = ("who sang it", "In which year?", "How many?", "Name two rivers.", "the cup who won?")
-    assert [question_word(each) for each in asked] == ["who", "which", "how", "other", "who"]

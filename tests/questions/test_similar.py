@@ -13,20 +13,9 @@ from semqa.questions import similar
 from semqa.questions.similar import groups, similar_pairs
 from tests.effort import effort
 
-WORDS = (
-    "who",
-    "won",
-    "the",
-    "cup",
-    "of",
-    "norval",
-    "lincoln",
-    "battle",
-    "when",
-    "was",
-    "a",
-    "1998",
-)
+WORDS = [
+    "who", "won", "the", "cup", "of", "norval", "lincoln", "battle", "when", "was", "a", "1998"
+]  # fmt: skip
 questions = st.lists(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), max_size=20
 )

@@ -324,25 +324,9 @@ def test_fixed_words_are_the_same_in_every_repair(text: str) -> None:
 
 
 SMALL = [
-    "the",
-    "a",
-    "not",
-    "no",
-    "5",
-    "6",
-    "Anna",
-    "Anne",
-    "northern",
-    "norhtern",
-    "nothern",
-    "southern",
-    "old",
-    "red",
-    ",",
-    ".",
-    "-",
-    "(",
-]
+    "the", "a", "not", "no", "5", "6", "Anna", "Anne", "northern", "norhtern", "nothern",
+    "southern", "old", "red", ",", ".", "-", "(",
+]  # fmt: skip
 
 
 def may_become(written: list[str], said: list[str], known: set[str]) -> bool:

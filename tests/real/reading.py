@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.engines.abstention import ABSTENTION
-from semqa.quotes import FreeText
+from semqa.quotes import ABSTENTION, FreeText
 from semqa.quotes.words import function_words, language_of, leaks
 
 if TYPE_CHECKING:

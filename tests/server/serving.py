@@ -16,7 +16,19 @@ from semqa.server import ServerSettings, create_app
 from semqa.server.running import Running
 from tests.server.stand_ins import Library, Store
 
-__all__ = ["Address", "client", "make_app", "serving"]
+DOCUMENT: dict[str, Any] = {
+    "sources": [],
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "document", "source": {"type": "text", "data": "It was."}},
+                {"type": "text", "text": "Who?"},
+            ],
+        }
+    ],
+}
+"""What is asked of `/v1/messages` where other interfaces have sources."""
 
 
 class Address(str):
@@ -57,17 +69,22 @@ def client(*engines: Engine, **settings: Any) -> Iterator[TestClient]:
 @contextmanager
 def serving(*engines: Engine, **settings: Any) -> Iterator[Address]:
     """Run a server while the block runs; yields its address."""
-    app = make_app(*engines, **{"port": 0, **settings})
+    with run(make_app(*engines, **{"port": 0, **settings})) as address:
+        yield address
+
+
+@contextmanager
+def run(app: FastAPI) -> Iterator[Address]:
     ready = threading.Event()
     running = Running(app, app.state.settings, ready.set)
     thread = threading.Thread(target=running.run)
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(20), "the server did not start"
         address = Address(f"http://127.0.0.1:{running.port}")
         address.app, address.running = app, running
         yield address
     finally:
         running.stop()
-        thread.join(30)
-        assert not thread.is_alive()
+        thread.join(40)
+        assert not thread.is_alive(), "the server did not end"

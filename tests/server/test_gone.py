@@ -15,7 +15,7 @@ import pytest
 
 from semqa import Source
 from semqa.server import middleware
-from tests.server.serving import Address, serving
+from tests.server.serving import DOCUMENT, Address, serving
 from tests.server.stand_ins import Scripted, Slow
 
 ASKED = {"question": "When?", "sources": [{"text": "It was in 1932."}]}
@@ -70,21 +70,7 @@ def calling(url: Address, sent: bytes) -> Iterator[socket.socket]:
     [
         ("/v1/answers", {}),
         ("/v1/chat/completions", {"messages": [{"role": "user", "content": "When?"}]}),
-        (
-            "/v1/messages",
-            {
-                "sources": [],
-                "messages": [
-                    {
-                        "role": "user",
-                        "content": [
-                            {"type": "document", "source": {"type": "text", "data": "It was."}},
-                            {"type": "text", "text": "When?"},
-                        ],
-                    }
-                ],
-            },
-        ),
+        ("/v1/messages", DOCUMENT),
     ],
 )
 def test_who_leaves_ends_the_work(path: str, more: dict[str, object], stream: bool) -> None:

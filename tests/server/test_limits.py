@@ -109,6 +109,10 @@ class Prompted(Scripted):
     """A language model."""
 
     name = "prompted:x"
+    batch_size = 1
+
+    def generate(self, _requests: Any) -> Any:
+        raise NotImplementedError
 
     def prompt(self, question: str, sources: Sequence[Source], history: Any = ()) -> Prompt:
         return PromptBuilder("zero-shot").build(question, sources)

@@ -12,6 +12,7 @@ import pytest
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions
 from tests.engines.openai import server as endpoint
 from tests.server import serving as here
+from tests.server.serving import DOCUMENT
 from tests.server.test_gone import calling, eventually, nothing_left, raw
 
 SOURCES = [{"text": "White Christmas was sung by Bing Crosby in 1942."}]
@@ -22,8 +23,8 @@ ASKED = {"question": "Who sang White Christmas?", "sources": SOURCES}
 @contextmanager
 def model(answer: endpoint.Answer) -> Iterator[tuple[OpenAIEngine, endpoint.Server]]:
     with endpoint.serving(answer) as server:
-        options = OpenAIOptions(constraint="repair")
-        engine = OpenAIEngine("m", options, base_url=server.url, api_key="secret")
+        options = OpenAIOptions(constraint="repair", attempts=1)
+        engine = OpenAIEngine("m", options, base_url=server.url, api_key="sk-secret")
         try:
             yield engine, server
         finally:
@@ -51,22 +52,7 @@ def test_what_was_repaired_is_on_record_and_the_stream_is_the_same() -> None:
     ("path", "more", "reason"),
     [
         ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}, "length"),
-        (
-            "/v1/messages",
-            {
-                "sources": [],
-                "messages": [
-                    {
-                        "role": "user",
-                        "content": [
-                            {"type": "document", "source": {"type": "text", "data": "It was."}},
-                            {"type": "text", "text": "Who?"},
-                        ],
-                    }
-                ],
-            },
-            "max_tokens",
-        ),
+        ("/v1/messages", DOCUMENT, "max_tokens"),
     ],
 )
 def test_an_answer_that_was_cut_off_says_so(path: str, more: dict[str, Any], reason: str) -> None:

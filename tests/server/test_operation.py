@@ -9,25 +9,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from semqa.engines.openai.engine import OpenAIEngine
-from semqa.engines.openai.options import OpenAIOptions
 from semqa.errors import InputError, UnavailableError
 from semqa.retrieval.passages import Library as Real
 from semqa.retrieval.passages import collection as of_collection
 from semqa.server.errors import as_error
 from semqa.server.store import Store as RealStore
 from tests.engines.openai import server as endpoint
-from tests.server.serving import client, serving
+from tests.server.serving import DOCUMENT, client, serving
 from tests.server.stand_ins import Conversation, Slow, Store, Written
+from tests.server.test_models import model
 
 ASKED = {"question": "Who sang?", "sources": [{"text": "Bing Crosby sang it."}]}
 
@@ -65,17 +62,6 @@ def test_a_real_postgresql_that_is_not_there(tmp_path: Path) -> None:
         assert "operator" not in reply.json()["error"]["message"]
 
 
-@contextmanager
-def model(answer: endpoint.Answer) -> Iterator[OpenAIEngine]:
-    with endpoint.serving(answer) as upstream:
-        options = OpenAIOptions(constraint="repair", attempts=1)
-        engine = OpenAIEngine("m", options, base_url=upstream.url, api_key="sk-secret")
-        try:
-            yield engine
-        finally:
-            engine.close()
-
-
 @pytest.mark.parametrize(
     ("path", "failure", "status"),
     [
@@ -89,7 +75,10 @@ def test_what_a_models_server_says_stays_inside(path: str, failure: int, status:
     body = {**ASKED, "messages": [{"role": "user", "content": "Who sang?"}], "input": "Who sang?"}
     if path == "/v1/answers":
         body = dict(ASKED)
-    with model(endpoint.error(failure, "body-of-upstream")) as engine, client(engine) as server:
+    with (
+        model(endpoint.error(failure, "body-of-upstream")) as (engine, _),
+        client(engine) as server,
+    ):
         reply = server.post(path, json=body)
         assert reply.status_code == status
         streamed = server.post(path, json={**body, "stream": True})
@@ -121,21 +110,7 @@ def test_keys_that_are_guessed_have_to_wait() -> None:
         ("/v1/answers", {}),
         ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}),
         ("/v1/responses", {"input": "Who?"}),
-        (
-            "/v1/messages",
-            {
-                "sources": [],
-                "messages": [
-                    {
-                        "role": "user",
-                        "content": [
-                            {"type": "document", "source": {"type": "text", "data": "It was."}},
-                            {"type": "text", "text": "Who?"},
-                        ],
-                    }
-                ],
-            },
-        ),
+        ("/v1/messages", DOCUMENT),
     ],
 )
 def test_a_stream_that_the_end_of_the_server_cuts_says_so(path: str, more: dict[str, Any]) -> None:

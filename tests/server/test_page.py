@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -68,14 +67,3 @@ def test_a_file_is_served_as_it_stands_and_names_nothing_elsewhere(
 )  # fmt: skip
 def test_nothing_else_is_served(client: TestClient, path: str) -> None:
     assert client.get(path).status_code in (401, 404)
-
-
-def test_every_file_is_part_of_the_package() -> None:
-    import tomllib
-
-    root = Path(__file__).resolve().parents[2]
-    given = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-        "setuptools"
-    ]
-    assert "page/*" in given["package-data"]["semqa.server"]
-    assert "index.html" in ASSETS

@@ -65,23 +65,6 @@ def test_whole(made: openai.OpenAI) -> None:
     assert response.model_extra["semqa"]["counts"]["fabricated"] == 1
 
 
-def test_stream(made: openai.OpenAI) -> None:
-    text, kinds, quotes = "", [], []
-    for number, event in enumerate(made.responses.create(**ASKED, stream=True)):
-        assert event.sequence_number == number
-        kinds.append(event.type)
-        if event.type == "response.output_text.delta":
-            text += event.delta
-        elif event.type == "response.output_text.annotation.added":
-            quotes.append(event.annotation.to_dict()["quote"])
-            assert text.endswith(quotes[-1])  # right behind its text
-        elif event.type == "response.completed":
-            whole = event.response
-    assert (text, quotes) == (TEXT, ["1932", "painted grey"])
-    assert kinds[:2] == ["response.created", "response.in_progress"]
-    assert cited(whole) == cited(made.responses.create(**ASKED))
-
-
 def test_the_stream_helper_of_the_client(made: openai.OpenAI) -> None:
     with made.responses.stream(**ASKED) as stream:
         for _ in stream:

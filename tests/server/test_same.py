@@ -89,11 +89,7 @@ def unrated(quotes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @many
 @given(drawn=sendable, seed=st.integers(), engine=ENGINES, renumber=st.booleans())
 def test_answers(
-    server: TestClient,
-    drawn: tuple[str, list[Source]],
-    seed: int,
-    engine: str,
-    renumber: bool,
+    server: TestClient, drawn: tuple[str, list[Source]], seed: int, engine: str, renumber: bool
 ) -> None:
     text, sources = drawn
     tell(text, seed)

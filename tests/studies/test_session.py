@@ -12,7 +12,7 @@ from semqa.errors import InputError
 from semqa.studies.folder import Study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
-from tests.studies.made import EXAMPLES, OUTPUTS, make_study, served, write_lines
+from tests.studies.made import OUTPUTS, make_study, served, write_lines
 
 
 @pytest.fixture
@@ -151,27 +151,10 @@ def test_raters_who_fail_the_qualification_go_no_further(tmp_path: Path) -> None
         ann.answer(ann.next(), interpretable=False)
         assert ann.next() == {"end": "failed"}
         ben.answer(ben.next(), interpretable=True)
-        people = {each.rater.name: each for each in site.store.progress()}
-        assert people["ann"].rater.state == "failed"
+        people = {each.name: each for each in site.store.progress()}
+        assert people["ann"].state == "failed"
         # What ann would have rated, the two others do.
         assert [people[name].total for name in ("ben", "eve")] == [4, 4]
-
-
-def test_the_answers_of_a_user_study_have_the_colours_of_their_sources(tmp_path: Path) -> None:
-    study = make_study(tmp_path, "semqa", [Input(EXAMPLES, "human")])
-    with served(study) as site:
-        ann = site.person("ann")
-        task = ann.next()
-        kinds = {part["kind"]: part for part in task["stages"][0]["parts"]}
-        assert {piece.get("source") for piece in kinds["answer"]["pieces"]} >= {None, 1, 2}
-        assert kinds["sources"]["sources"][0]["marks"]
-        levels = {"fluency": 5, "comprehensiveness": 4, "correctness": 3, "attribution": 2}
-        assert ann.answer(task, **levels)["finished"]
-        rated = site.store.rated()
-        (line,) = study.kind.export(study, rated, "jsonl")
-        row = json.loads(line)
-        assert {name: row[name] for name in levels} == levels
-        assert (row["system"], row["rater"]) == ("human", "ann")
 
 
 def test_removed_raters_keep_their_ratings_and_lose_their_link(tmp_path: Path) -> None:

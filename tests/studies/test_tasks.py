@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,8 @@ from tests.studies.tasks import (
 
 
 def exported(study: Study, form: Format) -> bytes:
-    store = Store(study)
-    try:
+    with closing(Store(study)) as store:
         return b"".join(study.kind.export(study, store.rated(), form))
-    finally:
-        store.close()
 
 
 def rows_of(study: Study) -> list[dict[str, Any]]:
@@ -49,11 +47,8 @@ def cells_of(study: Study) -> list[dict[str, str]]:
 
 
 def reported(study: Study) -> dict[str, Any]:
-    store = Store(study)
-    try:
+    with closing(Store(study)) as store:
         return study.kind.report([(study, store.rated())]).record
-    finally:
-        store.close()
 
 
 # What the base learnt
@@ -331,14 +326,11 @@ def test_labels_of_a_gold_file_are_the_right_answers(tmp_path: Path) -> None:
 
 
 def through(study: Study, paths: list[Path], out: Path) -> None:
-    store = Store(study)
-    try:
+    with closing(Store(study)) as store:
         store.take_in("released", study.kind.imported(study, [Input(path) for path in paths]))
         out.mkdir()
         for name, lines in study.kind.released(study, store.rated()).items():
             (out / name).write_bytes(b"".join(lines))
-    finally:
-        store.close()
 
 
 def same_bytes(paths: list[Path], out: Path) -> None:
@@ -457,9 +449,7 @@ def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
     given = study.kind.imported(study, [Input(path) for path in paths])
     store.take_in("released", given)
     assert store.owner_of(store.rater("released").token) is None
-    assert sum(each.total for each in store.progress() if each.rater.state == "active") == len(
-        CLAIMS
-    )
+    assert sum(each.total for each in store.progress() if each.state == "active") == len(CLAIMS)
     with pytest.raises(InputError, match="already"):
         store.take_in("released", given)
     with pytest.raises(InputError, match="already"):

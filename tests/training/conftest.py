@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from semqa.data.quotesum import Question, read_quotesum, write_quotesum
-from semqa.training import train
+from semqa.training.train import train
 from tests.training.toy import TEMPLATE, save_decoder, save_t5, toy_questions
 from tests.training.wanted import BRIEF, options
 

@@ -141,15 +141,15 @@ def signal_at_step(wanted: int, number: int, rank: str | None = None) -> None:
         return
     from semqa.training.trainer import Run
 
-    stepped = Run.stepped
+    stepped = Run.on_step_end
 
-    def told(run: Run, state: Any, control: Any) -> None:
+    def told(run: Run, args: Any, state: Any, control: Any, **given: Any) -> Any:
         if state.global_step == wanted:
             signal.raise_signal(number)
-        stepped(run, state, control)
+        return stepped(run, args, state, control, **given)
 
     changed: Any = Run
-    changed.stepped = told
+    changed.on_step_end = told
 
 
 def die_at_save(wanted: int) -> None:

@@ -22,8 +22,7 @@ from semqa.errors import InputError
 from semqa.prompting import Exemplar, PromptBuilder
 from semqa.quotes import Source
 from semqa.retrieval import ExemplarPool, FixedExemplars
-from semqa.training import train
-from semqa.training.train import IGNORED, encode
+from semqa.training.train import IGNORED, encode, train
 from tests.attribution.commands import command_in
 from tests.effort import effort
 from tests.models import tiny
@@ -147,12 +146,13 @@ def test_a_chat_model_learns_with_adapters_and_answers_whoever_asks(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """In its chat form, under the constraint; what the adapters become is a whole model."""
-    out = tmp_path / "out"
-    record = train(questions, questions, out, options(folder, "chat", **DECODER))
+    out, few = tmp_path / "out", questions[:6]
+    wanted = options(folder, "chat", **{**DECODER, "max_steps": 50, "eval_steps": 50})
+    record = train(few, few, out, wanted)
     assert record["method"] == "lora"
     assert record["chat"]
     assert record["best"]["semqa"] >= 95
-    assert semqa_of(out / "model", folder, questions) == record["best"]["semqa"]
+    assert semqa_of(out / "model", folder, few) == record["best"]["semqa"]
     assert (out / "model/adapter/adapter_config.json").exists()
     card = (out / "model/README.md").read_text()
     assert "(lora)" in card

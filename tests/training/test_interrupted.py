@@ -13,8 +13,8 @@ import torch
 
 from semqa.data.quotesum import Question
 from semqa.errors import InputError, UnavailableError
-from semqa.training import train
 from semqa.training.folder import Progress
+from semqa.training.train import train
 from semqa.training.trainer import GuardedTrainer
 from tests.training.processes import (
     die_at_save,

@@ -11,8 +11,8 @@ import pytest
 
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
-from semqa.training import train
 from semqa.training.folder import Ranks
+from semqa.training.train import train
 from tests.training.processes import run_ranks, signal_at_step
 from tests.training.wanted import BRIEF, command, options
 
@@ -64,21 +64,3 @@ def test_weights_are_not_split_between_processes(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, value)
     with pytest.raises(InputError, match="ACCELERATE_USE_FSDP"):
         Ranks.join("cpu")
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.parametrize("count", [0, 1, 5, 6])
-def test_what_is_spread_comes_back_in_order(
-    size: int, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from torch import distributed
-
-    items = list(range(count))
-    everyone = [list(Ranks(rank, size).spread(items)) for rank in range(size)]
-
-    def gather(shares: list[Any], _: object) -> None:
-        shares[:] = everyone
-
-    monkeypatch.setattr(distributed, "all_gather_object", gather)
-    assert sorted(each for share in everyone for each in share) == items
-    assert Ranks(0, size).join_spread(everyone[0]) == items

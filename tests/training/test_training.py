@@ -11,7 +11,8 @@ import pytest
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
 from semqa.prompting import PromptBuilder
-from semqa.training import train, trainer
+from semqa.training import trainer
+from semqa.training.train import train
 from tests.attribution.commands import command_in
 from tests.training.asking import semqa_of
 from tests.training.wanted import BRIEF, T5, options

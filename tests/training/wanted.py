@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from semqa.training import TrainingOptions
+from semqa.training.options import TrainingOptions
 
 __all__ = ["BRIEF", "DECODER", "T5", "command", "options"]
 

@@ -20,19 +20,19 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.citations.reading import premise, resting_sentences
-from semqa.attribution.judges.base import Entailment, Pair, TooLongError, unless_too_long
-from semqa.attribution.records import must_be, read_record, versions
+from semqa.attribution.judges.base import Pair, TooLongError, unless_too_long
+from semqa.attribution.records import entailment_of, must_be, read_record, versions
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
 from semqa.metrics.statistics import wilson_interval
 from semqa.quotes.render.common import Judged, JudgedSentence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from semqa.attribution.citations.reading import RestingSentence
-    from semqa.attribution.judges.base import EntailmentJudge
+    from semqa.attribution.judges.base import Entailment, EntailmentJudge
     from semqa.data.jsonl import Row
     from semqa.quotes import QuotedAnswer, Source
 
@@ -54,12 +54,7 @@ class Support(StrEnum):
 
 
 class ToCheck(NamedTuple):
-    """An answer to be judged.
-
-    Attributes:
-        question: what it answers; may be empty.
-        answer: the answer with its sources.
-    """
+    """An answer to be judged, with its sources, and the question, which may be empty."""
 
     question: str
     answer: QuotedAnswer
@@ -67,15 +62,12 @@ class ToCheck(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentenceCheck:
-    """What a judge says of one sentence.
+    """What a judge says of one sentence, its citations left out.
 
     Attributes:
-        text: the sentence, without citations.
         start, end: its place in the plain answer.
         sources: numbers of the sources that it was held against.
-        support: the outcome.
-        entailment: the probabilities; None if the judge said nothing.
-        reason: why the judge said nothing; empty if it did.
+        entailment: the probabilities; None if the judge said nothing, and `reason` says why.
     """
 
     text: str
@@ -100,14 +92,9 @@ class SentenceCheck:
 
     @classmethod
     def read(cls, row: Row, margin: float) -> SentenceCheck:
-        """Read it from a record, and judge its probabilities by another margin.
-
-        Raises:
-            InputError: a field is missing or of the wrong type.
-        """
-        given = row.fields.get("entailment")
+        """Read it from a record, and judge its probabilities by another margin."""
         reason = row.text("reason", "")
-        judged = None if given is None else _read_entailment(row, given)
+        judged = entailment_of(row, "entailment")
         return cls(
             row.text("text"),
             _whole(row, row.fields.get("plain_start"), "plain_start"),
@@ -121,13 +108,7 @@ class SentenceCheck:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """What a judge says of an answer, sentence by sentence.
-
-    Attributes:
-        judge: the name of the judge.
-        margin: how near to one half a probability counted as unclear.
-        sentences: those of the answer that say something.
-    """
+    """What a judge says of an answer, sentence by sentence; `margin` is as in `check_answers`."""
 
     judge: str
     margin: float
@@ -163,11 +144,7 @@ class AnswerCheck:
 
     @classmethod
     def read(cls, row: Row, margin: float) -> AnswerCheck:
-        """Read what `to_dict` gave, and judge the probabilities in it by another margin.
-
-        Raises:
-            InputError: a field is missing or of the wrong type.
-        """
+        """Read what `to_dict` gave, and judge the probabilities in it by another margin."""
         return cls(
             row.text("judge"),
             margin,
@@ -202,7 +179,7 @@ def check_answers(
     no source is not supported; the judge is not asked. What is too long for the judge is unclear.
 
     Args:
-        answers: the answers; the judge is asked once for all of their sentences.
+        answers: the judge is asked once for all of their sentences.
         judge: says what follows from what.
         margin: how near to one half a probability of entailment is unclear, from 0 to 0.5.
         with_question: whether the question precedes each sentence.
@@ -273,16 +250,6 @@ def _support(judged: Entailment | None, margin: float, reason: str) -> Support:
     return Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED
 
 
-def _read_entailment(row: Row, given: object) -> Entailment:
-    values = given if isinstance(given, dict) else {}
-    found = [values.get(name) for name in Entailment._fields]
-    if any(
-        isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in found
-    ):
-        raise must_be(row, "entailment", f"the probabilities {', '.join(Entailment._fields)}")
-    return Entailment(*(float(v) for v in found))  # type: ignore[arg-type]  # looked at above
-
-
 def _array(row: Row, name: str) -> list[object]:
     found = row.fields.get(name)
     if not isinstance(found, list):
@@ -311,11 +278,8 @@ def summarise_checks(
 ) -> dict[str, object]:
     """Summarise a judge's checks of many answers.
 
-    Args:
-        checks: one per answer.
-        qids: the question of each answer; None if each answers a question of its own.
-        resamples: bootstrap resamples; 0 for none, and no interval that needs it.
-        seed: random seed.
+    `qids` names the question of each answer; None if each answers a question of its own. With 0
+    resamples no interval is given that needs them.
 
     Returns:
         ``sentences``: the share of all sentences that are supported, in percent, with an interval
@@ -346,41 +310,29 @@ def summarise_checks(
     if not scored:
         return record | {"unscored": NO_SENTENCE}
     whole = sum(bool(check.supported) for check in scored)
-    around = None
     if len(groups) == len(scored):
-        around = [100 * end for end in wilson_interval(whole, len(scored))]
-    elif resamples:
-        around = _resampled(groups.values(), _of_answer, resamples, seed)
+        around: list[float] | None = [100 * end for end in wilson_interval(whole, len(scored))]
+    else:
+        answers = [[100.0 * bool(check.supported) for check in group] for group in groups.values()]
+        around = _resampled(answers, resamples, seed)
+    sentences = [
+        [100.0 * (each.support is Support.SUPPORTED) for check in group for each in check.sentences]
+        for group in groups.values()
+    ]
     return record | {
         "sentences": 100 * counts[Support.SUPPORTED] / total,
-        "sentences_interval": _resampled(groups.values(), _of_sentences, resamples, seed)
-        if resamples
-        else None,
+        "sentences_interval": _resampled(sentences, resamples, seed),
         "answers": 100 * whole / len(scored),
         "answers_interval": around,
         "mean": 100 * sum(check.share or 0.0 for check in scored) / len(scored),
     }
 
 
-def _of_sentences(check: AnswerCheck) -> list[float]:
-    return [100.0 * (each.support is Support.SUPPORTED) for each in check.sentences]
-
-
-def _of_answer(check: AnswerCheck) -> list[float]:
-    return [100.0 * bool(check.supported)]
-
-
-def _resampled(
-    groups: Iterable[Sequence[AnswerCheck]],
-    values: Callable[[AnswerCheck], list[float]],
-    resamples: int,
-    seed: int,
-) -> list[float] | None:
+def _resampled(groups: Iterable[Sequence[float]], resamples: int, seed: int) -> list[float] | None:
     """Return the 95% percentile interval of a mean, questions drawn with replacement, if any."""
     from semqa.metrics.bootstrap import mean_interval
 
-    drawn = [[value for check in group for value in values(check)] for group in groups]
-    around = mean_interval(drawn, resamples=resamples, seed=seed)
+    around = mean_interval(list(groups), resamples=resamples, seed=seed) if resamples else None
     return None if around is None else list(around)
 
 
@@ -388,15 +340,7 @@ KIND = "auto-ais"
 
 
 class CheckedExample(NamedTuple):
-    """One answer and what a judge says of it.
-
-    Attributes:
-        key: names it in the run.
-        question: what it answers.
-        answer: with its marks.
-        verdict: what checking its quotes showed, which is no judgement; None in older records.
-        check: the judgement.
-    """
+    """One answer with its marks, what checking its quotes showed (`verdict`), and the judgement."""
 
     key: str
     question: str
@@ -406,15 +350,7 @@ class CheckedExample(NamedTuple):
 
 
 class CheckedRun(NamedTuple):
-    """Answers that one judge judged.
-
-    Attributes:
-        judge: its name, identity and how many of its replies could not be read.
-        margin: how near to one half a probability is unclear.
-        with_question: whether the question preceded each sentence.
-        seed: random seed.
-        examples: the answers.
-    """
+    """Answers that one judge judged; `judge` is what `describe_judge` says of it."""
 
     judge: Mapping[str, Any]
     margin: float
@@ -446,11 +382,7 @@ class CheckedRun(NamedTuple):
 
 
 def read_run(path: Path, margin: float | None = None) -> CheckedRun:
-    """Read a record and apply the margin to its probabilities again.
-
-    Args:
-        path: what `CheckedRun.to_dict` was written to; ``-`` is standard input.
-        margin: another margin; None for that of the record.
+    """Read a record and apply its margin, or another one, to its probabilities again.
 
     Raises:
         InputError: it is not such a record.

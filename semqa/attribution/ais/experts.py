@@ -38,12 +38,9 @@ Key = tuple[str, str, str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class ExpertFit:
-    """How one design agrees with experts.
+    """How one design agrees with experts in a judgement, on outputs that both judged.
 
     Attributes:
-        task: the task.
-        design: how annotators were asked.
-        judgement: what is compared, of outputs that both judged.
         consensus: outputs whose consensus is the experts'.
         single: share of single answers that are the experts', 0 to 1, with an interval over outputs.
         f1: of the consensus, the mean over yes and no.
@@ -60,17 +57,11 @@ class ExpertFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, ready for JSON."""
-        interval = self.consensus.interval()
         return {
             "task": self.task,
             "design": self.design,
             "judgement": self.judgement,
-            "consensus": {
-                "count": self.consensus.count,
-                "n": self.consensus.n,
-                "percent": self.consensus.percent,
-                "interval": None if interval is None else list(interval),
-            },
+            "consensus": self.consensus.to_dict(),
             "single": self.single._asdict(),
             "f1_macro": self.f1.to_dict(),
             "krippendorff_alpha": self.alpha.to_dict(),
@@ -78,14 +69,7 @@ class ExpertFit:
 
 
 class CorrectnessComparison(NamedTuple):
-    """Two designs, by how often their consensus is right on the same outputs.
-
-    Attributes:
-        task: the task.
-        judgement: what is compared.
-        first, second: the designs.
-        pairs: the outputs, by which design is right, and the test.
-    """
+    """Two designs, by how often their consensus is right on the same outputs."""
 
     task: str
     judgement: Judgement
@@ -101,14 +85,10 @@ class CorrectnessComparison(NamedTuple):
 def against_experts(
     units: Sequence[RatedUnit], experts: Iterable[RatedUnit]
 ) -> tuple[list[ExpertFit], list[CorrectnessComparison]]:
-    """Hold annotators to experts, design by design, and compare the designs.
+    """Compare annotators with experts, design by design, and the designs with each other.
 
-    Args:
-        units: outputs with their ratings, of any tasks and designs.
-        experts: outputs with the ratings of experts, whatever their design is called.
-
-    Returns:
-        The fit of each task, design and judgement that both gave; and each two designs of a task.
+    Returns the fit of each task, design and judgement that both gave, and each two designs of a
+    task. What the design of the experts is called does not matter.
     """
     truth = {_key(unit): unit.verdict for unit in experts}
     groups: dict[str, dict[str, list[RatedUnit]]] = {}
@@ -182,6 +162,4 @@ def _answer(given: Verdict | Rating, judgement: Judgement) -> bool | None:
         return given.interpretable
     if judgement == "ais" or given.design == ATTRIBUTION_ONLY:
         return given.attributable
-    if given.interpretable and given.attributable is None:
-        return None  # left open at a tie
     return None if given.interpretable is None else bool(given.attributable)

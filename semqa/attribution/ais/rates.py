@@ -4,9 +4,8 @@ Flag is over all outputs, Int over those that are not flagged, AIS over those th
 & AIS, over those that are not flagged, is what a reader gets.
 
 The paper stars a rate that is significantly below the best of its column (p < 0.01). A two-sided z-test
-of two proportions gives its stars; so do Fisher's, χ² and Welch's. They take systems as independent.
-McNemar's exact test compares systems, or task designs, output by output; `experts` compares designs by
-how often they are right.
+of two proportions, which takes systems as independent, gives its stars. McNemar's exact test compares
+systems, or task designs, output by output; `experts` compares designs by how often they are right.
 
 Agreement is computed from single ratings, or from released files, which only tell how many of five
 annotators said what the majority did: rows whose count is not 3 to 5 are left out.
@@ -18,7 +17,7 @@ Linguistics 49, 2023), tables 3, 4 and 7.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -32,26 +31,17 @@ from semqa.metrics.agreement import (
     pairwise_agreement,
     unanimity,
 )
-from semqa.metrics.statistics import (
-    McNemar,
-    adjust,
-    bootstrap_interval,
-    compare_rates,
-    mcnemar,
-    wilson_interval,
-)
+from semqa.metrics.statistics import McNemar, compare_rates, holm, mcnemar, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from semqa.attribution.ais.ratings import RatedUnit, Rating, Verdict
-    from semqa.metrics.statistics import Alternative, Correction, Statistic
+    from semqa.metrics.statistics import Statistic
 
 
 Measure = Literal["flag", "int", "ais", "int_and_ais"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-
-IntervalKind = Literal["wilson", "bootstrap"]
 
 NOTHING = {
     "flag": "no outputs",
@@ -73,56 +63,36 @@ class Rate:
         """0 to 100; None of nothing."""
         return 100 * self.count / self.n if self.n else None
 
-    def interval(
-        self,
-        kind: IntervalKind = "wilson",
-        *,
-        confidence: float = 0.95,
-        resamples: int = 10_000,
-        seed: int = 0,
-    ) -> tuple[float, float] | None:
-        """Return (low, high) in percent; None of nothing.
-
-        Args:
-            kind: Wilson's score interval, or percentiles of resamples of the n.
-            confidence: mass of the interval, in (0, 1).
-            resamples: bootstrap resamples.
-            seed: random seed.
-        """
+    def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
+        """Return Wilson's interval in percent; None of nothing."""
         if not self.n:
             return None
-        if kind == "wilson":
-            low, high = wilson_interval(self.count, self.n, confidence=confidence)
-        else:
-            low, high = bootstrap_interval(
-                self.count, self.n, confidence=confidence, resamples=resamples, seed=seed
-            )
+        low, high = wilson_interval(self.count, self.n, confidence=confidence)
         return 100 * low, 100 * high
+
+    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Return count, n, percent and interval."""
+        ends = self.interval(confidence)
+        interval = None if ends is None else list(ends)
+        return asdict(self) | {"percent": self.percent, "interval": interval}
 
 
 @dataclass(frozen=True, slots=True)
 class SystemRates:
-    """The rates of one system in one task.
-
-    Attributes:
-        system: its name.
-        n: outputs.
-        rates: by measure.
-    """
+    """The rates of one system in one task, by measure, over `n` outputs."""
 
     system: str
     n: int
     rates: dict[Measure, Rate]
 
-    def to_dict(self, kind: IntervalKind = "wilson", **settings: Any) -> dict[str, Any]:
+    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
         """Return system, n and each measure: count, n, percent, interval, or why unscored."""
         row: dict[str, Any] = {"system": self.system, "n": self.n}
         for measure, rate in self.rates.items():
-            interval = rate.interval(kind, **settings)
-            cell = {"count": rate.count, "n": rate.n, "percent": rate.percent}
-            row[measure] = cell | (
-                {"unscored": NOTHING[measure]} if interval is None else {"interval": list(interval)}
-            )
+            row[measure] = rate.to_dict(confidence)
+            if not rate.n:
+                del row[measure]["interval"]
+                row[measure]["unscored"] = NOTHING[measure]
         return row
 
 
@@ -134,17 +104,11 @@ def judged(verdict: Verdict, measure: Measure) -> bool | None:
         return verdict.interpretable
     if measure == "ais":
         return verdict.attributable
-    if verdict.interpretable is None or (verdict.interpretable and verdict.attributable is None):
-        return None
-    return bool(verdict.attributable)
+    return None if verdict.interpretable is None else bool(verdict.attributable)
 
 
 def system_rates(verdicts: Iterable[Verdict]) -> list[SystemRates]:
-    """Return the rates of each system, systems in order of appearance.
-
-    Args:
-        verdicts: of one task and design; every one counts, doubles included.
-    """
+    """Return the rates of each system, in order of appearance; doubles count twice."""
     groups: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[verdict.system].append(verdict)
@@ -158,7 +122,7 @@ def system_rates(verdicts: Iterable[Verdict]) -> list[SystemRates]:
     return found
 
 
-SystemTest = Literal["z", "fisher", "chi2", "welch", "mcnemar"]
+SystemTest = Literal["z", "mcnemar"]
 
 SAME = 0.9
 """Share of the smaller system's examples that both must have to count as rated on the same."""
@@ -169,15 +133,12 @@ class Comparison:
     """One system's rate against another's.
 
     Attributes:
-        measure: what was compared.
-        system: the system.
         other: the best system of the measure, or the baseline.
         difference: system minus other, in points; None if a rate rests on nothing.
         p: of the test, before correction; None if `unscored` says why.
         adjusted: after correction for all comparisons of this measure.
         significant: whether `adjusted` is below the level.
         pairs: the same examples in both, for McNemar's test.
-        unscored: why there is no p.
     """
 
     measure: Measure
@@ -185,27 +146,16 @@ class Comparison:
     other: str
     difference: float | None
     p: float | None
-    adjusted: float | None
-    significant: bool
+    adjusted: float | None = None
+    significant: bool = False
     pairs: McNemar | None = None
     unscored: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are there, ready for JSON."""
-        row: dict[str, Any] = {
-            "measure": self.measure,
-            "system": self.system,
-            "other": self.other,
-            "difference": self.difference,
-            "p": self.p,
-            "adjusted": self.adjusted,
-            "significant": self.significant,
-        }
-        if self.pairs is not None:
-            row["pairs"] = self.pairs.to_dict()
-        if self.unscored is not None:
-            row["unscored"] = self.unscored
-        return row
+        row = asdict(self) | {"pairs": None if self.pairs is None else self.pairs.to_dict()}
+        optional = ("pairs", "unscored")
+        return {name: v for name, v in row.items() if v is not None or name not in optional}
 
 
 def compare_systems(
@@ -214,33 +164,24 @@ def compare_systems(
     *,
     baseline: str | None = None,
     test: SystemTest = "z",
-    alternative: Alternative = "two-sided",
-    correction: Correction = "none",
+    correct: bool = False,
     level: float = 0.01,
 ) -> list[Comparison]:
-    """Compare each system with the best one, or with the baseline.
+    """Compare each system with the best one, or with the baseline, in order of appearance.
 
     Args:
         verdicts: of one task and design.
         measure: the rate; for ``flag`` the best is the lowest.
         baseline: a system's name; None for the best, the first of equals.
-        test: see `RateTest`; or ``mcnemar``, exact and two-sided, on examples that both have.
-        alternative: two-sided, or that the system is ``less`` (or ``greater``) than the other.
-        correction: for the number of comparisons made here.
+        test: ``z`` of two independent rates, or ``mcnemar`` on the examples that both have.
+        correct: for the number of comparisons made here, by Holm's method.
         level: a p below it is significant, in (0, 1).
 
-    Returns:
-        A comparison for each other system, in order of appearance.
-
     Raises:
-        InputError: the baseline is no system of the task, or a setting is out of range.
+        InputError: the baseline is no system of the task, or the level is out of range.
     """
     if not 0 < level < 1:
         raise InputError(f"must be between 0 and 1, got {level}.", field="level", value=level)
-    if test == "mcnemar" and alternative != "two-sided":
-        raise InputError(
-            "must be two-sided with McNemar's test.", field="alternative", value=alternative
-        )
     rates = {each.system: each for each in system_rates(verdicts)}
     if baseline is not None and baseline not in rates:
         raise InputError(
@@ -255,36 +196,30 @@ def compare_systems(
     for name, each in rates.items():
         if name == other.system:
             continue
-        pairs, p, unscored = None, None, None
+        a, b = each.rates[measure], other.rates[measure]
+        gap = None if a.percent is None or b.percent is None else a.percent - b.percent
+        pairs = None
         if test == "mcnemar":
             pairs = paired(verdicts, name, other.system, measure)
-            p, unscored = pairs.p, pairs.unscored or _not_the_same(pairs, each, other, measure)
+            p, unscored = pairs.p, pairs.unscored or _not_the_same(pairs, min(a.n, b.n))
         else:
-            a, b = each.rates[measure], other.rates[measure]
-            tested = compare_rates(
-                (a.count, a.n), (b.count, b.n), test=test, alternative=alternative
-            )
-            p, unscored = tested.p, tested.unscored
-        found.append((name, _difference(each, other, measure), p, pairs, unscored))
-    tested_ps = [p for _, _, p, _, unscored in found if p is not None and unscored is None]
-    corrected = iter(adjust(tested_ps, correction))
-    comparisons = []
-    for name, difference, p, pairs, unscored in found:
-        adjusted = next(corrected) if p is not None and unscored is None else None
-        comparisons.append(
-            Comparison(
-                measure,
-                name,
-                other.system,
-                difference,
-                None if adjusted is None else p,
-                adjusted,
-                adjusted is not None and adjusted < level,
-                pairs,
-                unscored,
-            )
+            tested = compare_rates((a.count, a.n), (b.count, b.n))
+            p, unscored = tested.value, tested.unscored
+        p = p if unscored is None else None
+        found.append(
+            Comparison(measure, name, other.system, gap, p, pairs=pairs, unscored=unscored)
         )
-    return comparisons
+    known = {each.system: each.p for each in found if each.p is not None}
+    ps = list(known.values())
+    adjusted = dict(zip(known, holm(ps) if correct else ps, strict=True))
+    return [
+        replace(
+            each,
+            adjusted=adjusted.get(each.system),
+            significant=adjusted.get(each.system, 1.0) < level,
+        )
+        for each in found
+    ]
 
 
 def paired(verdicts: Sequence[Verdict], first: str, second: str, measure: Measure) -> McNemar:
@@ -301,26 +236,12 @@ def paired(verdicts: Sequence[Verdict], first: str, second: str, measure: Measur
 
 
 def _best(rates: Sequence[SystemRates], measure: Measure) -> SystemRates | None:
+    sign = -1 if measure == "flag" else 1
     scored = [each for each in rates if each.rates[measure].n]
-    if not scored:
-        return None
-
-    def goodness(each: SystemRates) -> float:
-        percent = each.rates[measure].percent or 0.0
-        return -percent if measure == "flag" else percent
-
-    return max(scored, key=goodness)
+    return max(scored, key=lambda each: sign * (each.rates[measure].percent or 0.0), default=None)
 
 
-def _difference(system: SystemRates, other: SystemRates, measure: Measure) -> float | None:
-    a, b = system.rates[measure].percent, other.rates[measure].percent
-    return None if a is None or b is None else a - b
-
-
-def _not_the_same(
-    pairs: McNemar, system: SystemRates, other: SystemRates, measure: Measure
-) -> str | None:
-    least = min(system.rates[measure].n, other.rates[measure].n)
+def _not_the_same(pairs: McNemar, least: int) -> str | None:
     if pairs.n >= SAME * least:
         return None
     return (
@@ -331,15 +252,7 @@ def _not_the_same(
 
 @dataclass(frozen=True, slots=True)
 class DesignComparison:
-    """Two designs on the outputs that were rated under both.
-
-    Attributes:
-        task: the task.
-        measure: what is compared; ``ais`` only where both find the output interpretable.
-        first: a design.
-        second: the other.
-        pairs: the outputs, and the test.
-    """
+    """Two designs on the outputs rated under both; ``ais`` only where both find them interpretable."""
 
     task: str
     measure: Measure
@@ -349,21 +262,13 @@ class DesignComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return task, measure, the two designs and the test, ready for JSON."""
-        return {
-            "task": self.task,
-            "measure": self.measure,
-            "first": self.first,
-            "second": self.second,
-            **self.pairs.to_dict(),
-        }
+        row = asdict(self)
+        del row["pairs"]
+        return row | self.pairs.to_dict()
 
 
 def compare_designs(verdicts: Iterable[Verdict]) -> list[DesignComparison]:
-    """Compare each two designs of each task, in every measure.
-
-    Args:
-        verdicts: of any tasks and designs; one per output and design.
-    """
+    """Compare each two designs of each task, in every measure; one verdict per output and design."""
     tasks: dict[str, dict[str, dict[tuple[str, str], Verdict]]] = {}
     for verdict in verdicts:
         designs = tasks.setdefault(verdict.task, {})
@@ -398,10 +303,7 @@ class Agreement:
 
     Attributes:
         question: ``flag``, ``int``, or ``ais`` of what the consensus finds interpretable.
-        items: outputs that enter.
-        dropped: outputs left out.
-        alpha: Krippendorff's, nominal.
-        pairs: pairwise agreement.
+        items, dropped: outputs that enter, and that are left out.
         fit: single answers against the consensus.
         unanimous: share of outputs that all agree on.
         levels: Krippendorff's alpha, ordinal, of the levels; None if the design has none.
@@ -503,16 +405,12 @@ Grouping = Literal["task", "design", "annotator", "system"]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Completion times of a group of ratings.
+    """Completion times, in seconds, of a group of ratings.
 
     Attributes:
         group: what they have in common, by name.
-        n: ratings with a time.
-        untimed: ratings without one.
-        median: seconds; None without any time.
-        mean: seconds; None without any time.
-        sd: standard deviation of the sample, in seconds; None of fewer than two times.
-        total: seconds of all together.
+        n, untimed: ratings with a time and without one.
+        sd: standard deviation of the sample.
     """
 
     group: dict[str, str]
@@ -525,27 +423,17 @@ class Times:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the group's names and the figures, ready for JSON."""
-        return {
-            **self.group,
-            "n": self.n,
-            "untimed": self.untimed,
-            "median_seconds": self.median,
-            "mean_seconds": self.mean,
-            "sd_seconds": self.sd,
-            "total_seconds": self.total,
-        }
+        figures = ("median", "mean", "sd", "total")
+        seconds = {f"{name}_seconds": getattr(self, name) for name in figures}
+        return {**self.group, "n": self.n, "untimed": self.untimed, **seconds}
 
 
 def completion_times(
     ratings: Iterable[Rating], by: Sequence[Grouping] = ("task", "design")
 ) -> list[Times]:
-    """Return the times of each group, in order of appearance.
+    """Return the times of each group of ratings, in order of appearance.
 
     Annotators pause, and a few long breaks raise the mean: read the median first.
-
-    Args:
-        ratings: with or without times.
-        by: what ratings of one group have in common; nothing for one group of all.
     """
     groups: dict[tuple[str, ...], list[float | None]] = defaultdict(list)
     for rating in ratings:

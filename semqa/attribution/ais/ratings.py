@@ -6,20 +6,20 @@ A line of a file of ratings is ``{"item", "system", "annotator", "flagged"?, "in
 if its question was asked: interpretability of what is not flagged, attribution of what is interpretable.
 The design ``attribution-only`` asks the second of whatever is not flagged, and never the first.
 
-The consensus is by majority, question by question, among those who were asked. Five annotators can tie
-only if some were not asked, as in the released files. An answer whose sentences were rated is
-attributable if all of them are.
+The consensus is by majority, question by question, among those who were asked; half against half is
+no. Five annotators can tie only if some were not asked, as in the released files. An answer whose
+sentences were rated is attributable if all of them are.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.records import must_be
-from semqa.data.jsonl import Row, describe, read_rows, shown, write_jsonl
+from semqa.data.jsonl import Row, describe, read_rows, shown
 from semqa.errors import InputError
 from semqa.metrics.statistics import Statistic
 
@@ -44,27 +44,19 @@ LEVELS = 5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The consensus on one output.
+    """The consensus on one output, which `item` and `system` name.
 
     Each question hangs on the one before: what is flagged was not judged, and what cannot be
-    understood alone was not compared with its source.
+    understood alone was not compared with its source (but for the design that asks for nothing else).
 
     Attributes:
-        item: what the output answers; with `system`, the output.
-        system: the model that wrote it, or the reference.
-        output: the text.
         flagged: whether the task itself was malformed.
-        interpretable: whether the output can be understood without the source; None if it is
-            flagged, or the vote was left open at a tie.
-        attributable: whether all of it is so according to the source; None unless it is
-            interpretable, or where the vote was left open at a tie. In the design that does not ask
-            for interpretability it is judged of whatever is not flagged.
-        agree_int: annotators who say what `interpretable` says; None if unknown.
-        agree_ais: annotators who say what `attributable` says; None if unknown.
-        task: what the outputs are, such as ``qrecc``; figures of different tasks are kept apart.
+        interpretable: whether the output can be understood without the source; None if not judged.
+        attributable: whether all of it is so according to the source; None if not compared.
+        agree_int, agree_ais: annotators who say the same; None if unknown.
+        task: such as ``qrecc``; figures of different tasks are kept apart.
         design: how annotators were asked.
-        doc_url: where the source came from.
-        doc_url_hash: SHA-1 of the URL, if given.
+        doc_url, doc_url_hash: where the source came from, and the SHA-1 of that.
     """
 
     item: str
@@ -98,21 +90,10 @@ class Rating:
     """One annotator's judgement of one output, or of one sentence of it.
 
     Attributes:
-        item: what the output answers; with `system`, the output.
-        system: what wrote it.
-        annotator: who judged it.
-        flagged: whether the task itself is malformed, so that nothing can be said.
-        interpretable: whether it can be understood with the source hidden; None if flagged.
-        attributable: whether, according to the source, all of it is so; None unless interpretable,
-            or interpretability was not asked.
-        justification: in the annotator's words.
+        flagged, interpretable, attributable: as in `Verdict`; None if not asked.
         seconds: from first sight to the last answer; None if not measured.
-        task: such as ``qrecc``.
-        design: how the annotator was asked, such as ``two-step``.
         sentence: which sentence of the output, from 1; None for the whole.
-        output: the rated text; may be empty.
-        interpretable_level, attributable_level: the answers of a design that asks for levels from 1
-            to 5, of which `interpretable` and `attributable` are made; None in other designs.
+        interpretable_level, attributable_level: answers of a design that asks for levels from 1 to 5.
 
     Raises:
         ValueError: an answer is there without its question, or is missing.
@@ -159,36 +140,16 @@ class Rating:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line of a file, without empty fields."""
-        row: dict[str, Any] = {
-            "item": self.item,
-            "system": self.system,
-            "annotator": self.annotator,
-            "flagged": self.flagged,
-        }
-        optional = {
-            "interpretable": self.interpretable,
-            "attributable": self.attributable,
-            "justification": self.justification or None,
-            "seconds": self.seconds,
-            "task": self.task or None,
-            "design": self.design or None,
-            "sentence": self.sentence,
-            "output": self.output or None,
-            "interpretable_level": self.interpretable_level,
-            "attributable_level": self.attributable_level,
-        }
-        return row | {name: value for name, value in optional.items() if value is not None}
+        named = ("item", "system", "annotator")
+        row = asdict(self).items()
+        return {name: v for name, v in row if v not in (None, "") or name in named}
 
 
 def read_ratings(path: Path | str) -> list[Rating]:
-    """Read a file of ratings.
-
-    Args:
-        path: JSON lines; ``-`` is standard input.
+    """Read a file of ratings; ``-`` is standard input.
 
     Raises:
-        InputError: a line is invalid, or an annotator rated the same twice; the message names
-            file and line.
+        InputError: a line is invalid, or an annotator rated the same twice.
     """
     ratings: list[Rating] = []
     places: dict[tuple[object, ...], str] = {}
@@ -203,16 +164,6 @@ def read_ratings(path: Path | str) -> list[Rating]:
         places[key] = row.where
         ratings.append(rating)
     return ratings
-
-
-def write_ratings(path: Path | str, ratings: Iterable[Rating]) -> None:
-    """Write a file of ratings.
-
-    Raises:
-        InputError: the path cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
-    write_jsonl(path, (rating.to_dict() for rating in ratings))
 
 
 def _rating(row: Row) -> Rating:
@@ -276,19 +227,9 @@ def _count(row: Row, name: str, most: int | None = None) -> int | None:
     return value
 
 
-Ties = Literal["no", "yes", "open"]
-"""What half against half is: not a majority, hence no; yes; or left open, and out of the rates."""
-
-
 @dataclass(frozen=True, slots=True)
 class RatedUnit:
-    """One output, or one sentence of it, with all its ratings.
-
-    Attributes:
-        ratings: one per annotator.
-        verdict: their consensus.
-        tied: questions that half answered each way: ``int``, ``ais``.
-    """
+    """One output, or one sentence of it: its ratings, their consensus, and the questions that tie."""
 
     ratings: tuple[Rating, ...]
     verdict: Verdict
@@ -300,12 +241,8 @@ class RatedUnit:
         return self.ratings[0].sentence
 
 
-def consensus(ratings: Iterable[Rating], *, ties: Ties = "no") -> list[RatedUnit]:
+def consensus(ratings: Iterable[Rating]) -> list[RatedUnit]:
     """Return the consensus on each output, or sentence, in order of appearance.
-
-    Args:
-        ratings: of any number of annotators.
-        ties: what half against half means; a tie of flags never flags.
 
     Example:
         >>> from semqa.attribution.ais.ratings import Rating
@@ -313,7 +250,7 @@ def consensus(ratings: Iterable[Rating], *, ties: Ties = "no") -> list[RatedUnit
         >>> consensus(said)[0].verdict.attributable
         True
     """
-    return [_unit(group, ties) for group in group_ratings(ratings)]
+    return [_unit(group) for group in group_ratings(ratings)]
 
 
 def group_ratings(ratings: Iterable[Rating]) -> list[list[Rating]]:
@@ -324,18 +261,19 @@ def group_ratings(ratings: Iterable[Rating]) -> list[list[Rating]]:
     return list(groups.values())
 
 
-def _unit(group: Sequence[Rating], ties: Ties) -> RatedUnit:
+def _unit(group: Sequence[Rating]) -> RatedUnit:
     first = group[0]
     flagged = 2 * sum(rating.flagged for rating in group) > len(group)
-    clear, agree_int, tied_int = None, None, False
-    whole, agree_ais, tied_ais = None, None, False
-    if not flagged:
+    clear, agree_int, whole, agree_ais = None, None, None, None
+    tied = []
+    if not flagged and first.interpretability_asked:
         said = [r.interpretable for r in group if r.interpretable is not None]
-        if first.interpretability_asked:
-            clear, agree_int, tied_int = _vote(said, ties)
+        clear, agree_int = _vote(said)
+        tied += ["int"] * _ties(said)
     if not flagged and (clear or not first.interpretability_asked):
         said = [r.attributable for r in group if r.attributable is not None]
-        whole, agree_ais, tied_ais = _vote(said, ties)
+        whole, agree_ais = _vote(said)
+        tied += ["ais"] * _ties(said)
     verdict = Verdict(
         item=first.item,
         system=first.system,
@@ -348,30 +286,25 @@ def _unit(group: Sequence[Rating], ties: Ties) -> RatedUnit:
         task=first.task,
         design=first.design,
     )
-    tied = [name for name, is_tied in (("int", tied_int), ("ais", tied_ais)) if is_tied]
     return RatedUnit(tuple(group), verdict, tuple(tied))
 
 
-def _vote(said: Sequence[bool], ties: Ties) -> tuple[bool | None, int | None, bool]:
-    """Return the majority, how many are of it, and whether there is a tie."""
-    yes = sum(said)
-    no = len(said) - yes
-    if yes != no:
-        return yes > no, max(yes, no), False
-    if ties == "open":
-        return None, None, True
-    return ties == "yes", yes, True
+def _vote(said: Sequence[bool]) -> tuple[bool, int]:
+    """Return what most say, and how many they are; half against half is no."""
+    yes = 2 * sum(said) > len(said)
+    return yes, said.count(yes)
+
+
+def _ties(said: Sequence[bool]) -> bool:
+    return 2 * sum(said) == len(said)
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceVerdicts:
-    """An answer whose sentences were rated.
+    """An answer whose sentences were rated: the verdict on it, and how many sentences there are.
 
-    Attributes:
-        verdict: on the answer.
-        sentences: how many were rated.
-        share: of the sentences that are attributable, of those with a verdict on it or found not
-            interpretable; unscored if a sentence before the last was not rated.
+    `share` is of the sentences that are attributable; unscored if a sentence before the last was not
+    rated.
     """
 
     verdict: Verdict
@@ -380,31 +313,20 @@ class SentenceVerdicts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return item, system and the figures, ready for JSON."""
+        names = ("item", "system", "task", "design", "flagged", "interpretable", "attributable")
         return {
-            "item": self.verdict.item,
-            "system": self.verdict.system,
-            "task": self.verdict.task,
-            "design": self.verdict.design,
-            "flagged": self.verdict.flagged,
-            "interpretable": self.verdict.interpretable,
-            "attributable": self.verdict.attributable,
+            **{name: getattr(self.verdict, name) for name in names},
             "sentences": self.sentences,
             "attributable_sentences": self.share.to_dict(),
         }
 
 
 def join_sentences(units: Iterable[RatedUnit]) -> tuple[list[Verdict], list[SentenceVerdicts]]:
-    """Return one verdict per answer: rated as a whole, or joined from its sentences.
+    """Return one verdict per answer, rated as a whole or joined from its sentences; and the latter.
 
     A flag on any sentence flags the answer, for the task is malformed then. It is interpretable,
-    or attributable, if all its sentences are; not if one is not; and open otherwise.
-
-    Args:
-        units: outputs and sentences, in any order. An output that was rated both whole and by the
-            sentence has a verdict of each kind; the whole one counts.
-
-    Returns:
-        The verdicts, in order of appearance; and what the sentences said.
+    or attributable, if all its sentences are; not if one is not; and open otherwise. An answer that
+    was rated both ways counts as rated whole.
     """
     whole: dict[tuple[str, ...], Verdict] = {}
     parts: dict[tuple[str, ...], list[RatedUnit]] = {}
@@ -424,53 +346,30 @@ def _join(group: Sequence[RatedUnit]) -> SentenceVerdicts:
     first = group[0].verdict
     flagged = any(unit.verdict.flagged for unit in group)
     asked = group[0].ratings[0].interpretability_asked
-    clear = None if flagged or not asked else _all(unit.verdict.interpretable for unit in group)
+    clear = None if flagged or not asked else all(unit.verdict.interpretable for unit in group)
     compared = not flagged and (clear or not asked)
-    whole = _all(unit.verdict.attributable for unit in group) if compared else None
-    gap = _gap(group)
+    whole = all(unit.verdict.attributable for unit in group) if compared else None
+    rated = sorted(unit.sentence or 0 for unit in group)
+    gap = next((number for number in range(1, rated[-1]) if number not in rated), None)
     if gap is not None:
         # An unrated sentence might be anything: only a "no" is certain.
         clear, whole = (False if clear is False else None), None
+    in_order = sorted(group, key=lambda unit: unit.sentence or 0)
     verdict = Verdict(
         item=first.item,
         system=first.system,
-        output=" ".join(unit.verdict.output for unit in _in_order(group)).strip(),
+        output=" ".join(unit.verdict.output for unit in in_order).strip(),
         flagged=flagged,
         interpretable=clear,
         attributable=whole,
         task=first.task,
         design=first.design,
     )
-    return SentenceVerdicts(verdict, len(group), _share(group, flagged=flagged, gap=gap))
-
-
-def _share(group: Sequence[RatedUnit], *, flagged: bool, gap: int | None) -> Statistic:
     if flagged:
-        return Statistic.none("the answer is flagged")
-    if gap is not None:
-        return Statistic.none(f"sentence {gap} was not rated")
-    answers = [
-        bool(unit.verdict.attributable)
-        for unit in group
-        if unit.verdict.attributable is not None or unit.verdict.interpretable is False
-    ]
-    if not answers:
-        return Statistic.none("every sentence is open")
-    return Statistic(sum(answers) / len(answers), len(answers))
-
-
-def _in_order(group: Sequence[RatedUnit]) -> list[RatedUnit]:
-    return sorted(group, key=lambda unit: unit.sentence or 0)
-
-
-def _gap(group: Sequence[RatedUnit]) -> int | None:
-    """Return the first sentence before the last rated one that was not rated."""
-    rated = {unit.sentence for unit in group if unit.sentence is not None}
-    return next((number for number in range(1, max(rated)) if number not in rated), None)
-
-
-def _all(answers: Iterable[bool | None]) -> bool | None:
-    given = list(answers)
-    if False in given:
-        return False
-    return None if None in given else True
+        share = Statistic.none("the answer is flagged")
+    elif gap is not None:
+        share = Statistic.none(f"sentence {gap} was not rated")
+    else:
+        attributable = sum(bool(unit.verdict.attributable) for unit in group)
+        share = Statistic(attributable / len(group), len(group))
+    return SentenceVerdicts(verdict, len(group), share)

@@ -65,15 +65,7 @@ _NUMBER = re.compile(r"\s*(-?\d{1,9})(\.0*)?\s*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRow:
-    """One row: the verdict and the other cells.
-
-    Attributes:
-        verdict: what the row's numbers say.
-        int_label: the cell Q1.
-        ais_label: the cell Q2.
-        remarks: what is odd about the row's numbers; see `data_checks`.
-        record: the cells as read; None if the row was made.
-    """
+    """One row: its verdict, the cells Q1 and Q2, what is odd about its numbers, and the cells as read."""
 
     verdict: Verdict
     int_label: str = ""
@@ -84,12 +76,7 @@ class ReleasedRow:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedFile:
-    """A released file.
-
-    Attributes:
-        rows: in file order.
-        csv: what it was read from; None if it was made.
-    """
+    """A released file, and what it was read from; None if it was made."""
 
     rows: tuple[ReleasedRow, ...]
     csv: CsvFile | None = field(default=None, compare=False, repr=False)
@@ -117,16 +104,12 @@ class ReleasedFile:
 def read_released(
     path: Path | str, *, task: str | None = None, budget: ByteBudget | None = None
 ) -> ReleasedFile:
-    """Read a released file.
+    """Read a released file; ``-`` is standard input.
 
-    Args:
-        path: the file; ``-`` is standard input.
-        task: the name of the task; by default that of the file, without ``ann_`` and suffix.
-        budget: how much may be read.
+    The task is named after the file by default, without ``ann_`` and suffix.
 
     Raises:
-        InputError: the file is no CSV, lacks a column, or a cell is no number where one belongs;
-            the message names file, line and column.
+        InputError: it is no CSV, lacks a column, or a cell is no number where one belongs.
     """
     file = read_csv(path, budget)
     if task is None:
@@ -140,10 +123,6 @@ def write_released(path: Path | str, file: ReleasedFile) -> None:
 
     A row that was read and says what its cells say is written as it was read, so that a file that
     nobody changed stays equal to the byte. Other rows get the released wording.
-
-    Raises:
-        InputError: the path cannot be written.
-        UnavailableError: the disk failed or is full.
     """
     write_csv(path, released_csv(file))
 
@@ -157,11 +136,7 @@ def released_csv(file: ReleasedFile) -> CsvFile:
 
 
 def _columns(file: CsvFile) -> dict[str, int]:
-    """Return the positions of the released columns.
-
-    Raises:
-        InputError: a required column is missing, or a column is there twice.
-    """
+    """Return the positions of the released columns."""
     found: dict[str, int] = {}
     for place, cell in enumerate(file.header):
         name = _NAMES.get(" ".join(cell.split()).lower())
@@ -265,12 +240,9 @@ _OF_FIVE = (3, 4, 5)
 
 
 def data_checks(rows: Sequence[ReleasedRow]) -> dict[str, int]:
-    """Count the rows that look wrong, by what looks wrong.
+    """Count the rows of a file that look wrong, by what looks wrong.
 
     None of it changes a rate: what counts is INT, INT & AIS and Flagged.
-
-    Args:
-        rows: of one file.
     """
     found: Counter[str] = Counter()
     for row in rows:

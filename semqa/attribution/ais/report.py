@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from semqa.attribution.ais.experts import against_experts
@@ -27,17 +27,14 @@ if TYPE_CHECKING:
         Comparison,
         DesignComparison,
         Grouping,
-        IntervalKind,
         Measure,
         SystemRates,
         SystemTest,
         Times,
     )
-    from semqa.attribution.ais.ratings import RatedUnit, Rating, SentenceVerdicts, Ties, Verdict
+    from semqa.attribution.ais.ratings import RatedUnit, Rating, SentenceVerdicts, Verdict
     from semqa.attribution.ais.released import ReleasedFile
-    from semqa.metrics.statistics import Alternative, Correction
 
-__all__ = ["COMPARED", "Report", "Settings", "TaskReport", "report"]
 
 COMPARED: tuple[Measure, ...] = ("int", "ais", "int_and_ais")
 """The rates that systems are compared in."""
@@ -45,9 +42,10 @@ COMPARED: tuple[Measure, ...] = ("int", "ais", "int_and_ais")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the figures are made; the arguments of `compare_systems`, `consensus` and `interval`.
+    """How the figures are made; by default as the paper does it. See `compare_systems`.
 
     Attributes:
+        confidence: mass of the intervals.
         without: systems to leave out.
         first_only: count an item and system once, though it has more rows.
         agreement: look at the agreement of annotators.
@@ -55,25 +53,14 @@ class Settings:
     """
 
     test: SystemTest = "z"
-    alternative: Alternative = "two-sided"
-    correction: Correction = "none"
+    correct: bool = False
     level: float = 0.01
     baseline: str | None = None
-    interval: IntervalKind = "wilson"
     confidence: float = 0.95
-    seed: int = 0
-    ties: Ties = "no"
     without: tuple[str, ...] = ()
     first_only: bool = False
     agreement: bool = True
     by: tuple[Grouping, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings by name."""
-        return {name: getattr(self, name) for name in self.__slots__} | {
-            "without": list(self.without),
-            "by": list(self.by),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +68,12 @@ class TaskReport:
     """One task, as annotators judged it in one design.
 
     Attributes:
-        task: its name.
-        design: how annotators were asked; may be empty.
         origin: whether verdicts were ``released``, or made of ``ratings``.
-        systems: rates of each system.
         total: rates of all outputs together.
         comparisons: in each of `COMPARED`.
         agreement: of annotators; from counts where the origin is ``released``.
-        data_checks: of the file's rows.
-        ties: questions that half answered each way, of the ratings.
+        data_checks: what looks wrong in a released file.
+        ties: number of ties in each question, of the ratings.
         sentences: answers that were rated by the sentence.
         verdicts: what the rates are made of.
     """
@@ -108,17 +92,13 @@ class TaskReport:
 
     def to_dict(self, settings: Settings) -> dict[str, Any]:
         """Return everything but the verdicts, ready for JSON."""
-        kind = settings.interval
-        shared = {"confidence": settings.confidence, "seed": settings.seed}
-        if kind == "wilson":
-            del shared["seed"]
-        total = None if self.total is None else self.total.to_dict(kind, **shared)
+        confidence = settings.confidence
         return {
             "task": self.task,
             "design": self.design,
             "origin": self.origin,
-            "systems": [each.to_dict(kind, **shared) for each in self.systems],
-            "total": total,
+            "systems": [each.to_dict(confidence) for each in self.systems],
+            "total": None if self.total is None else self.total.to_dict(confidence),
             "comparisons": [each.to_dict() for each in self.comparisons],
             "agreement": [each.to_dict() for each in self.agreement],
             "data_checks": self.data_checks,
@@ -129,15 +109,12 @@ class TaskReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything.
+    """Everything: released files first, then ratings by task and design.
 
     Attributes:
-        tasks: released files first, then ratings by task and design.
         designs: each two designs of the ratings.
-        times: of the ratings.
-        experts: the ratings held to those of experts, if there are any.
+        experts: the ratings against those of experts, if there are any.
         correctness: each two designs of the ratings, by how often experts agree with them.
-        settings: how the figures were made.
     """
 
     tasks: list[TaskReport]
@@ -155,7 +132,7 @@ class Report:
             "times": [each.to_dict() for each in self.times],
             "experts": [each.to_dict() for each in self.experts],
             "correctness": [each.to_dict() for each in self.correctness],
-            "settings": self.settings.to_dict(),
+            "settings": asdict(self.settings),
         }
 
 
@@ -166,13 +143,9 @@ def report(
     *,
     experts: Sequence[Rating] = (),
 ) -> Report:
-    """Look at released files and at ratings.
+    """Report on released files, a task each, and on ratings of any tasks and designs.
 
-    Args:
-        files: a task each.
-        ratings: of any tasks and designs.
-        settings: how; by default as the paper does it.
-        experts: ratings of the same outputs by experts, whose consensus is the truth.
+    The consensus of the experts' ratings of the same outputs is the truth.
 
     Raises:
         InputError: a system that is named is in none of them, or a setting is out of range.
@@ -182,8 +155,8 @@ def report(
     released = [_released(file, settings) for file in files]
     kept = [rating for rating in ratings if rating.system not in settings.without]
     units: dict[tuple[str, str], list[RatedUnit]] = {}
-    together = consensus(kept, ties=settings.ties)
-    fits, correctness = against_experts(together, consensus(experts, ties=settings.ties))
+    together = consensus(kept)
+    fits, correctness = against_experts(together, consensus(experts))
     for unit in together:
         units.setdefault((unit.verdict.task, unit.verdict.design), []).append(unit)
     rated = [_rated(group, settings) for group in units.values()]
@@ -253,8 +226,7 @@ def _comparisons(task: TaskReport, settings: Settings) -> list[Comparison]:
             measure,
             baseline=settings.baseline,
             test=settings.test,
-            alternative=settings.alternative,
-            correction=settings.correction,
+            correct=settings.correct,
             level=settings.level,
         )
     ]

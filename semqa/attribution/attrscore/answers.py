@@ -20,69 +20,20 @@ _MONTHS = (
 )
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _SCALE = r"(?:hundred|thousand|million|billion|trillion)"
-_CARDINALS: Final = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
-_WORDS: Final = [
-    *_CARDINALS[2:],
-    "thirty",
-    "forty",
-    "fifty",
-    "sixty",
-    "seventy",
-    "eighty",
-    "ninety",
-]
+
+
+def _listed(words: str) -> list[str]:
+    return words.split()
+
+
+_CARDINALS: Final = _listed(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+)
+_WORDS: Final = [*_CARDINALS[2:], *_listed("thirty forty fifty sixty seventy eighty ninety")]
 _WORD_NUMBER = rf"(?:zero|one|{'|'.join(_WORDS)})(?:[ -](?:one|{'|'.join(_WORDS)}|{_SCALE}))*"
 _SMALL: Final = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "at",
-        "by",
-        "da",
-        "de",
-        "del",
-        "der",
-        "des",
-        "di",
-        "du",
-        "for",
-        "in",
-        "la",
-        "le",
-        "of",
-        "on",
-        "or",
-        "the",
-        "to",
-        "und",
-        "van",
-        "vom",
-        "von",
-        "y",
-    ]
+    _listed("a an and at by da de del der des di du for in la le of on or the to und van vom von y")
 )
 
 _KINDS: Final[tuple[tuple[str, str], ...]] = (
@@ -215,20 +166,9 @@ _UNSPACED: Final = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
 _ARTICLES: Final = frozenset({"a", "an", "the"})
-_ORDINALS: Final = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-]
+_ORDINALS: Final = _listed(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+)
 _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
 _SAME: Final = {word: str(value) for value, word in enumerate(_CARDINALS)} | {
     word: f"{value}{_ENDINGS.get(value, 'th')}" for value, word in enumerate(_ORDINALS, start=1)

@@ -32,9 +32,8 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 def read_table(path: Path | str) -> Iterator[Row]:
     """Read the rows of a file.
 
-    Args:
-        path: a ``.csv`` or ``.tsv`` with a header, a ``.json`` array, a ``.txt`` that is one of TSV
-            and JSON lines, else JSON lines; ``-`` is standard input, as JSON lines.
+    It is a ``.csv`` or ``.tsv`` with a header, a ``.json`` array, a ``.txt`` that is one of TSV and
+    JSON lines, else JSON lines; ``-`` is standard input, as JSON lines.
 
     Raises:
         InputError: the file or a row is invalid; the message names the file and line.
@@ -98,17 +97,30 @@ def _array(file: InputFile) -> Iterator[Row]:
         yield as_row(value, f"{file.name}: item {number}")
 
 
+def column_of(row: Row, names: Sequence[str], what: str, hint: str | None = None) -> str:
+    """Return the first of some columns that a row has.
+
+    Raises:
+        InputError: it has none of them.
+    """
+    found = next((name for name in names if name in row.fields), None)
+    if found is None:
+        there = ", ".join(map(repr, row.fields)) or "no fields"
+        raise InputError(
+            f"There is no {what}: none of {', '.join(map(repr, names))} among {there}.",
+            where=row.where,
+            hint=hint,
+        )
+    return found
+
+
 COLUMNS = ("query", "answer", "reference", "label")
 _MISSING = "nan"
 """What an empty cell becomes on its way through pandas; the released code takes it for none, too."""
 
 
 def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
-    """Read a file of examples.
-
-    Args:
-        path: ``.csv`` or ``.tsv`` by its name, else JSON lines; ``-`` is standard input.
-        labelled: whether each must have a label.
+    """Read a file of examples, as `read_table` does; `labelled` if each must have a label.
 
     Raises:
         InputError: the file or a row is invalid; the message names the file and line.
@@ -179,12 +191,7 @@ def _how(row: Row) -> dict[str, object]:
 
 
 def write_examples(path: Path | str, examples: Sequence[Example]) -> None:
-    """Write examples whole or not at all: as CSV or TSV by the file's name, else as JSON lines.
-
-    Raises:
-        InputError: the path cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write examples whole or not at all: as CSV or TSV by the file's name, else as JSON lines."""
     path = Path(path)
     delimiter = DELIMITERS.get(path.suffix.lower())
     if delimiter is None:

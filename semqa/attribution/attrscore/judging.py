@@ -36,16 +36,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.attrscore.labels import Example, Family, Label
-    from semqa.attribution.judges import Judge
+    from semqa.attribution.judges import Entailment, Judge
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A judged claim that a prompt shows.
-
-    Attributes:
-        why: a reason in a sentence, or nothing.
-    """
+    """A judged claim that a prompt shows, with a reason in a sentence, or none."""
 
     claim: str
     reference: str
@@ -77,12 +73,7 @@ class AttrPrompt:
         prompt: Path | str | None = None,
         shots: Sequence[Shot] = (),
     ) -> AttrPrompt:
-        """Load the prompt of a family.
-
-        Args:
-            family: its name.
-            prompt: the user's own template, in place of the shipped one.
-            shots: exemplars.
+        """Load the prompt of a family, or the user's own template.
 
         Raises:
             InputError: there is no such family, or the template is invalid.
@@ -102,9 +93,6 @@ class AttrPrompt:
 
         So no text can pass for a part of the prompt, and a label stands at the beginning of a line
         only where the template puts it.
-
-        Raises:
-            InputError: the template failed.
         """
         return self.template.fill(
             claim=_one_line(claim),
@@ -144,11 +132,7 @@ def shipped_shots() -> tuple[Shot, ...]:
 
 
 def read_shots(path: Path | str) -> tuple[Shot, ...]:
-    """Read exemplars: rows with ``reference``, ``label``, ``claim`` or ``query`` and ``answer``, ``why``?.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
-    """
+    """Read exemplars: rows with ``reference``, ``label``, ``claim`` or ``query`` and ``answer``, ``why``?."""
     return tuple(_shot(row) for row in read_table(path))
 
 
@@ -177,31 +161,23 @@ class Judged:
     """A judge's label of an example.
 
     Attributes:
+        label: None if the output is unparsed, or the example too long for the judge.
         output: what it wrote, if it was asked by a prompt.
-        entailment: its probabilities of entailment, neutral and contradiction, if it was asked
-            for those.
-        label: what that means; None if the output is unparsed or the example too long.
-        too_long: whether the example does not fit into the judge's context.
+        entailment: its probabilities, if it was asked for those.
     """
 
     example: Example
     label: Label | None
     output: str | None = None
-    entailment: tuple[float, float, float] | None = None
+    entailment: Entailment | None = None
     too_long: bool = False
 
 
 def way_of(judge: Judge, asked: Way | None = None, *, prompted: bool = False) -> Way:
     """Return how a judge is to be asked.
 
-    Args:
-        judge: the judge.
-        asked: the way that the user wants, if any.
-        prompted: whether the user named a prompt, which only a prompted judge reads.
-
-    Returns:
-        The way asked for; else by prompts if the user named one, if the judge is a language
-        model (``engine:…``), or if it cannot judge entailment; else by entailment.
+    That is the way asked for; else by prompts if the user named one (`prompted`), if the judge is a
+    language model (``engine:…``), or if it cannot judge entailment; else by entailment.
 
     Raises:
         InputError: the judge cannot be asked so.
@@ -259,6 +235,5 @@ def judge_by_entailment(
         if isinstance(found, TooLongError):
             judged.append(Judged(example, None, too_long=True))
             continue
-        figures = (found.entailment, found.neutral, found.contradiction)
-        judged.append(Judged(example, label_of_relation(found), entailment=figures))
+        judged.append(Judged(example, label_of_relation(found), entailment=found))
     return judged

@@ -78,13 +78,9 @@ PAPER_FAMILIES = (DEFAULT_FAMILY, "fact-checking", "nli", "summarization")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A prompt family.
+    """A prompt family: its name, that in the released code, and the label of each word.
 
-    Attributes:
-        name: as on the command line.
-        official: what the released code calls it.
-        words: the label words, in the order in which the released code looks for them, and the
-            label of each.
+    The words are in the order in which the released code looks for them.
     """
 
     name: str
@@ -201,9 +197,6 @@ class Example:
     def claim(self, with_query: bool = True) -> str:
         """Return the claim as the paper makes it: the query and the answer, joined by a space.
 
-        Args:
-            with_query: False leaves the query out.
-
         Example:
             >>> Example("1", "Who sang it?", "Bing Crosby", "…").claim()
             'Who sang it? Bing Crosby'
@@ -245,13 +238,7 @@ def parse_label(
 ) -> Label | None:
     """Return the label that an output states, or None if it is unparsed.
 
-    Args:
-        output: what a model wrote.
-        family: the prompt family, by our name or the released code's; needed by `official` alone.
-        official: parse as the released code does, defects and all.
-
-    Raises:
-        InputError: the family is unknown.
+    `family` matters to `official` alone, which parses as the released code does, defects and all.
 
     Example:
         >>> parse_label("It is not attributable; it is contradictory.")

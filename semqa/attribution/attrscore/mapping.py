@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.labels import LABELS, Example
 from semqa.attribution.records import must_be
 from semqa.data.jsonl import describe
@@ -29,21 +29,14 @@ if TYPE_CHECKING:
     from semqa.attribution.attrscore.labels import Label
     from semqa.data.jsonl import Row
 
-__all__ = ["TASKS", "Mapped", "Task", "balanced", "map_examples"]
-
 _NO_LABEL: Final = frozenset({"", "-", "1-", "none", "nan"})
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A related task.
+    """A related task: the columns of its claims, references and labels, likeliest first.
 
-    Attributes:
-        claims: columns that hold what AttrScore calls the answer, likeliest first.
-        references: columns that hold the reference.
-        labels: columns that hold the label.
-        words: the label of each spelling; None for one that stands for none of the three, whose
-            rows are skipped.
+    `words` has the label of each spelling, and None for one that is none of the three.
     """
 
     name: str
@@ -126,25 +119,11 @@ class Mapped:
 
 
 def map_examples(
-    path: Path | str,
-    task: Task,
-    *,
-    claim: str | None = None,
-    reference: str | None = None,
-    label: str | None = None,
-    query: str | None = None,
-    words: Mapping[str, Label | None] | None = None,
+    path: Path | str, task: Task, words: Mapping[str, Label | None] | None = None
 ) -> Mapped:
-    """Read a data set of a related task.
+    """Read a data set of a related task: CSV, TSV, JSON lines or a JSON array.
 
-    Args:
-        path: the file: CSV, TSV, JSON lines or a JSON array.
-        task: what it is of.
-        claim: the column of the claim, if its name is unusual.
-        reference: the column of the reference, likewise; a list of texts is joined.
-        label: the column of the label, likewise.
-        query: a column with a question that goes with the claim; None for no question.
-        words: further spellings of labels; None skips rows.
+    `words` are further spellings of labels; None skips rows. A reference of several texts is joined.
 
     Raises:
         InputError: the file or a row is invalid, or a label is of no known spelling; the message
@@ -154,7 +133,7 @@ def map_examples(
     examples: list[Example] = []
     skipped: Counter[str] = Counter()
     for number, row in enumerate(read_table(path), start=1):
-        column = _column(row, label, task.labels, "label")
+        column = column_of(row, task.labels, "label")
         spelled = _spelling(row, column)
         if spelled in _NO_LABEL:
             skipped["no label that annotators agree on"] += 1
@@ -170,16 +149,17 @@ def map_examples(
         if meant is None:
             skipped[f"the label {spelled} is none of the three"] += 1
             continue
-        claim_column = _column(row, claim, task.claims, "claim")
-        said = _text(row, claim_column)
-        against = _text(row, _column(row, reference, task.references, "reference", claim_column))
+        claim = column_of(row, task.claims, "claim")
+        said = _text(row, claim)
+        references = [name for name in task.references if name != claim]
+        against = _text(row, column_of(row, references, "reference"))
         if not said or not against:
             skipped["no claim or no reference"] += 1
             continue
         examples.append(
             Example(
                 id=str(number),
-                query="" if query is None else _text(row, query),
+                query="",
                 answer=said,
                 reference=against,
                 label=meant,
@@ -190,12 +170,7 @@ def map_examples(
 
 
 def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> tuple[Example, ...]:
-    """Return equally many examples of each label, in random order.
-
-    Args:
-        examples: labelled examples.
-        per_label: at most this many of each; None for as many as the rarest label has.
-        seed: random seed.
+    """Return equally many examples of each label, and at most `per_label`, in a seeded order.
 
     Raises:
         InputError: a label has no example.
@@ -224,25 +199,10 @@ def _spelling(row: Row, column: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise must_be(row, column, "a word or a number; --label-column names another column")
+        raise must_be(row, column, "a word or a number")
     if isinstance(value, int) or value.strip().lstrip("-").isdigit():
         return "" if int(value) < 0 else str(int(value))
     return _key(value) if value.strip() != "-" else "-"
-
-
-def _column(
-    row: Row, named: str | None, usual: tuple[str, ...], what: str, but: str | None = None
-) -> str:
-    if named is not None:
-        usual = (named,)
-    found = next((name for name in usual if name in row.fields and name != but), None)
-    if found is None:
-        raise InputError(
-            f"There is no {what}: none of {', '.join(map(repr, usual))} among {', '.join(map(repr, row.fields)) or 'no columns'}.",
-            hint=f"Name it with --{what}-column.",
-            where=row.where,
-        )
-    return found
 
 
 def _text(row: Row, column: str) -> str:

@@ -1,16 +1,16 @@
 """Outputs with gold labels, and the record of a run: settings, examples, replies and scores.
 
-A record is one JSON file that needs nothing else: `read_record` parses what the judge said again, and so
-computes the scores anew.
+A record needs nothing else: `read_run` parses what the judge said again, and so computes the scores
+anew.
 """
 
 from __future__ import annotations
 
-import json
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.judging import Judged
 from semqa.attribution.attrscore.labels import (
     DEFAULT_FAMILY,
@@ -22,10 +22,8 @@ from semqa.attribution.attrscore.labels import (
     parse_label,
 )
 from semqa.attribution.attrscore.scores import official_scores, score_labels
-from semqa.attribution.judges import Entailment
-from semqa.attribution.records import must_be
-from semqa.data.files import decode_text, open_input, write_atomic
-from semqa.data.jsonl import Row, as_row, decode_json, describe
+from semqa.attribution.records import entailment_of, must_be, read_record
+from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.attrscore.labels import Label
-    from semqa.data.jsonl import Row
 
 
 _OUTPUT = ("output", "Prediction", "prediction", "response")
@@ -43,12 +40,8 @@ _LABEL = ("label", "Label", "gold")
 def read_outputs(path: Path | str) -> tuple[Judged, ...]:
     """Read rows of a gold label and an output; CSV, TSV, JSON lines or a JSON array.
 
-    Args:
-        path: the file. The output stands under ``output``, ``prediction`` or ``response``, the label
-            under ``label`` or ``gold``; the released code's ``predictions.json`` is such a file.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
+    The output stands under ``output``, ``prediction`` or ``response``, the label under ``label`` or
+    ``gold``; the released code's ``predictions.json`` is such a file.
     """
     return tuple(
         _judged_output(row, number) for number, row in enumerate(read_table(path), start=1)
@@ -56,7 +49,7 @@ def read_outputs(path: Path | str) -> tuple[Judged, ...]:
 
 
 def _judged_output(row: Row, number: int) -> Judged:
-    given = row.text(_field(row, _LABEL, "gold label"))
+    given = row.text(column_of(row, _LABEL, "gold label"))
     label = label_named(given)
     if label is None:
         raise InputError(
@@ -64,7 +57,7 @@ def _judged_output(row: Row, number: int) -> Judged:
             field="label",
             where=row.where,
         )
-    output = row.text(_field(row, _OUTPUT, "output"))
+    output = row.text(column_of(row, _OUTPUT, "output"))
     example = Example(
         str(row.fields.get("id") or number),
         row.text("query", ""),
@@ -76,32 +69,14 @@ def _judged_output(row: Row, number: int) -> Judged:
     return Judged(example, parse_label(output), output=output)
 
 
-def _field(row: Row, names: tuple[str, ...], what: str) -> str:
-    found = next((name for name in names if name in row.fields), None)
-    if found is None:
-        raise InputError(
-            f"There is no {what}: none of {', '.join(map(repr, names))} among {', '.join(map(repr, row.fields)) or 'no fields'}.",
-            where=row.where,
-        )
-    return found
-
-
-FORMAT = "semqa-attrscore-run/1"
+KIND = "semqa-attrscore"
 
 _NO_LABELS = "no example has a gold label"
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What a run did.
-
-    Attributes:
-        settings: judge, way, prompt, data and versions, ready for JSON.
-        judged: the examples in order.
-        family: the prompt family, by whose words outputs are parsed.
-        resamples: bootstrap resamples.
-        seed: random seed.
-    """
+    """What a run did; `settings` are judge, way, prompt, data and versions, ready for JSON."""
 
     settings: Mapping[str, Any]
     judged: tuple[Judged, ...]
@@ -110,19 +85,14 @@ class RunRecord:
     seed: int = 0
 
     def scores(self) -> dict[str, Any]:
-        """Score the labelled examples.
-
-        Returns:
-            The scores as `AttrScores.to_dict` gives them, with ``unlabelled``, the number of
-            examples without a gold label.
-        """
+        """Return the scores of the labelled examples, and ``unlabelled``, the number of the others."""
         pairs = [(each.example.label, each.label) for each in self.judged if each.example.label]
         scores = score_labels(
             [gold for gold, _ in pairs],
             [label for _, label in pairs],
             resamples=self.resamples,
             seed=self.seed,
-        ).to_dict()
+        )
         if not pairs:
             scores["unscored"] = dict.fromkeys(scores["unscored"], _NO_LABELS)
         return {**scores, "unlabelled": len(self.judged) - len(pairs)}
@@ -145,7 +115,7 @@ class RunRecord:
         """Return the record ready for JSON."""
         official = self.official()
         return {
-            "format": FORMAT,
+            "kind": KIND,
             **self.settings,
             "family": self.family,
             "resamples": self.resamples,
@@ -160,53 +130,34 @@ class RunRecord:
 def official_figures(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, Any]:
     """Return the released code's figures ready for JSON: None for NaN, which is listed in ``nan``."""
     scores = official_scores([gold for gold, _ in pairs], [label for _, label in pairs])
-    values = {
-        "micro_f1": scores.micro_f1,
-        "macro_f1": scores.macro_f1,
-        **{f"f1 {label}": scores.f1[i] for i, label in enumerate(LABELS)},
-        **{f"precision {label}": scores.precision[i] for i, label in enumerate(LABELS)},
-        **{f"recall {label}": scores.recall[i] for i, label in enumerate(LABELS)},
-    }
+    values = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
+    for name in ("f1", "precision", "recall"):
+        figures = zip(LABELS, getattr(scores, name), strict=True)
+        values |= {f"{name} {label}": value for label, value in figures}
     return {
-        **{name: None if value != value else value for name, value in values.items()},  # noqa: PLR0124
-        "nan": [name for name, value in values.items() if value != value],  # noqa: PLR0124
+        **{name: None if math.isnan(value) else value for name, value in values.items()},
+        "nan": [name for name, value in values.items() if math.isnan(value)],
         "unparsed": sum(label is None for _, label in pairs),
         "confusion": [list(row) for row in scores.confusion],
     }
 
 
-def write_record(path: Path, record: RunRecord) -> None:
-    """Write a record whole or not at all.
-
-    Raises:
-        InputError: the path cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
-    text = json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
-    write_atomic(path, [text.encode("utf-8"), b"\n"])
-
-
-def read_record(path: Path | str) -> RunRecord:
-    """Read a record.
+def read_run(path: Path | str) -> RunRecord:
+    """Read a record, and parse its replies again.
 
     Raises:
         InputError: it is invalid; the message names the file and the row.
     """
-    with open_input(path) as file:
-        name = file.name
-        top = as_row(decode_json(decode_text(file.read_all(), name), name), name)
-    if top.fields.get("format") != FORMAT:
-        raise must_be(top, "format", f"{FORMAT!r}, as semqa eval attrscore run writes it")
-    rows = top.fields.get("rows")
-    if not isinstance(rows, list):
-        raise must_be(top, "rows", "an array")
-    family = top.text("family")
-    judged = tuple(
-        _judged(as_row(row, f"{name}: row {number}")) for number, row in enumerate(rows, start=1)
+    record = read_record(path, KIND)
+    top = Row(record.name, record.fields)
+    made = ("kind", "family", "resamples", "seed", "scores", "official", "too_long")
+    return RunRecord(
+        {key: value for key, value in record.fields.items() if key not in made},
+        tuple(map(_judged, record.rows)),
+        top.text("family"),
+        _whole(top, "resamples"),
+        _whole(top, "seed"),
     )
-    made = ("format", "family", "resamples", "seed", "scores", "official", "too_long", "rows")
-    settings = {key: value for key, value in top.fields.items() if key not in made}
-    return RunRecord(settings, judged, family, _whole(top, "resamples"), _whole(top, "seed"))
 
 
 def _whole(row: Row, name: str) -> int:
@@ -223,7 +174,7 @@ def _row(judged: Judged) -> dict[str, object]:
     if judged.output is not None:
         row["output"] = judged.output
     if judged.entailment is not None:
-        row["entailment"] = list(judged.entailment)
+        row["entailment"] = judged.entailment._asdict()
     return row
 
 
@@ -242,24 +193,12 @@ def _judged(row: Row) -> Judged:
         how if isinstance(how, dict) else {},
         row.where,
     )
-    output = row.fields.get("output")
-    found = row.fields.get("entailment")
+    output, found = row.fields.get("output"), entailment_of(row, "entailment")
     if output is None and found is None:
         if row.fields.get("too_long"):
             return Judged(example, None, too_long=True)
         raise InputError("There is neither an output nor an entailment.", where=row.where)
-    probabilities = None
     if found is not None:
-        usable = (
-            isinstance(found, list)
-            and len(found) == 3
-            and all(isinstance(p, int | float) and 0 <= p <= 1 for p in found)
-        )
-        if not usable:
-            raise must_be(row, "entailment", "three numbers from 0 to 1")
-        probabilities = cast("tuple[float, float, float]", tuple(cast("list[float]", found)))
-    text = None if output is None else row.text("output")
-    if text is not None:
-        return Judged(example, parse_label(text), text, probabilities)
-    relation = label_of_relation(Entailment(*(probabilities or (0.0, 1.0, 0.0))))
-    return Judged(example, relation, None, probabilities)
+        return Judged(example, label_of_relation(found), None, found)
+    text = row.text("output")
+    return Judged(example, parse_label(text), text)

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.attrscore.labels import LABELS
 from semqa.metrics.statistics import percentile_interval
@@ -26,91 +25,11 @@ if TYPE_CHECKING:
 
     from semqa.attribution.attrscore.labels import Label
 
-__all__ = ["AttrScores", "LabelScores", "mean_scores", "score_labels"]
-
-CONFIDENCE = 0.95
 UNPARSED = "unparsed"
 _NO_EXAMPLE = "no example has this label"
 _NEVER_PREDICTED = "this label is never predicted"
 _NEITHER = "no example has this label, and none is predicted"
 _NOTHING = "no labelled examples"
-
-
-@dataclass(frozen=True, slots=True)
-class LabelScores:
-    """Precision, recall and F1 of one label, in [0, 1], or None with a reason in `unscored`.
-
-    Attributes:
-        n: examples that have the label.
-        predicted: examples that are said to have it.
-    """
-
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    n: int
-    predicted: int
-    unscored: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class AttrScores:
-    """What a judge's labels are worth.
-
-    Attributes:
-        n: labelled examples.
-        unparsed: of them, those without a predicted label.
-        labels: the scores of each label, in the order of `LABELS`.
-        micro_f1: right ones over all examples, in [0, 1]: the paper's overall figure.
-        macro_f1: mean F1 of the labels that have one.
-        micro_f1_labels: micro-average over the three labels alone, in which an unparsed output is
-            a miss of its own label but no false alarm of another; equal to `micro_f1` where all are
-            parsed.
-        parsed_accuracy: right ones over parsed outputs.
-        confusion: rows are true labels, columns predicted ones and last the unparsed.
-        intervals: bounds of 95% by name, over resampled examples.
-        unscored: why a score is None, by name.
-    """
-
-    n: int
-    unparsed: int
-    labels: Mapping[Label, LabelScores]
-    micro_f1: float | None
-    macro_f1: float | None
-    micro_f1_labels: float | None
-    parsed_accuracy: float | None
-    confusion: tuple[tuple[int, ...], ...]
-    intervals: Mapping[str, tuple[float, float]]
-    unscored: Mapping[str, str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores ready for JSON, in [0, 1]."""
-        return {
-            "n": self.n,
-            "unparsed": self.unparsed,
-            "micro_f1": self.micro_f1,
-            "macro_f1": self.macro_f1,
-            "micro_f1_labels": self.micro_f1_labels,
-            "parsed_accuracy": self.parsed_accuracy,
-            "labels": {
-                label: {
-                    "precision": each.precision,
-                    "recall": each.recall,
-                    "f1": each.f1,
-                    "n": each.n,
-                    "predicted": each.predicted,
-                    "unscored": dict(each.unscored),
-                }
-                for label, each in self.labels.items()
-            },
-            "confusion": {
-                "rows": list(LABELS),
-                "columns": [*LABELS, UNPARSED],
-                "counts": [list(row) for row in self.confusion],
-            },
-            "intervals": {name: list(bounds) for name, bounds in self.intervals.items()},
-            "unscored": dict(self.unscored),
-        }
 
 
 def score_labels(
@@ -119,28 +38,28 @@ def score_labels(
     *,
     resamples: int = 1_000,
     seed: int = 0,
-) -> AttrScores:
-    """Score predicted labels.
+) -> dict[str, Any]:
+    """Score predicted labels; None is an unparsed output.
 
-    Args:
-        true: the gold labels.
-        predicted: a label for each, or None for an unparsed output.
-        resamples: bootstrap resamples; 0 for no intervals.
-        seed: random seed.
-
-    Raises:
-        ValueError: the two differ in length.
+    Returns:
+        The record for JSON, with scores in [0, 1]: ``n``; ``unparsed``; ``micro_f1``, right ones over
+        all examples, which is the paper's overall figure; ``macro_f1``, the mean F1 of the labels
+        that have one; ``micro_f1_labels``, the micro-average over the three labels alone, in which
+        an unparsed output is a miss of its own label but no false alarm of another;
+        ``parsed_accuracy``, right ones over parsed outputs; ``labels``; ``confusion``, whose rows are
+        true labels, columns predicted ones and last the unparsed; ``intervals`` of 95% by name, over
+        resampled examples; and ``unscored``, why a score is None, by name.
 
     Example:
         >>> scores = score_labels(["Attributable", "Contradictory"], ["Attributable", None])
-        >>> scores.micro_f1, scores.parsed_accuracy, scores.labels["Contradictory"].f1
+        >>> scores["micro_f1"], scores["parsed_accuracy"], scores["labels"]["Contradictory"]["f1"]
         (0.5, 1.0, 0.0)
     """
     confusion = _confusion(true, predicted)
     labels = {label: _label_scores(confusion, i) for i, label in enumerate(LABELS)}
     unparsed = sum(row[-1] for row in confusion)
     hits = sum(confusion[i][i] for i in range(len(LABELS)))
-    f1s = [each.f1 for each in labels.values() if each.f1 is not None]
+    f1s = [each["f1"] for each in labels.values() if each["f1"] is not None]
     n = sum(map(sum, confusion))
     parsed = n - unparsed
     unscored = {}
@@ -148,28 +67,28 @@ def score_labels(
         unscored = dict.fromkeys(("micro_f1", "macro_f1", "micro_f1_labels"), _NOTHING)
     if not parsed:
         unscored["parsed_accuracy"] = "no output was parsed" if n else _NOTHING
-    return AttrScores(
-        n=n,
-        unparsed=unparsed,
-        labels=labels,
-        micro_f1=hits / n if n else None,
-        macro_f1=sum(f1s) / len(f1s) if f1s else None,
-        micro_f1_labels=2 * hits / (n + parsed) if n else None,
-        parsed_accuracy=hits / parsed if parsed else None,
-        confusion=confusion,
-        intervals=_intervals(confusion, resamples, seed) if n and resamples else {},
-        unscored=unscored,
-    )
+    return {
+        "n": n,
+        "unparsed": unparsed,
+        "micro_f1": hits / n if n else None,
+        "macro_f1": sum(f1s) / len(f1s) if f1s else None,
+        "micro_f1_labels": 2 * hits / (n + parsed) if n else None,
+        "parsed_accuracy": hits / parsed if parsed else None,
+        "labels": labels,
+        "confusion": {
+            "rows": list(LABELS),
+            "columns": [*LABELS, UNPARSED],
+            "counts": [list(row) for row in confusion],
+        },
+        "intervals": _intervals(confusion, resamples, seed) if n and resamples else {},
+        "unscored": unscored,
+    }
 
 
 def mean_scores(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the mean F1 over several prompts, of each label and overall, as the paper reports it.
 
-    Args:
-        scores: those of each prompt, as `AttrScores.to_dict` gives them.
-
-    Returns:
-        ``micro_f1``, ``macro_f1`` and ``f1 LABEL``; None if a prompt lacks the score.
+    It is ``micro_f1``, ``macro_f1`` and ``f1 LABEL``; None if a prompt lacks the score.
     """
 
     def mean(values: Sequence[float | None]) -> float | None:
@@ -190,14 +109,11 @@ def _confusion(
     return tuple(tuple(counts[gold, guess] for guess in (*LABELS, None)) for gold in LABELS)
 
 
-@dataclass(frozen=True, slots=True)
-class OfficialScores:
+class OfficialScores(NamedTuple):
     """The released code's figures, in the order of `LABELS`; NaN if it divides by zero.
 
-    Attributes:
-        confusion: rows are true labels, columns predicted ones; outputs without a label are in
-            none.
-        micro_f1: the accuracy over outputs with a label, contrary to the paper's over all.
+    Outputs without a label are nowhere: `micro_f1` is the accuracy over the others, contrary to the
+    paper's over all.
     """
 
     confusion: tuple[tuple[int, ...], ...]
@@ -209,15 +125,7 @@ class OfficialScores:
 
 
 def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) -> OfficialScores:
-    """Score as the released code does.
-
-    Args:
-        true: the gold labels.
-        predicted: a label for each, or None if the reply was unparsed.
-
-    Raises:
-        ValueError: the two differ in length.
-    """
+    """Score as the released code does; None is an unparsed reply."""
     confusion = tuple(row[:-1] for row in _confusion(true, predicted))
     precision, recall, f1 = [], [], []
     for i in range(len(LABELS)):
@@ -242,7 +150,7 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def _label_scores(confusion: Sequence[Sequence[int]], i: int) -> LabelScores:
+def _label_scores(confusion: Sequence[Sequence[int]], i: int) -> dict[str, Any]:
     hits, n = confusion[i][i], sum(confusion[i])
     predicted = sum(row[i] for row in confusion)
     unscored = {}
@@ -252,19 +160,19 @@ def _label_scores(confusion: Sequence[Sequence[int]], i: int) -> LabelScores:
         unscored["recall"] = _NO_EXAMPLE
     if not n and not predicted:
         unscored["f1"] = _NEITHER
-    return LabelScores(
-        precision=hits / predicted if predicted else None,
-        recall=hits / n if n else None,
-        f1=2 * hits / (n + predicted) if n + predicted else None,
-        n=n,
-        predicted=predicted,
-        unscored=unscored,
-    )
+    return {
+        "precision": hits / predicted if predicted else None,
+        "recall": hits / n if n else None,
+        "f1": 2 * hits / (n + predicted) if n + predicted else None,
+        "n": n,
+        "predicted": predicted,
+        "unscored": unscored,
+    }
 
 
 def _intervals(
     confusion: Sequence[Sequence[int]], resamples: int, seed: int
-) -> dict[str, tuple[float, float]]:
+) -> dict[str, list[float]]:
     """Return percentile intervals: drawing examples again is drawing the cells of the table."""
     import numpy as np
 
@@ -282,14 +190,5 @@ def _intervals(
         "macro_f1": np.where(weight > 0, f1, 0).sum(axis=1) / np.maximum(scored, 1),
         **{label: f1[:, i] for i, label in enumerate(LABELS)},
     }
-    return {name: bounds for name, drawn in values.items() if (bounds := _bounds(drawn))}
-
-
-def _bounds(drawn: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return the middle 95% of the draws in which the score is defined."""
-    import numpy as np
-
-    defined = drawn[~np.isnan(drawn)]
-    if not len(defined):
-        return None
-    return percentile_interval(defined, CONFIDENCE)
+    defined = {name: drawn[~np.isnan(drawn)] for name, drawn in values.items()}
+    return {name: list(percentile_interval(d)) for name, d in defined.items() if len(d)}

@@ -29,7 +29,7 @@ from semqa.attribution.attrscore.answers import (
     occurrences,
     varied,
 )
-from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.labels import LABELS, Example
 from semqa.attribution.records import must_be
 from semqa.data.files import decode_text, open_input
@@ -51,11 +51,7 @@ _CONTEXTS = ("ctxs", "contexts", "passages")
 
 @dataclass(frozen=True, slots=True)
 class QAItem:
-    """One question.
-
-    Attributes:
-        answers: all forms of the answer; the first is in the context.
-    """
+    """One question; `answers` are all forms of the answer, of which the first is in the context."""
 
     id: str
     question: str
@@ -72,13 +68,10 @@ class QASet:
 
 
 def read_qa(path: Path | str) -> QASet:
-    """Read a QA data set.
+    """Read a QA data set; ``-`` is standard input, as JSON lines.
 
     A question without an answer, or whose answer is not in its context, is skipped and counted: it
     supports nothing as it is.
-
-    Args:
-        path: the file; ``-`` is standard input, as JSON lines.
 
     Raises:
         InputError: the file or a row is invalid; the message names the file and line.
@@ -140,7 +133,7 @@ def _list(row: Row, name: str) -> list[object]:
 
 
 def _item(row: Row, number: int) -> QAItem | str:
-    question = " ".join(row.text(_field(row, _QUESTION, "question")).split())
+    question = " ".join(row.text(column_of(row, _QUESTION, "question")).split())
     if not question:
         raise InputError("is empty.", field="question", where=row.where)
     answers = _answers(row)
@@ -160,14 +153,16 @@ def _item(row: Row, number: int) -> QAItem | str:
 
 
 def _answers(row: Row) -> list[str]:
-    value = row.fields[_field(row, _ANSWERS, "answers")]
+    value = row.fields[column_of(row, _ANSWERS, "answers")]
     if isinstance(value, dict):
         value = value.get("text", [])
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise must_be(
-            row, _field(row, _ANSWERS, "answers"), "strings, or an object with strings under 'text'"
+            row,
+            column_of(row, _ANSWERS, "answers"),
+            "strings, or an object with strings under 'text'",
         )
     return list(dict.fromkeys(text for each in value if (text := " ".join(each.split()))))
 
@@ -175,7 +170,7 @@ def _answers(row: Row) -> list[str]:
 def _contexts(row: Row) -> list[str]:
     several = next((name for name in _CONTEXTS if name in row.fields), None)
     if several is None:
-        return [row.text(_field(row, _CONTEXT, "passage that answers it"))]
+        return [row.text(column_of(row, _CONTEXT, "passage that answers it"))]
     texts = []
     for passage in _list(row, several):
         text = passage.get("text") if isinstance(passage, dict) else passage
@@ -185,16 +180,6 @@ def _contexts(row: Row) -> list[str]:
     return texts
 
 
-def _field(row: Row, names: tuple[str, ...], what: str) -> str:
-    found = next((name for name in names if name in row.fields), None)
-    if found is None:
-        raise InputError(
-            f"There is no {what}: none of {', '.join(map(repr, names))} among {', '.join(map(repr, row.fields)) or 'no fields'}.",
-            where=row.where,
-        )
-    return found
-
-
 _TRIED = 50
 """Candidates drawn from each pool before the next pool is tried."""
 
@@ -202,11 +187,7 @@ _VARIED = 20
 
 
 class Candidate(NamedTuple):
-    """A wrong answer.
-
-    Attributes:
-        source: ``another question``, or ``other figures``.
-    """
+    """A wrong answer, its kind, and whether it is of ``another question``, or has ``other figures``."""
 
     text: str
     kind: str
@@ -231,10 +212,6 @@ class Candidates:
         Those of questions that ask for the same come before others of the same kind, and both
         before the answer with other figures. None is equal to, within, or around an answer of the
         question, whichever way it is written.
-
-        Args:
-            item: the question.
-            rng: draws; the same state yields the same.
         """
         kind = kind_of(item.answers[0])
         right = Needle.of(item.answers)
@@ -300,12 +277,7 @@ class Negatives:
     def find(self, question: str, own: str, answers: Needle) -> Negative | None:
         """Return the passage nearest to a question that holds none of its answers, or None.
 
-        Ties go to the passage that comes first in the data set.
-
-        Args:
-            question: the question.
-            own: its own passage, which does not count.
-            answers: all the forms of the answer.
+        Its own passage does not count, and ties go to the passage that comes first in the data set.
         """
         import numpy as np
 
@@ -329,12 +301,10 @@ CONTEXT = "context substitution"
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Simulated examples, as many of each label.
+    """Simulated examples, as many of each label, in a seeded order.
 
-    Attributes:
-        examples: in a seeded order.
-        failed: how often a question could not be given a label, by how it was tried.
-        dropped: examples left out to make the labels equal in number.
+    `failed` counts the questions that could not be given a label, by how it was tried; `dropped` the
+    examples left out to make the labels equal in number.
     """
 
     examples: tuple[Example, ...]
@@ -350,19 +320,12 @@ def simulate(
     seed: int = 0,
     on_progress: Callable[[int, int | None], None] | None = None,
 ) -> Simulation:
-    """Make examples of the three labels, as many of each.
+    """Make examples of the three labels, as many of each, and at most `per_label`.
 
     The same data set and settings give the same examples; what becomes of a question does not
-    depend on how others fared, but for the label that it is given.
-
-    Args:
-        items: questions with answers and passages.
-        per_label: at most this many of each label; by default as many as there can be.
-        every_label: make an example of each label of every question, instead of one example a
-            question. A model cannot tell labels by questions then; but a split into training and
-            test has to be made by question.
-        seed: random seed.
-        on_progress: called with how many questions are done, and of how many.
+    depend on how others fared, but for the label that it is given. `every_label` makes an example of
+    each label of every question, instead of one example a question: a model cannot tell labels by
+    questions then, but a split into training and test has to be made by question.
 
     Raises:
         InputError: not even one example of each label can be made.

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from semqa.attribution.attrscore.judging import AttrPrompt
     from semqa.attribution.attrscore.labels import Example, Label
-    from semqa.attribution.attrscore.training import Trained, TrainingOptions
+    from semqa.attribution.attrscore.options import TrainingOptions
+    from semqa.attribution.attrscore.training import Trained
     from semqa.training.folder import Session
 
 
@@ -37,13 +38,9 @@ LEAST_REFERENCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Encoded examples.
+    """Encoded examples and their gold labels.
 
-    Attributes:
-        features: what a data loader takes: ``input_ids`` and so on, and ``labels``.
-        labels: the gold label of each.
-        cut: examples whose reference was cut.
-        left_out: examples whose claim is too long.
+    `cut` counts the examples whose reference was cut, `left_out` those whose claim is too long.
     """
 
     features: list[dict[str, Any]]
@@ -68,7 +65,6 @@ def encode_pairs(
     tokenizer: Any,
     numbers: Mapping[Label, int],
     longest: int,
-    with_query: bool,
 ) -> Encoded:
     """Encode references and claims as the premises and hypotheses of a classifier."""
     features: list[dict[str, Any]] = []
@@ -76,7 +72,7 @@ def encode_pairs(
     cut = left_out = 0
     special = tokenizer.num_special_tokens_to_add(pair=True)
     for example in examples:
-        claim = example.claim(with_query)
+        claim = example.claim()
         room = longest - special - len(tokenizer(claim, add_special_tokens=False)["input_ids"])
         reference = tokenizer(example.reference, add_special_tokens=False)["input_ids"]
         if room < min(LEAST_REFERENCE, len(reference)) or example.label is None:
@@ -94,14 +90,13 @@ def encode_prompts(
     tokenizer: Any,
     prompt: AttrPrompt,
     longest: int,
-    with_query: bool,
 ) -> Encoded:
     """Encode prompts as inputs and label words as targets."""
     features: list[dict[str, Any]] = []
     labels: list[Label] = []
     cut = left_out = 0
     for example in examples:
-        claim = example.claim(with_query)
+        claim = example.claim()
         whole = tokenizer(prompt.fill(claim, example.reference))
         if example.label is None:
             left_out += 1
@@ -144,11 +139,7 @@ _SPARE = 8
 def make_run(
     trained: Trained, examples: Encoded, dev: Encoded, session: Session, options: TrainingOptions
 ) -> Run:
-    """Return a training that is ready to go.
-
-    Raises:
-        InputError: the device does not compute so, or the batch cannot be shared out.
-    """
+    """Return a training that is ready to go."""
 
     def save(folder: str) -> None:
         trained.model.save_pretrained(folder)
@@ -164,6 +155,7 @@ def make_run(
         max_steps=options.max_steps or -1,
         lr_scheduler_type="cosine",
         warmup_steps=warmup_steps(len(examples.features), options),
+        weight_decay=0.0,
     )
     shared: dict[str, Any] = {
         "model": trained.model,
@@ -187,7 +179,7 @@ def make_run(
         collator = DataCollatorForSeq2Seq(trained.tokenizer, trained.model)
         trainer = _WritingTrainer(args=wanted, data_collator=collator, **shared)
     keeping = Keeping(
-        options.metric,
+        "micro_f1",
         SCORES,
         save,
         save_steps=options.save_steps,
@@ -196,13 +188,14 @@ def make_run(
     return Run(trainer, session.folder, session.ranks, keeping, session.progress.on_progress)
 
 
+WARMUP = 0.03
+
+
 def warmup_steps(examples: int, options: TrainingOptions) -> int:
-    """Return the steps over which the learning rate rises."""
-    if options.warmup_steps:
-        return options.warmup_steps
+    """Return the steps over which the learning rate rises: 3% of all."""
     batches = math.ceil(examples / options.batch_size)
     steps = math.ceil(math.ceil(batches / options.accumulate) * options.epochs)
-    return math.ceil(options.warmup_ratio * (options.max_steps or steps))
+    return math.ceil(WARMUP * (options.max_steps or steps))
 
 
 class _WritingArguments(OneDevice, Seq2SeqTrainingArguments):
@@ -229,10 +222,10 @@ class _Scorer:
         )
         scores = score_labels(self._labels, predicted, resamples=0)
         return {
-            "micro_f1": scores.micro_f1 or 0.0,
-            "macro_f1": scores.macro_f1 or 0.0,
-            "unparsed": scores.unparsed,
-            **{f"f1_{label.lower()}": scores.labels[label].f1 or 0.0 for label in LABELS},
+            "micro_f1": scores["micro_f1"] or 0.0,
+            "macro_f1": scores["macro_f1"] or 0.0,
+            "unparsed": scores["unparsed"],
+            **{f"f1_{label.lower()}": scores["labels"][label]["f1"] or 0.0 for label in LABELS},
         }
 
     def _classes(self, predictions: Any) -> list[Label | None]:

@@ -18,13 +18,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from semqa.attribution.attrscore.judging import AttrPrompt
-from semqa.attribution.attrscore.labels import (
-    DEFAULT_FAMILY,
-    LABELS,
-    RELATIONS,
-    Label,
-    family_named,
-)
+from semqa.attribution.attrscore.labels import LABELS, RELATIONS, Label
 from semqa.data.jsonl import encode_row
 from semqa.engines.model import check_whole
 from semqa.engines.model.hub import (
@@ -44,109 +38,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.attrscore.labels import Example
+    from semqa.attribution.attrscore.options import TrainingOptions
 
 
-Kind = Literal["auto", "classifier", "seq2seq"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingOptions:
-    """Settings of a training.
-
-    Attributes:
-        model: a folder, or a name on the Hub.
-        kind: ``classifier`` over reference and claim, or ``seq2seq``, which writes the label word
-            after a prompt; ``auto`` is seq2seq for an encoder-decoder model.
-        family: of the prompt, for seq2seq.
-        with_query: whether claims have their query in front.
-        epochs: passes over the training data.
-        max_steps: ends training after so many steps of the optimizer, whatever `epochs` says.
-        batch_size: examples of which a step's gradients are summed, over all processes.
-        accumulate: batches whose gradients make one step; with `batch_size`, 64 examples as in the
-            paper.
-        learning_rate: at its highest; it falls to 0 along a cosine.
-        warmup_steps: steps over which it rises; 0 for `warmup_ratio` of all steps.
-        warmup_ratio: share of the steps over which it rises.
-        weight_decay: of the optimizer.
-        max_length: tokens of an input; references are cut to fit, claims never.
-        save_steps: steps between checkpoints; by default one an epoch.
-        metric: that selects the best model: ``micro_f1`` or ``macro_f1``.
-        seed: of initial weights, order and dropout.
-        device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
-        bf16: mixed precision in bfloat16.
-        fp16: mixed precision in float16, on a GPU.
-
-    Raises:
-        InputError: a setting is out of its range.
-    """
-
-    model: str
-    kind: Kind = "auto"
-    family: str = DEFAULT_FAMILY
-    with_query: bool = True
-    epochs: float = 3.0
-    max_steps: int | None = None
-    batch_size: int = 8
-    accumulate: int = 8
-    learning_rate: float = 2e-5
-    warmup_steps: int = 0
-    warmup_ratio: float = 0.03
-    weight_decay: float = 0.0
-    max_length: int = 512
-    save_steps: int | None = None
-    metric: str = "micro_f1"
-    seed: int = 0
-    device: str | None = None
-    bf16: bool = False
-    fp16: bool = False
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("auto", "classifier", "seq2seq"):
-            raise InputError(
-                f"must be auto, classifier or seq2seq, got {self.kind!r}.",
-                field="kind",
-                value=self.kind,
-            )
-        if self.metric not in ("micro_f1", "macro_f1"):
-            raise InputError(
-                f"must be micro_f1 or macro_f1, got {self.metric!r}.",
-                field="metric",
-                value=self.metric,
-            )
-        family_named(self.family)
-        for name in ("max_steps", "batch_size", "accumulate", "max_length", "save_steps"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"must be at least 1, got {value}.", field=name, value=value)
-        if not 0 < self.epochs <= 10_000:
-            raise InputError(
-                f"must be above 0 and at most 10,000, got {self.epochs:g}.",
-                field="epochs",
-                value=self.epochs,
-            )
-        if not 0 < self.learning_rate <= 10:
-            raise InputError(
-                f"must be above 0 and at most 10, got {self.learning_rate:g}.",
-                field="learning_rate",
-                value=self.learning_rate,
-            )
-        for name in ("warmup_steps", "warmup_ratio", "weight_decay", "seed"):
-            if getattr(self, name) < 0:
-                raise InputError(
-                    f"must be at least 0, got {getattr(self, name)}.",
-                    field=name,
-                    value=getattr(self, name),
-                )
-
-        if self.fp16 and self.bf16:
-            raise InputError("excludes bf16.", field="fp16")
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the settings ready for JSON."""
-        return asdict(self)
-
-
-_PURPOSE = "training for AttrScore"
 _NAMES: Final[dict[str, Label]] = {
     **{label.lower(): label for label in LABELS},
     **{relation: label for label, relation in RELATIONS.items()},
@@ -157,10 +51,7 @@ _NAMES: Final[dict[str, Label]] = {
 class Trained:
     """A model to train.
 
-    Attributes:
-        kind: ``classifier`` or ``seq2seq``.
-        labels: of a classifier: the label of each output, in order.
-        new_head: whether a classifier's last layer is new.
+    `labels` are those of a classifier's outputs, in order; `new_head` is whether its last layer is new.
     """
 
     model: Any
@@ -168,17 +59,6 @@ class Trained:
     kind: Literal["classifier", "seq2seq"]
     labels: tuple[Label, ...]
     new_head: bool
-
-
-def require_trainer() -> None:
-    """Check that what trains is installed.
-
-    Raises:
-        MissingExtraError: a package is missing.
-    """
-    for package in ("transformers", "torch", "accelerate"):
-        if find_spec(package) is None:
-            require(package, extra="eval", purpose=_PURPOSE)
 
 
 def load(options: TrainingOptions) -> Trained:
@@ -280,9 +160,8 @@ def train(
         max_checkpoints: how many are left at a time.
         progress: callbacks.
 
-    Returns:
-        The record, as ``training.json`` has it: settings, data, the scores of each evaluation, and
-        the best.
+    Returns the record, as ``training.json`` has it: settings, data, the scores of each evaluation,
+    and the best.
 
     Raises:
         InputError: examples, model or folder are invalid.
@@ -295,10 +174,12 @@ def train(
             raise InputError(f"There are no {name} examples.")
     plan = {
         "format": FORMAT,
-        "options": options.to_dict(),
+        "options": asdict(options),
         "data": {"train": _data(examples), "dev": _data(dev)},
     }
-    require_trainer()
+    for package in ("transformers", "torch", "accelerate"):
+        if find_spec(package) is None:
+            require(package, extra="eval", purpose="training for AttrScore")
     ranks = Ranks.join(options.device)
     folder = ranks.first(lambda: TrainingFolder(out, "attrscore.json"))
     return Session(folder, ranks, progress, max_checkpoints).run(
@@ -328,14 +209,12 @@ def _train(
     if trained.kind == "classifier":
         numbers = {label: number for number, label in enumerate(trained.labels)}
         encoded = [
-            encode_pairs(some, trained.tokenizer, numbers, longest, options.with_query)
-            for some in (examples, dev)
+            encode_pairs(some, trained.tokenizer, numbers, longest) for some in (examples, dev)
         ]
     else:
         prompt = AttrPrompt.create(options.family)
         encoded = [
-            encode_prompts(some, trained.tokenizer, prompt, longest, options.with_query)
-            for some in (examples, dev)
+            encode_prompts(some, trained.tokenizer, prompt, longest) for some in (examples, dev)
         ]
     for name, some in zip(("training", "dev"), encoded, strict=True):
         if not some.features:
@@ -368,13 +247,7 @@ def split_by_question(
 ) -> tuple[list[Example], list[Example]]:
     """Split examples into training and dev so that no question is on both sides.
 
-    Args:
-        examples: to be split.
-        share: of the dev side, in (0, 1).
-        seed: random seed.
-
-    Returns:
-        The training side and the dev side, each in the order given.
+    `share` is that of the dev side, in (0, 1). The order is kept.
 
     Raises:
         InputError: a side is empty.

@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 
 
 class ShortAnswers(NamedTuple):
-    """A question that a complete answer settles.
-
-    Attributes:
-        question: in full, disambiguated; may be empty.
-        answers: short answers to it, of which one is enough.
-    """
+    """A question in full (or empty) and short answers to it, of which one is enough."""
 
     question: str
     answers: tuple[str, ...]
@@ -46,8 +41,6 @@ class AnswerExample:
     """An answer with all that scores need.
 
     Attributes:
-        key: names it.
-        question: what it answers.
         text: the answer as it was written, with its citations; of a quoted answer, the text that
             its sentences' citations make.
         passages: passage *k* is ``passages[k - 1]``.
@@ -104,12 +97,6 @@ def read_alce(path: Path | str) -> list[AnswerExample]:
     An output has ``question``, ``output``, ``docs`` (each with ``title`` and ``text``, or ``sent``,
     which is what was extracted of it) and perhaps ``qa_pairs``, and ``annotations`` or ``answer``
     with what people wrote.
-
-    Args:
-        path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or an output is invalid.
     """
     value, name = _read(path)
     if not _is_alce(value):
@@ -150,9 +137,6 @@ def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> 
         path: ASQA.json, or an object of its instances by key.
         predictions: a JSON object of answers by key, or JSON lines with ``qid`` and ``prediction``.
         split: of ASQA.json.
-
-    Raises:
-        InputError: a file is invalid, an answer has no instance, or an instance no answer.
     """
     value, name = _read(path)
     if not isinstance(value, dict):
@@ -258,12 +242,7 @@ NO_SUB_QUESTIONS = "the question has no sub-questions"
 
 
 class SubQuestions(NamedTuple):
-    """Sub-questions, or the reason why they are missing.
-
-    Attributes:
-        pairs: each with its short answers.
-        unscored: why they are missing, or None.
-    """
+    """Sub-questions with their short answers, or the reason why they are missing."""
 
     pairs: tuple[ShortAnswers, ...]
     unscored: str | None = None
@@ -272,12 +251,9 @@ class SubQuestions(NamedTuple):
 def sub_questions(question: Question) -> SubQuestions:
     """Return the readings of a question with the short answers of the sources that they go with.
 
-    A reading that several sources answer is one sub-question, and any of its short answers will do. Of
-    several wordings of one the first is asked.
-    Readings that cannot be told to which source they belong are left alone.
-
-    Args:
-        question: with the columns ``disambig_questions`` and ``short_ans_k`` in its references.
+    They stand in the columns ``disambig_questions`` and ``short_ans_k`` of its references. A reading
+    that several sources answer is one sub-question, and any of its short answers will do. Of several
+    wordings the first is asked. A reading that could belong to several sources is left out.
 
     Source: Stelmakh et al. 2022, ASQA, section 4, whose question-answer pairs are these.
 

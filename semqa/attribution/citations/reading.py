@@ -30,12 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence of an answer and the passages that it cites.
+    """A sentence of an answer, without its citations, and the numbers of the passages that it cites.
 
-    Attributes:
-        text: the sentence without its citations.
-        citations: numbers of passages, from 1, in the order in which they are cited. A number
-            that no passage has is kept: it is a citation of nothing.
+    Numbers are from 1, in the order of the citations; one that no passage has is kept.
     """
 
     text: str
@@ -44,23 +41,14 @@ class CitedSentence:
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """An answer as sentences with citations, and the passages that these name.
-
-    Attributes:
-        sentences: those that say something, in order.
-        passages: passage *k* is ``passages[k - 1]``.
-    """
+    """An answer as sentences with citations, and the passages: *k* is ``passages[k - 1]``."""
 
     sentences: tuple[CitedSentence, ...]
     passages: tuple[Source, ...]
 
 
 def premise(passages: Sequence[Source], *, official: bool = False) -> str:
-    r"""Return passages as one text, each with its title above it.
-
-    Args:
-        passages: in the order in which they are cited.
-        official: write the title's line even if the title is empty, as ALCE does.
+    r"""Return passages as one text, each with its title above it; with `official` even an empty one.
 
     Source: ALCE, which writes ``Title: …`` and the text on lines of their own.
 
@@ -95,12 +83,7 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
 
     By default a citation belongs to the sentence that it stands in or right after; but where the
     answer begins with one, each belongs to what follows it. A line ends a sentence, and white space
-    becomes one space.
-
-    Args:
-        text: the answer with its marks.
-        passages: what the numbers stand for.
-        official: read as eval.py does.
+    becomes one space. With `official` it is read as eval.py does.
 
     Example:
         >>> answer = read_cited("It sold.[1] Kay [2, 3] sang.", [])
@@ -213,10 +196,9 @@ _LONGEST_RANGE = 100
 
 
 class RestingSentence(NamedTuple):
-    """A sentence and what it rests on.
+    """A sentence, without citations and in single spaces, and what it rests on.
 
     Attributes:
-        text: the sentence, without citations and in single spaces.
         start, end: its place in the plain answer, white space around it excluded.
         sources: numbers of the sources that it quotes or cites, in order, each once; also of those
             that do not exist.
@@ -317,6 +299,4 @@ def cited_sentences(answer: QuotedAnswer) -> tuple[CitedSentence, ...]:
         >>> [(sentence.text, sentence.citations) for sentence in cited_sentences(answer)]
         [('Bing sang it late.', (2, 1)), ('It sold.', (1,))]
     """
-    # `ais` imports `citations.passages`, which loads this module.
-
     return tuple(CitedSentence(each.text, each.sources) for each in resting_sentences(answer))

@@ -1,41 +1,25 @@
-"""Scores of a set of answers: one row per example, means with intervals, and both again from a record."""
+"""Scores of a set of answers: one row per example, and means with intervals."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.citations.examples import ShortAnswers
 from semqa.attribution.citations.scores import (
-    DisambigScores,
+    disambig_scores,
     dr_score,
     rouge_l,
     score_citations,
-    score_pair,
     string_match,
 )
-from semqa.errors import InputError
 from semqa.metrics.bootstrap import mean_with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from semqa.attribution.citations.examples import AnswerExample
-    from semqa.attribution.judges.base import EntailmentJudge
-    from semqa.attribution.records import Record
-
-__all__ = [
-    "CITATIONS",
-    "DISAMBIG",
-    "Settings",
-    "citation_rows",
-    "disambig_rows",
-    "rows_again",
-    "summarise_citations",
-    "summarise_disambig",
-]
+    from semqa.attribution.judges.base import AnsweringJudge, EntailmentJudge
 
 CITATIONS = "citations"
 DISAMBIG = "disambig"
@@ -44,26 +28,16 @@ CITATION_SCORES = ("recall", "precision", "str_em", "str_hit", "rouge_l", "lengt
 DISAMBIG_SCORES = ("disambig_f1", "disambig_em", "disambig_hit", "rouge_l", "str_em", "length")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How answers are scored.
-
-    Attributes:
-        at_most: citations of a sentence that count; None for all.
-        official: whether as eval.py has it.
-    """
-
-    at_most: int | None = None
-    official: bool = False
-
-
 def citation_rows(
-    examples: Sequence[AnswerExample], judge: EntailmentJudge, settings: Settings
+    examples: Sequence[AnswerExample],
+    judge: EntailmentJudge,
+    *,
+    at_most: int | None = None,
+    official: bool = False,
 ) -> list[dict[str, Any]]:
     """Score answers, a row each: citations, short answers, ROUGE-L and words."""
-    official = settings.official
     cited = [example.cited(official=official) for example in examples]
-    scores = score_citations(cited, judge, at_most=settings.at_most, official=official)
+    scores = score_citations(cited, judge, at_most=at_most, official=official)
     rows = []
     for example, found in zip(examples, scores, strict=True):
         row = _row_of(example, official=official)
@@ -74,17 +48,18 @@ def citation_rows(
 
 
 def disambig_rows(
-    examples: Sequence[AnswerExample], scores: Sequence[DisambigScores], settings: Settings
+    examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool
 ) -> list[dict[str, Any]]:
-    """Make the rows of answers that a judge read."""
+    """Score answers, a row each: Disambig-F1, short answers, ROUGE-L and words."""
+    scores = disambig_scores(examples, judge, official=official)
     rows = []
     for example, found in zip(examples, scores, strict=True):
-        row = _row_of(example, official=settings.official)
+        row = _row_of(example, official=official)
         row["pairs"] = [pair.to_dict() for pair in found.pairs]
         values = {"disambig_f1": found.f1, "disambig_em": found.exact, "disambig_hit": found.hit}
         row |= values
         unscored = {} if found.unscored is None else dict.fromkeys(values, found.unscored)
-        row["unscored"] = {**unscored, **_answer_scores(row, example, settings.official)}
+        row["unscored"] = {**unscored, **_answer_scores(row, example, official)}
         rows.append(row)
     return rows
 
@@ -115,47 +90,6 @@ def summarise_disambig(
         fmean(row[name] for row in both) if both else None for name in ("disambig_f1", "rouge_l")
     )
     return {"answers": len(rows), "dr": dr_score(f1, rouge), "dr_n": len(both), **results}
-
-
-def rows_again(record: Record) -> list[dict[str, Any]]:
-    """Return the rows of a record with their scores computed again from the judgements.
-
-    Raises:
-        InputError: a row is not as it was written.
-    """
-    again = _cited_again if record.fields["kind"] == CITATIONS else _disambig_again
-    rows = []
-    for row in record.rows:
-        try:
-            rows.append(again(dict(row.fields)))
-        except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
-            raise InputError(
-                f"Not a row of {record.fields['kind']}: {type(error).__name__} ({error}).",
-                where=row.where,
-            ) from error
-    return rows
-
-
-def _cited_again(row: dict[str, Any]) -> dict[str, Any]:
-    sentences = row["sentences"]
-    cited = sum(len(sentence["precise"]) for sentence in sentences)
-    precise = sum(sum(sentence["precise"]) for sentence in sentences)
-    supported = sum(sentence["supported"] for sentence in sentences)
-    row["recall"] = 100 * supported / len(sentences) if sentences else None
-    if "precision" not in row.get("unscored", {}):
-        row["precision"] = 100 * precise / cited if cited else 0.0
-    return row
-
-
-def _disambig_again(row: dict[str, Any]) -> dict[str, Any]:
-    pairs = [
-        score_pair(ShortAnswers(pair["question"], tuple(pair["short_answers"])), pair["found"])
-        for pair in row["pairs"]
-    ]
-    found = DisambigScores(tuple(pairs))
-    row |= {"disambig_f1": found.f1, "disambig_em": found.exact, "disambig_hit": found.hit}
-    row["pairs"] = [pair.to_dict() for pair in pairs]
-    return row
 
 
 def _row_of(example: AnswerExample, *, official: bool) -> dict[str, Any]:

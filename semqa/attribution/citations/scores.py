@@ -21,12 +21,12 @@ stem; a question without sub-questions is unscored (scoring.py fails).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, premise
+from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, cited_sentences, premise
 from semqa.attribution.judges.base import Pair, Reading
 from semqa.attribution.sentences import split_sentences
 from semqa.extras import require
@@ -51,13 +51,12 @@ NO_CITATIONS = "the answer cites nothing"
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """How one sentence fared.
+    """How one sentence fared, without its citations.
 
     Attributes:
-        text: the sentence without citations.
         citations: the citations that count, in order.
-        entailment: what the judge said of the union of the cited passages; None if there was
-            nothing to ask, for nothing that exists is cited.
+        entailment: what the judge said of the union of the cited passages; None if nothing that
+            exists is cited.
         precise: for each citation whether it is precise.
     """
 
@@ -89,7 +88,6 @@ class CitationScores:
     Attributes:
         recall: sentences that are supported by what they cite, 0-100; None without a sentence.
         precision: citations that are precise, 0-100; None if nothing is cited.
-        sentences: how each sentence fared.
         unscored: for each score that is None, the reason.
     """
 
@@ -137,15 +135,9 @@ class CitationScores:
 def citation_scores(
     answer: QuotedAnswer, judge: EntailmentJudge, *, at_most: int | None = None
 ) -> CitationScores:
-    """Score one quoted answer: each sentence cites the sources that it quotes.
+    """Score one quoted answer: each sentence cites the sources that it quotes, verified or not.
 
-    Every readable quote is a citation, verified or not: whether its words are verbatim is another
-    question, which `QuotedAnswer` answers.
-
-    Args:
-        answer: the answer with its sources.
-        judge: says what follows from what.
-        at_most: count at most this many citations per sentence; None for all.
+    At most `at_most` citations count per sentence; None for all.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -160,8 +152,6 @@ def citation_scores(
         >>> scores.n_supported, scores.n_sentences, scores.precision
         (2, 3, 100.0)
     """
-    from semqa.attribution.citations.reading import cited_sentences
-
     cited = CitedAnswer(cited_sentences(answer), answer.sources)
     return score_citations([cited], judge, at_most=at_most)[0]
 
@@ -218,7 +208,7 @@ class _Sentence:
 
     Attributes:
         resolved: indices of the passages that it cites, in order.
-        entailment: of the union of these; None until it is known.
+        entailment: of the union of these.
         needless: places in `resolved` of citations that are not needed.
     """
 
@@ -291,12 +281,9 @@ NO_REFERENCE = "the question has no reference"
 
 
 def string_match(text: str, wanted: Sequence[ShortAnswers], *, official: bool = False) -> Statistic:
-    """Return the share of sub-questions that an answer holds a short answer to, 0-100.
+    """Return the share of sub-questions that an answer, without citations, holds a short answer to.
 
-    Args:
-        text: the answer, without citations.
-        wanted: the sub-questions.
-        official: count short answers that normalise to nothing as found.
+    With `official`, short answers that normalise to nothing count as found.
 
     Example:
         >>> from semqa.attribution.citations.examples import ShortAnswers
@@ -314,15 +301,9 @@ def string_match(text: str, wanted: Sequence[ShortAnswers], *, official: bool = 
 
 
 def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> Statistic:
-    """Return ROUGE-L (summary level) against the closest reference, 0-100.
+    """Return ROUGE-L (summary level) of an answer, without citations, against the closest reference.
 
-    Args:
-        text: the answer, without citations.
-        references: what people wrote.
-        official: stem words, and look at the first two references alone, as eval.py does.
-
-    Raises:
-        MissingExtraError: official, and rouge-score is not installed.
+    With `official`, stem words, and look at the first two references alone, as eval.py does.
 
     Example:
         >>> rouge_l("It rained. It snowed.", ["It snowed. It rained."]).value
@@ -356,15 +337,7 @@ def _scorer() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PairScore:
-    """How one sub-question fares.
-
-    Attributes:
-        question: in full.
-        short_answers: of which one is enough.
-        found: what the judge read off the answer; empty for nothing.
-        f1: with the best short answer, in [0, 1].
-        exact: whether it equals one, once normalised.
-    """
+    """What the judge read off an answer to a sub-question; F1 is with the best short answer, 0-1."""
 
     question: str
     short_answers: tuple[str, ...]
@@ -374,18 +347,12 @@ class PairScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON-ready object."""
-        row = {name: getattr(self, name) for name in self.__slots__}
-        return row | {"short_answers": list(self.short_answers)}
+        return asdict(self) | {"short_answers": list(self.short_answers)}
 
 
 @dataclass(frozen=True, slots=True)
 class DisambigScores:
-    """How one answer fares.
-
-    Attributes:
-        pairs: its sub-questions.
-        unscored: why there are no scores; None if there are.
-    """
+    """How an answer's sub-questions fare; `unscored` is why there are none."""
 
     pairs: tuple[PairScore, ...]
     unscored: str | None = None
@@ -409,13 +376,7 @@ class DisambigScores:
 def disambig_scores(
     examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool = False
 ) -> list[DisambigScores]:
-    """Score answers together: the judge gets one batch.
-
-    Args:
-        examples: answers with sub-questions; one without is unscored.
-        judge: reads answers off a text.
-        official: strip citations as ALCE's eval.py does.
-    """
+    """Score answers together; with `official`, strip citations as ALCE's eval.py does."""
     # eval.py gives an empty answer as a blank, for its model takes no empty passage.
     texts = [example.plain(official=official) or " " for example in examples]
     found = iter(

@@ -67,11 +67,7 @@ class Reading(NamedTuple):
 
 
 class Span(NamedTuple):
-    """An answer found in a passage: ``passage[start:end] == text``, in code points.
-
-    Attributes:
-        score: how sure the judge is, in [0, 1].
-    """
+    """An answer found in a passage: ``passage[start:end] == text``; the score is in [0, 1]."""
 
     text: str
     start: int
@@ -84,8 +80,7 @@ class Judge(Protocol):
 
     Attributes:
         name: the specification that creates this judge again, such as ``lexical``.
-        identity: what tells its results from those of any other judge: kind, models with the
-            digests of their content, and settings; the key of what is kept on disk.
+        identity: kind, models with the digests of their content, and settings; part of cache keys.
     """
 
     name: str
@@ -115,12 +110,7 @@ class AskingJudge(Judge, Protocol):
     """A judge that asks questions."""
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return questions whose answer is given, best first.
-
-        Args:
-            readings: (answer, passage) pairs; the answer is in the passage.
-            count: most questions per pair, at least 1 (for a model, the beams).
-        """
+        """Return at most `count` questions for each (answer, passage) pair, best first."""
         ...
 
 
@@ -131,13 +121,7 @@ class CompletingJudge(Judge, Protocol):
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Complete each prompt; replies do not repeat it.
-
-        Args:
-            prompts: the prompts to complete.
-            max_new_tokens: most tokens of a reply.
-            schema: JSON schema of the replies; a judge that does not support schemas ignores it.
-        """
+        """Complete each prompt; a judge that does not support JSON schemas ignores the schema."""
         ...
 
 
@@ -150,7 +134,7 @@ _ABILITIES: dict[Ability, tuple[str, str]] = {
     "entailment": ("judge entailment", "lexical, engine:SPEC or transformers:nli=MODEL"),
     "answer": ("answer questions", "lexical, engine:SPEC or transformers:qa=MODEL"),
     "ask": ("ask questions", "lexical, engine:SPEC or transformers:qg=MODEL"),
-    "complete": ("answer prompts", "engine:openai:MODEL or transformers:lm=MODEL"),
+    "complete": ("answer prompts", "engine:openai:MODEL or engine:transformers:MODEL"),
 }
 """What each ability is called in errors, and judges that have it."""
 
@@ -172,11 +156,7 @@ def able(judge: Judge, ability: Literal["ask"]) -> AskingJudge: ...
 @overload
 def able(judge: Judge, ability: Literal["complete"]) -> CompletingJudge: ...
 def able(judge: Judge, ability: Ability) -> Any:
-    """Return a judge as one that has an ability.
-
-    Raises:
-        InputError: it does not have it.
-    """
+    """Return a judge as one that has an ability; an `InputError` says that it does not."""
     if ability not in abilities_of(judge):
         what, others = _ABILITIES[ability]
         raise InputError(f"The judge {judge.name} cannot {what}.", hint=f"Choose {others}.")
@@ -190,14 +170,9 @@ class TooLongError(InputError):
 def unless_too_long(
     judge: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In]
 ) -> list[_Out | TooLongError]:
-    """Judge all that is not too long.
+    """Return what a method of a judge says of each input; for one that is too long, the error.
 
-    Args:
-        judge: a method of a judge.
-        inputs: its inputs, asked in one batch; in halves if one of them is too long.
-
-    Returns:
-        One result per input, in order; for an input that is too long, the error.
+    Inputs are asked in one batch, and in halves if one of them is too long.
 
     Example:
         >>> def lengths(texts):

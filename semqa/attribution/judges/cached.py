@@ -9,6 +9,7 @@ import hashlib
 import json
 import sqlite3
 from collections import Counter
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.attribution.judges.base import Ability, Judge, Pair, Reading, Schema
-
-__all__ = ["FILE_NAME", "CachedJudge", "PatientJudge"]
+    from semqa.attribution.judges.engine import EngineJudge
 
 FILE_NAME = "judgements.sqlite3"
 """The file in a folder of judgements."""
@@ -52,17 +52,14 @@ class CachedJudge:
 
     Equal inputs are asked once. Results are written after every `chunk` inputs, each time in one
     transaction: a process that is killed loses at most its last chunk. Several processes and threads
-    may share a file.
+    may share a file. Of a language model the replies are cached, and parsed again each time.
 
     Args:
         judge: the judge to ask.
         path: the file, or a folder for `FILE_NAME`; None keeps results in memory alone.
-        chunk: how many inputs are asked together, and then kept.
+        chunk: how many inputs are asked together.
 
     Attributes:
-        name: that of the other judge.
-        identity: that of the other judge.
-        judge: the other judge.
         asked: how many inputs the other judge was asked so far.
         kept: how many results were found instead.
         on_progress: called with how many inputs of a call are done, and of how many.
@@ -79,10 +76,10 @@ class CachedJudge:
         self.kept = 0
         self.on_progress: Callable[[int, int], None] | None = None
         self._chunk = chunk
-        self._store = _Store(None if path is None else _file(Path(path)))
-        through: Any = getattr(judge, "through", None)
-        # A language model's replies are cached, and parsed again each time.
-        self._model: Any = None if through is None else through(self._kept_replies)
+        file = None if path is None else Path(path)
+        self._store = _Store(file / FILE_NAME if file is not None and file.is_dir() else file)
+        through: Callable[..., EngineJudge] | None = getattr(judge, "through", None)
+        self._model = None if through is None else through(self.complete)
 
     @property
     def abilities(self) -> frozenset[Ability]:
@@ -110,61 +107,46 @@ class CachedJudge:
         """Return the relation of each hypothesis to its premise."""
         judge: Any = self.judge
         if self._model is not None:
-            found: list[Entailment] = self._model.entailment(pairs)
-            return found
-        return self._all(
-            "entailment", {}, pairs, judge.entailment, list, lambda kept: Entailment(*kept)
-        )
+            return self._model.entailment(pairs)
+        found = self._all("entailment", {}, pairs, judge.entailment)
+        return [Entailment(*each) for each in found]
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
         """Return the span that answers each question, or None."""
         judge: Any = self.judge
         if self._model is not None:
-            spans: list[Span | None] = self._model.answer(readings)
-            return spans
+            return self._model.answer(readings)
 
-        def write(span: Span | None) -> object:
-            return None if span is None else [span.start, span.end, span.score]
+        def places(some: Sequence[Reading]) -> list[object]:
+            """Leave out the text, which is part of the passage."""
+            return [span and [span.start, span.end, span.score] for span in judge.answer(some)]
 
-        # The text is not stored: it is part of the passage.
-        found: list[list[Any] | None] = self._all(
-            "answer", {}, readings, lambda some: map(write, judge.answer(some)), _same, _same
-        )
         return [
-            None
-            if kept is None
-            else Span(reading.passage[kept[0] : kept[1]], kept[0], kept[1], kept[2])
-            for reading, kept in zip(readings, found, strict=True)
+            None if place is None else Span(reading.passage[place[0] : place[1]], *place)
+            for reading, place in zip(
+                readings, self._all("answer", {}, readings, places), strict=True
+            )
         ]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return questions whose answer is given."""
         judge: Any = self.judge
         if self._model is not None:
-            questions: list[list[str]] = self._model.ask(readings, count=count)
-            return questions
-        return self._all(
-            "ask", {"count": count}, readings, lambda some: judge.ask(some, count=count), list, list
-        )
+            return self._model.ask(readings, count=count)
+        how = {"count": count}
+        return self._all("ask", how, readings, lambda some: judge.ask(some, count=count))
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
         """Complete each prompt."""
-        return self._kept_replies(prompts, max_new_tokens=max_new_tokens, schema=schema)
-
-    def _kept_replies(
-        self, prompts: Sequence[str], *, max_new_tokens: int, schema: Schema | None = None
-    ) -> list[str]:
         judge: Any = self.judge
-        asked: dict[str, object] = {"max_new_tokens": max_new_tokens}
+        how: dict[str, object] = {"max_new_tokens": max_new_tokens}
         return self._all(
             "complete",
-            asked if schema is None else {**asked, "schema": schema},
+            how if schema is None else {**how, "schema": schema},
             prompts,
             lambda some: judge.complete(some, max_new_tokens=max_new_tokens, schema=schema),
-            str,
-            str,
         )
 
     def _all(
@@ -173,9 +155,7 @@ class CachedJudge:
         settings: Mapping[str, object],
         inputs: Sequence[_In],
         ask: Callable[[list[_In]], Any],
-        write: Callable[[Any], object],
-        read: Callable[[Any], _Out],
-    ) -> list[_Out]:
+    ) -> list[Any]:
         """Return the result of each input, asking for those that are not cached."""
         keys = [_key(self.identity, kind, settings, each) for each in inputs]
         results = self._store.get(keys)
@@ -185,7 +165,7 @@ class CachedJudge:
         self.kept += done
         self._tell(done, len(inputs))
         for some in _chunks(missing.items(), self._chunk):
-            values = [write(value) for value in ask([each for _, each in some])]
+            values = ask([each for _, each in some])
             # Through JSON, so that a result is the same the first time and later.
             made = {
                 key: json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -196,7 +176,7 @@ class CachedJudge:
             self.asked += len(made)
             done += sum(times[key] for key in made)
             self._tell(done, len(inputs))
-        return [read(json.loads(results[key])) for key in keys]
+        return [json.loads(results[key]) for key in keys]
 
     def _tell(self, done: int, total: int) -> None:
         if self.on_progress is not None:
@@ -209,16 +189,10 @@ _NEUTRAL = Entailment(0.0, 1.0, 0.0)
 class PatientJudge:
     """Asks another judge, and counts inputs that are too long instead of failing.
 
-    Such a pair is neutral, a reading has no answer, an answer has no questions, and a prompt an empty
-    reply. This is for measures without a place for the reason why something is not judged; others
-    call `unless_too_long`.
-
-    Args:
-        judge: the judge to ask.
+    Such a pair is neutral, a reading has no answer, and a prompt an empty reply. This is for measures
+    without a place for the reason why something is not judged; others call `unless_too_long`.
 
     Attributes:
-        name: that of the other judge.
-        identity: that of the other judge.
         too_long: how many inputs were too long so far.
     """
 
@@ -240,20 +214,14 @@ class PatientJudge:
         """Return the span that answers each question, or None."""
         return self._all(self._judge.answer, readings, None)
 
-    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return questions whose answer is given."""
-        return self._all(lambda some: self._judge.ask(some, count=count), readings, [])
-
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
         """Complete each prompt."""
 
         def replies(some: Sequence[str]) -> list[str]:
-            found: list[str] = self._judge.complete(
-                some, max_new_tokens=max_new_tokens, schema=schema
-            )
-            return found
+            how: dict[str, Any] = {"max_new_tokens": max_new_tokens, "schema": schema}
+            return list(self._judge.complete(some, **how))
 
         return self._all(replies, prompts, "")
 
@@ -272,11 +240,11 @@ class _Store:
         self._path = path
         self.on_disk = path is not None
         self._lock = Lock()
-        try:
+        with self._explained():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
-                ":memory:" if path is None else path,
+                path or ":memory:",
                 timeout=_WAIT_SECONDS,
                 isolation_level=None,
                 check_same_thread=False,
@@ -286,8 +254,6 @@ class _Store:
             except BaseException:
                 self._connection.close()
                 raise
-        except (OSError, sqlite3.Error) as error:
-            raise self._explained(error) from error
 
     def _prepare(self) -> None:
         run = self._connection.execute
@@ -298,77 +264,69 @@ class _Store:
         if found != _FORMAT and (found or tables):
             raise sqlite3.DatabaseError("another program's database")
         if not tables:
-            run("BEGIN IMMEDIATE")
-            run(
-                "CREATE TABLE IF NOT EXISTS judgements "
-                "(key BLOB PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
-            )
-            run(f"PRAGMA application_id={_FORMAT}")
-            run("COMMIT")
+            with self._transaction():
+                run(
+                    "CREATE TABLE IF NOT EXISTS judgements "
+                    "(key BLOB PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
+                )
+                run(f"PRAGMA application_id={_FORMAT}")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the results of the keys that are cached."""
         found: dict[bytes, str] = {}
         for some in _chunks(dict.fromkeys(keys), _KEYS_AT_ONCE):
             holes = ",".join("?" * len(some))
-            with self._lock:
-                try:
-                    rows = self._connection.execute(
-                        f"SELECT key, result FROM judgements WHERE key IN ({holes})",  # noqa: S608
-                        some,
-                    ).fetchall()
-                except sqlite3.Error as error:
-                    raise self._explained(error) from error
-            found.update(rows)
+            query = f"SELECT key, result FROM judgements WHERE key IN ({holes})"  # noqa: S608
+            with self._explained():
+                found.update(self._connection.execute(query, some).fetchall())
         return found
 
     def put(self, results: Mapping[bytes, str]) -> None:
         """Keep results, all of them or none."""
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    self._connection.executemany(
-                        "INSERT OR REPLACE INTO judgements VALUES (?, ?)", results.items()
-                    )
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise self._explained(error) from error
+        with self._explained(), self._transaction():
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO judgements VALUES (?, ?)", results.items()
+            )
 
     def close(self) -> None:
         with self._lock:
             self._connection.close()
 
-    def _explained(self, error: Exception) -> InputError | UnavailableError:
-        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-            return UnavailableError(
-                f"{self._path} is locked: another process has been writing for {_WAIT_SECONDS:g} s. Wait for it, or use another --judge-cache."
-            )
-        if isinstance(error, (OSError, sqlite3.OperationalError)):
-            return UnavailableError(
-                f"{self._path} cannot be used: {error}. Use another --judge-cache, or --no-judge-cache."
-            )
-        return InputError(
-            f"{self._path} is not a cache of judgements, or is damaged: {error}.",
-            hint="Remove it, or use another --judge-cache.",
-        )
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
 
-
-def _file(path: Path) -> Path:
-    return path / FILE_NAME if path.is_dir() else path
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Take turns, and explain what goes wrong with the file."""
+        with self._lock:
+            try:
+                yield
+            except (OSError, sqlite3.OperationalError) as error:
+                if "locked" in str(error):
+                    raise UnavailableError(
+                        f"{self._path} is locked: another process has been writing for {_WAIT_SECONDS:g} s. Wait for it, or use another --judge-cache."
+                    ) from error
+                raise UnavailableError(
+                    f"{self._path} cannot be used: {error}. Use another --judge-cache, or --no-judge-cache."
+                ) from error
+            except sqlite3.Error as error:
+                raise InputError(
+                    f"{self._path} is not a cache of judgements, or is damaged: {error}.",
+                    hint="Remove it, or use another --judge-cache.",
+                ) from error
 
 
 def _key(identity: str, kind: str, settings: Mapping[str, object], given: object) -> bytes:
     """Return the key of an input: a digest of the judge, the question and its settings."""
     content = json.dumps([identity, kind, dict(settings), given], ensure_ascii=True)
     return hashlib.sha256(content.encode("ascii")).digest()
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _chunks(values: Any, size: int) -> Iterator[list[Any]]:

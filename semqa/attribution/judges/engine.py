@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from semqa.attribution.judges.base import Pair, Reading, Schema, Span
 
-__all__ = ["PROMPTS", "EngineJudge"]
-
 PROMPTS = {"entailment": "engine-entailment", "answer": "engine-answer", "ask": "engine-ask"}
 """The prompts of the three questions, by name."""
 
@@ -61,19 +59,14 @@ class EngineJudge:
     Args:
         engine: asks the model.
         identity: tells the model and its settings from others.
-        prompts: templates by question (the keys of `PROMPTS`), by name or file; the rest are those
-            of `PROMPTS`.
+        prompts: templates by question, by name or file, in place of those of `PROMPTS`.
         sample: sample as the engine's options say; otherwise decode greedily.
         name: the specification that creates this judge again; by default that of the engine.
         complete: completes prompts in place of the engine, such as from a cache; as `complete`.
 
     Attributes:
-        name: the specification that creates this judge again.
         identity: the engine, its model's digest, its options and the prompts' digests.
         unparsed: how many replies were unparsed so far.
-
-    Raises:
-        InputError: a prompt is invalid.
     """
 
     def __init__(
@@ -105,17 +98,9 @@ class EngineJudge:
         options: Mapping[str, object] | None = None,
         prompts: Mapping[str, str] | None = None,
     ) -> Self:
-        """Create the judge of an engine's specification.
+        """Create the judge of an engine's specification, such as ``openai:MODEL,temperature=0.7``.
 
-        Args:
-            spec: such as ``transformers:MODEL``; options of the engine may follow, such as
-                ``openai:MODEL,temperature=0.7,seed=1``.
-            options: more of them. Where models run is ignored by engines without such an option.
-            prompts: templates by question, as for the class.
-
-        Raises:
-            InputError: there is no such engine, or it asks no language model.
-            UnavailableError: a model was not reached, or a package is missing.
+        Options on where models run are ignored by engines without such an option.
         """
         from semqa.engines import accepted_options, create_engine
 

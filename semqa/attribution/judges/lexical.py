@@ -3,9 +3,6 @@
 It lets everything run on a bare machine, and is a floor for other judges. It knows no synonyms, no syntax
 and no world: a paraphrase is neutral to it, and the same words in another order are entailed. Do not report
 its figures as those of a metric.
-
-It answers prompts for verdicts, by the labels at the beginnings of lines (``Claim:``, ``Reference:`` and the
-like), and refuses other prompts: it is no language model.
 """
 
 from __future__ import annotations
@@ -18,12 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.judges.base import Entailment, Span
 from semqa.attribution.sentences import sentence_ranges, split_sentences
-from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from semqa.attribution.judges.base import Pair, Reading, Schema
+    from semqa.attribution.judges.base import Pair, Reading
 
 
 _WORD = re.compile(
@@ -63,22 +59,14 @@ _LEAST_STEM = 3
 
 
 class Token(NamedTuple):
-    """A word of a text: ``text[start:end]``.
-
-    Attributes:
-        key: equal for words that count as the same.
-        content: whether it says something by itself.
-        number: whether it is a number, in digits or in words.
-        fixed: whether it is a number or a name, which has no synonyms.
-        negation: whether it denies.
-    """
+    """A word of a text: ``text[start:end]``; words of one key count as the same."""
 
     key: str
     start: int
     end: int
-    content: bool
-    number: bool
-    fixed: bool
+    content: bool  # not a function word
+    number: bool  # in digits or in words
+    fixed: bool  # a number or a name, which has no synonyms
     negation: bool
 
 
@@ -146,121 +134,6 @@ def _stem(word: str) -> str:
     return word
 
 
-_CLAIMS = ("claim", "hypothesis", "statement", "sentence", "response", "summary", "answer")
-_EVIDENCE = (
-    "reference",
-    "premise",
-    "evidence",
-    "context",
-    "document",
-    "dialogue",
-    "source",
-    "passage",
-    "article",
-    "knowledge",
-)
-_OTHERS = ("label", "verdict", "topic", "question", "query", "explanation", "questions")
-_LABEL = re.compile(
-    rf"^[ \t>#*]*({'|'.join((*_CLAIMS, *_EVIDENCE, *_OTHERS))})(?: [0-9]+)?[ *]*:[ *]*",
-    re.MULTILINE | re.IGNORECASE,
-)
-_SHOWN = 60
-
-
-class _Verdicts(NamedTuple):
-    """Words that a prompt offers: for what follows, what is open, and what is contradicted."""
-
-    follows: str
-    open: str
-    contrary: str
-
-
-_OFFERED = (
-    _Verdicts("Attributable", "Extrapolatory", "Contradictory"),
-    _Verdicts("Entailment", "Neutral", "Contradiction"),
-    _Verdicts("Supported", "Not Enough Information", "Refuted"),
-    _Verdicts("Supports", "Not Enough Information", "Refutes"),
-    _Verdicts("Support", "Not Enough Information", "Contradict"),
-    _Verdicts("Consistent", "Inconsistent", "Inconsistent"),
-    _Verdicts("Supported", "Unsupported", "Unsupported"),
-    _Verdicts("Supported", "Not supported", "Not supported"),
-    _Verdicts("Yes", "No", "No"),
-    _Verdicts("True", "False", "False"),
-)
-
-
-def judge_prompt(prompt: str, entail: Callable[[str, str], Entailment]) -> str:
-    r"""Return what a prompt asks for.
-
-    Args:
-        prompt: the prompt.
-        entail: says how a hypothesis stands to a premise, in this order of arguments: premise first.
-
-    Raises:
-        InputError: what the prompt asks for takes a language model.
-
-    Example:
-        >>> from semqa.attribution.judges import Entailment
-        >>> def certain(premise, hypothesis):
-        ...     return Entailment(1.0, 0.0, 0.0)
-        >>> judge_prompt("Yes or No?\nClaim: It is red.\nReference: It is red.", certain)
-        'Yes'
-    """
-    parts = _parts(prompt)
-    verdict = _verdict(prompt, parts, entail)
-    if verdict is None:
-        shown = " ".join(prompt.split())
-        raise InputError(
-            f"The judge lexical answers prompts for verdicts only, not {shown[:_SHOWN]!r}.",
-            hint="Choose a language model, such as engine:transformers:MODEL.",
-        )
-    return verdict
-
-
-def _verdict(
-    prompt: str, parts: Mapping[str, str], entail: Callable[[str, str], Entailment]
-) -> str | None:
-    claim, evidence = _part(parts, _CLAIMS), _part(parts, _EVIDENCE)
-    offered = next((each for each in _OFFERED if _offers(prompt, each)), None)
-    if claim is None or evidence is None or offered is None:
-        return None
-    found = entail(_without_request(evidence, offered), _without_request(claim, offered))
-    if found.entailed:
-        return offered.follows
-    return offered.contrary if found.contradiction > found.neutral else offered.open
-
-
-def _parts(prompt: str) -> dict[str, str]:
-    """Return the last text of each label that is not blank."""
-    parts: dict[str, str] = {}
-    labels = list(_LABEL.finditer(prompt))
-    for place, label in enumerate(labels):
-        end = labels[place + 1].start() if place + 1 < len(labels) else len(prompt)
-        text = prompt[label.end() : end].strip()
-        if text:
-            parts[label[1].casefold()] = text
-    return parts
-
-
-def _without_request(text: str, offered: _Verdicts) -> str:
-    """Return a text without a last paragraph that asks for the verdict."""
-    *before, last = re.split(r"\n\s*\n", text)
-    asks = _says(last, offered.follows) and _says(last, offered.open)
-    return "\n\n".join(before) if before and asks else text
-
-
-def _part(parts: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    return next((parts[name] for name in names if name in parts), None)
-
-
-def _offers(prompt: str, verdicts: _Verdicts) -> bool:
-    return all(_says(prompt, word) for word in verdicts)
-
-
-def _says(text: str, word: str) -> bool:
-    return re.search(rf"\b{re.escape(word)}\b", text, re.IGNORECASE) is not None
-
-
 _VERSION = 6
 """Increased with each change of the rules, because results are cached."""
 
@@ -287,13 +160,7 @@ class LexicalJudge:
 
     Answers: the sentence that holds most of the question's words, and in it the run of other words
     that stands where the question asks, and is of the kind that it asks for. Questions: the
-    sentence of the answer with a question word in the answer's place. Completions: of prompts that
-    it recognises, those of semqa above all (`semqa.attribution.judges.lexical`); it refuses
-    others.
-
-    Attributes:
-        name: ``lexical``.
-        identity: the version of the rules.
+    sentence of the answer with a question word in the answer's place.
 
     Example:
         >>> from semqa.attribution.judges import Pair
@@ -322,33 +189,12 @@ class LexicalJudge:
         """Return each answer's sentence with a question word in its place; no answer, no question."""
         return [questions_for(answer, passage)[:count] for answer, passage in readings]
 
-    def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int = 256,  # noqa: ARG002  (a verdict is short)
-        schema: Schema | None = None,  # noqa: ARG002
-    ) -> list[str]:
-        """Return the verdict that each prompt asks for, in the prompt's words.
-
-        Raises:
-            InputError: a prompt asks for anything else, which takes a language model.
-        """
-        return [judge_prompt(prompt, _entailment) for prompt in prompts]
-
 
 _CLAUSE = re.compile(r"[,;:()–—]+\s|\s(?:but|although|though|while|whereas)\s")
 
 
 class _Claim(NamedTuple):
-    """What a text says, as far as words tell.
-
-    Attributes:
-        content: the keys of its content words.
-        fixed: those of them that are numbers or names.
-        numbers: those of them that are numbers.
-        denied: the content words of each clause that denies, an odd number of times.
-    """
+    """The keys of a text's content words, and of those in each clause with an odd number of negations."""
 
     content: frozenset[str]
     fixed: frozenset[str]

@@ -16,11 +16,10 @@ that the probabilities of the two are compared. SQuAD 2.0's rule (Devlin et al. 
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
 from semqa.attribution.sentences import split_sentences
@@ -41,39 +40,47 @@ from semqa.errors import InputError, SemqaError
 from semqa.prompting.prompt import Spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from semqa.attribution.judges.base import Reading, Relation
 
 
 _NAMES: dict[str, Relation] = {
-    "entailment": "entailment",
-    "entails": "entailment",
-    "entailed": "entailment",
-    "attributable": "entailment",
-    "supported": "entailment",
-    "supports": "entailment",
-    "support": "entailment",
-    "consistent": "entailment",
-    "neutral": "neutral",
-    "extrapolatory": "neutral",
-    "notentailment": "neutral",
-    "nonentailment": "neutral",
-    "notentailed": "neutral",
-    "unsupported": "neutral",
-    "notsupported": "neutral",
-    "notenoughinfo": "neutral",
-    "notenoughinformation": "neutral",
-    "nei": "neutral",
-    "inconsistent": "neutral",
-    "unattributable": "neutral",
-    "notattributable": "neutral",
-    "contradiction": "contradiction",
-    "contradicts": "contradiction",
-    "contradictory": "contradiction",
-    "refuted": "contradiction",
-    "refutes": "contradiction",
-    "refute": "contradiction",
+    **dict.fromkeys(
+        [
+            "entailment",
+            "entails",
+            "entailed",
+            "attributable",
+            "supported",
+            "supports",
+            "support",
+            "consistent",
+        ],
+        "entailment",
+    ),
+    **dict.fromkeys(
+        [
+            "neutral",
+            "extrapolatory",
+            "notentailment",
+            "nonentailment",
+            "notentailed",
+            "unsupported",
+            "notsupported",
+            "nei",
+            "notenoughinfo",
+            "notenoughinformation",
+            "inconsistent",
+            "unattributable",
+            "notattributable",
+        ],
+        "neutral",
+    ),
+    **dict.fromkeys(
+        ["contradiction", "contradicts", "contradictory", "refuted", "refutes", "refute"],
+        "contradiction",
+    ),
 }
 """Names by their letters alone. Of two labels, the other one is all that does not follow: neutral."""
 
@@ -87,9 +94,6 @@ def read_labels(
         model: its name, for messages.
         named: the labels that its configuration names, by their numbers.
         given: what the user says of them, in order, between slashes; None for what the names say.
-
-    Raises:
-        InputError: a label means nothing that is known, or none means entailment.
 
     Example:
         >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
@@ -112,29 +116,27 @@ def read_labels(
     return read
 
 
-_In = TypeVar("_In")
 _Out = TypeVar("_Out")
+_Row = dict[str, list[int]]
+"""What a tokenizer makes of a text, or of two."""
 
 _DIGITS = 6
 """Decimals of a probability: fewer than padding can change in float32."""
 
 
 def in_batches(
-    inputs: Sequence[_In],
-    length: Callable[[_In], int],
-    size: int,
-    run: Callable[[list[_In]], Sequence[_Out]],
+    rows: Sequence[_Row], size: int, run: Callable[[list[int]], Sequence[_Out]]
 ) -> list[_Out]:
-    """Return what `run` makes of each input, given neighbours in length together."""
-    order = sorted(range(len(inputs)), key=lambda place: length(inputs[place]))
+    """Return what `run` makes of the row of each number, given neighbours in length together."""
+    order = sorted(range(len(rows)), key=lambda number: len(rows[number]["input_ids"]))
     results: dict[int, _Out] = {}
-    for places in _cut(order, size):
-        made = run([inputs[place] for place in places])
-        results.update(zip(places, made, strict=True))
-    return [results[place] for place in range(len(inputs))]
+    for start in range(0, len(order), size):
+        numbers = order[start : start + size]
+        results.update(zip(numbers, run(numbers), strict=True))
+    return [results[number] for number in range(len(rows))]
 
 
-def padded(tokenizer: Any, rows: Sequence[dict[str, list[int]]], device: Any) -> dict[str, Any]:
+def padded(tokenizer: Any, rows: Sequence[_Row], device: Any) -> dict[str, Any]:
     """Return rows of token ids as tensors [B, T], with an attention mask."""
     import torch
 
@@ -155,20 +157,16 @@ def rounded(value: float) -> float:
     return round(min(1.0, max(0.0, value)), _DIGITS)
 
 
-def _cut(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    return (order[start : start + size] for start in range(0, len(order), size))
+Part = Literal["nli", "qa", "qg"]
 
-
-DEFAULTS = {
+DEFAULTS: dict[Part, str] = {
     "nli": "google/t5_xxl_true_nli_mixture",
     "qa": "ktrapeznikov/albert-xlarge-v2-squad-v2",
     "qg": "mrm8488/t5-base-finetuned-question-generation-ap",
 }
 """The models of a part that names none: of AutoAIS and ALCE (11 billion weights), and of Q²."""
 
-_PARTS = ("nli", "qa", "qg", "lm")
-_TEXTS = ("labels", "words", "premise-format", "ask-format")
-_NUMBERS = ("stride", "threshold", "longest-answer")
+_TEXTS = ("labels", "words", "premise-format")
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
@@ -180,16 +178,12 @@ class ModelSettings:
         device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
         dtype: of the weights; by default ``float32`` on a CPU, else as they were saved.
         batch_size: inputs that a model reads together.
-        trust_remote_code: whether code that comes with a model may run here.
-        labels: what the labels 0, 1, … of a classifier mean, where their names do not tell:
+        labels: what the labels 0, 1, … of a classifier mean, if their names do not tell:
             ``contradiction/neutral/entailment``.
         words: what a model that writes its verdict writes, for entailment and for the rest, or for
             entailment, neutral and contradiction.
         premise_format: what such a model reads, with ``{premise}`` and ``{hypothesis}``.
-        ask_format: what a model that asks reads, with ``{answer}`` and ``{context}``.
-        stride: tokens that neighbouring windows of a long text share.
         threshold: how much more an answer must score than no answer.
-        longest_answer: most tokens of an answer.
 
     Raises:
         InputError: a setting is invalid.
@@ -198,14 +192,10 @@ class ModelSettings:
     device: str | None = None
     dtype: str | None = None
     batch_size: int = 8
-    trust_remote_code: bool = False
     labels: str | None = None
     words: str = "1/0"
     premise_format: str = "premise: {premise} hypothesis: {hypothesis}"
-    ask_format: str = "answer: {answer}  context: {context}"
-    stride: int = 128
     threshold: float = 0.0
-    longest_answer: int = 30
 
     def __post_init__(self) -> None:
         if self.dtype is not None and self.dtype not in _DTYPES:
@@ -215,8 +205,6 @@ class ModelSettings:
                 value=self.dtype,
             )
         check_whole("batch_size", self.batch_size, 1)
-        check_whole("stride", self.stride, 0)
-        check_whole("longest_answer", self.longest_answer, 1)
         check_range("threshold", self.threshold, -1e6, 1e6)
         if len(self.verdicts) not in (2, 3) or len(set(self.verdicts)) < len(self.verdicts):
             raise InputError(
@@ -224,105 +212,59 @@ class ModelSettings:
                 field="words",
                 value=self.words,
             )
-        for name, holes in (
-            ("premise_format", ("{premise}", "{hypothesis}")),
-            ("ask_format", ("{answer}", "{context}")),
-        ):
-            given = getattr(self, name)
-            if any(given.count(hole) != 1 for hole in holes):
-                raise InputError(
-                    f"must contain {' and '.join(holes)}, each once, got {given!r}.",
-                    field=name,
-                    value=given,
-                )
+        if any(self.premise_format.count(hole) != 1 for hole in ("{premise}", "{hypothesis}")):
+            raise InputError(
+                f"must contain {{premise}} and {{hypothesis}}, each once, got {self.premise_format!r}.",
+                field="premise_format",
+                value=self.premise_format,
+            )
 
     @property
     def verdicts(self) -> tuple[str, ...]:
         """The words of `words`."""
         return tuple(word.strip() for word in self.words.split("/") if word.strip())
 
-    @classmethod
-    def of(cls, given: Mapping[str, object]) -> Self:
-        """Return settings from keyword options.
-
-        Raises:
-            InputError: a setting is unknown or invalid.
-        """
-        known = {field.name for field in fields(cls)}
-        for name, value in given.items():
-            if name not in known:
-                raise InputError(
-                    f"is not a setting of transformers judges; choose from {', '.join(sorted(known))}.",
-                    field=name,
-                    value=value,
-                )
-        return cls(**given)  # type: ignore[arg-type]  # checked by the record itself
-
     def identity(self) -> str:
-        """Return what of the settings can change a result."""
-        kept = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name not in ("device", "batch_size", "trust_remote_code")
-        }
-        return ",".join(f"{name}={value}" for name, value in sorted(kept.items()))
+        """Return the settings that can change a result."""
+        kept = ("dtype", "labels", "premise_format", "threshold", "words")
+        return ",".join(f"{name}={getattr(self, name)}" for name in kept)
 
 
-def read_parts(spec: str, carried: str) -> tuple[dict[str, str], dict[str, object]]:
-    """Return the models by part, and the settings, that a specification names.
-
-    Args:
-        spec: the specification, for messages.
-        carried: what stands after its first colon: ``PART=MODEL`` or ``SETTING=VALUE``, between
-            commas.
-
-    Raises:
-        InputError: a part is unknown, or named twice.
+def read_parts(spec: str, carried: str) -> tuple[dict[Part, str], dict[str, object]]:
+    """Return the models by part, and the settings, that a specification names after its first colon.
 
     Example:
-        >>> read_parts("transformers:nli=a/b,stride=64", "nli=a/b,stride=64")
-        ({'nli': 'a/b'}, {'stride': 64})
+        >>> read_parts("transformers:nli=a/b,threshold=1", "nli=a/b,threshold=1")
+        ({'nli': 'a/b'}, {'threshold': 1.0})
     """
-    models: dict[str, str] = {}
+    models: dict[Part, str] = {}
     settings: dict[str, object] = {}
-    for piece in (piece.strip() for piece in carried.split(",")):
-        if not piece:
-            continue
+    for piece in filter(None, map(str.strip, carried.split(","))):
         name, equals, value = (part.strip() for part in piece.partition("="))
         key = name.replace("_", "-")
         if key in (*models, *settings) or key.replace("-", "_") in settings:
             raise InputError(f"is there twice in {spec!r}.", field=name)
-        if key in _PARTS:
-            if not value and key not in DEFAULTS:
-                raise InputError(f"needs a model: {name}=MODEL.", field=name)
+        if key in DEFAULTS:
             models[key] = value or DEFAULTS[key]
         elif key in _TEXTS and equals:
             settings[key.replace("-", "_")] = value
-        elif key in _NUMBERS and equals:
-            settings[key.replace("-", "_")] = _number(name, value, whole=key != "threshold")
+        elif key == "threshold" and equals:
+            try:
+                settings[key] = float(value)
+            except ValueError:
+                raise InputError(
+                    f"must be a number, got {value!r}.", field=name, value=value
+                ) from None
         else:
-            names = (*_PARTS, *_TEXTS, *_NUMBERS)
-            close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
-            hint = (
-                f"Did you mean {close[0]}=?" if close else "Write such as transformers:nli=MODEL."
-            )
+            names = ", ".join(f"{each}=" for each in (*DEFAULTS, *_TEXTS, "threshold"))
             raise InputError(
-                f"{piece!r} in {spec!r} must begin with one of {', '.join(f'{each}=' for each in names)}.",
-                hint=hint,
+                f"{piece!r} in {spec!r} must begin with one of {names}.",
+                hint="Write such as transformers:nli=MODEL.",
             )
     return models or dict(DEFAULTS), settings
 
 
-def _number(name: str, value: str, *, whole: bool) -> float:
-    try:
-        return int(value) if whole else float(value)
-    except ValueError:
-        raise InputError(f"must be a number, got {value!r}.", field=name, value=value) from None
-
-
-Part = Literal["nli", "qa", "qg"]
-
-_TRAINED_FOR = {
+_TRAINED_FOR: dict[Part, str] = {
     "nli": "to tell entailment: a sequence classifier, or an encoder-decoder that writes its verdict",
     "qa": "to answer by a span of a passage, such as on SQuAD 2.0",
     "qg": "to ask questions: an encoder-decoder",
@@ -339,7 +281,6 @@ class Loaded:
     """A model and its tokenizer.
 
     Attributes:
-        name: as it was asked for.
         writes: whether it is an encoder-decoder that writes what it has to say.
         longest: most tokens that it reads.
         spelled: parts the characters of control tokens in a text, which are then read as text.
@@ -360,14 +301,9 @@ def model_digest(name: str) -> str | None:
 
 
 def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
-    """Load a model for a part of a judge.
-
-    Raises:
-        InputError: the model is not found, cannot be loaded, or was not trained for this.
-        UnavailableError: the Hub was not reached.
-    """
+    """Load a model for a part of a judge."""
     folder = folder_of(name)
-    shared: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code}
+    shared: dict[str, Any] = {"trust_remote_code": False}
     if folder is None:
         # Use the local copy: results of two versions must not be mixed.
         if (commit := model_digest(name)) is not None:
@@ -431,13 +367,10 @@ def _kind(part: Part, config: Any) -> tuple[Any, bool]:
 
 def longest_input(tokenizer: Any, config: Any) -> int:
     """Return how many tokens a model reads at most, as its tokenizer and its positions say."""
-    limits = [_NO_POSITIONS]
-    known = int(min(tokenizer.model_max_length, 1 << 30))
     distances = getattr(config, "relative_attention_num_buckets", None)
     if distances and config.is_encoder_decoder:
         return _NO_POSITIONS  # T5's kin: 512 is what its tokenizers say, and no limit of the model
-    if known < 1 << 30:
-        limits.append(known)
+    limits = [_NO_POSITIONS, int(min(tokenizer.model_max_length, 1 << 30))]
     positions = getattr(config, "max_position_embeddings", None) or getattr(
         config, "n_positions", None
     )
@@ -454,29 +387,12 @@ _LEAST_WINDOW = 16
 _MARGIN = 4
 """Tokens that a part of a text may have more than it had in the whole."""
 
-
-class _Window(NamedTuple):
-    """A hypothesis and a part of its premise, as token ids.
-
-    Attributes:
-        pair: the number of the pair.
-        row: what the tokenizer made of it.
-    """
-
-    pair: int
-    row: dict[str, list[int]]
+_STRIDE = 128
+"""Tokens that neighbouring windows of a long text share."""
 
 
 class Entailer:
-    """Tells entailment with one model.
-
-    Args:
-        loaded: the model.
-        settings: what labels mean, and how it is asked.
-
-    Raises:
-        InputError: the labels of a classifier mean nothing that is known.
-    """
+    """Tells entailment with one model."""
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         self._loaded = loaded
@@ -495,7 +411,7 @@ class Entailer:
         """Return the relation of each hypothesis to its premise.
 
         Raises:
-            TooLongError: a hypothesis is too long for the model.
+            TooLongError: a sentence of a hypothesis is too long for the model.
         """
         spelled = self._loaded.spelled
         pairs = [Pair(spelled(pair.premise), spelled(pair.hypothesis)) for pair in pairs]
@@ -507,20 +423,17 @@ class Entailer:
         return [_all_of([next(found) for _ in own]) for own in parts]
 
     def _run(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        windows = [
-            window for number, pair in enumerate(pairs) for window in self._cut(number, pair)
-        ]
+        by_pair = [self._cut(pair) for pair in pairs]
+        rows = [row for own in by_pair for row in own]
         judge = self._write if self._loaded.writes else self._classify
-        rows = in_batches(
-            windows,
-            lambda window: len(window.row["input_ids"]),
-            self._settings.batch_size,
-            lambda some: judge([window.row for window in some]),
+        judged = iter(
+            in_batches(
+                rows,
+                self._settings.batch_size,
+                lambda numbers: judge([rows[number] for number in numbers]),
+            )
         )
-        by_pair: list[list[Entailment]] = [[] for _ in pairs]
-        for window, probabilities in zip(windows, rows, strict=True):
-            by_pair[window.pair].append(self._read(probabilities))
-        return [_joined(found) for found in by_pair]
+        return [_joined([self._read(next(judged)) for _ in own]) for own in by_pair]
 
     def _parts(self, pair: Pair) -> list[str]:
         """Return the hypothesis, or its sentences if it is too long."""
@@ -535,25 +448,24 @@ class Entailer:
         """Return how many tokens of a premise fit beside a hypothesis."""
         return self._loaded.longest - len(self._encode("", hypothesis)["input_ids"])
 
-    def _cut(self, number: int, pair: Pair) -> list[_Window]:
+    def _cut(self, pair: Pair) -> list[_Row]:
         """Return the windows of a pair; one if the pair fits."""
-        tokenizer, longest = self._loaded.tokenizer, self._loaded.longest
         with quiet_log():  # of texts that are longer than the model: they are cut below
             whole = self._encode(pair.premise, pair.hypothesis)
-            if len(whole["input_ids"]) <= longest:
-                return [_Window(number, whole)]
+            if len(whole["input_ids"]) <= self._loaded.longest:
+                return [whole]
             room = self._room(pair.hypothesis)
             if room < _LEAST_WINDOW:
                 raise TooLongError(
                     f"A sentence of the hypothesis is too long for {self._loaded.name}: {' '.join(pair.hypothesis.split())[:60]!r}… leaves {room} tokens for the premise."
                 )
             return [
-                _Window(number, row)
-                for start, end in self._spans(tokenizer, pair.premise, room)
+                row
+                for start, end in self._spans(pair.premise, room)
                 for row in self._fitting(pair.premise[start:end], pair.hypothesis)
             ]
 
-    def _fitting(self, premise: str, hypothesis: str) -> list[dict[str, list[int]]]:
+    def _fitting(self, premise: str, hypothesis: str) -> list[_Row]:
         """Return a window, or two if the cut text has more tokens than before."""
         row = self._encode(premise, hypothesis)
         if len(row["input_ids"]) <= self._loaded.longest or len(premise) < 2:
@@ -565,14 +477,14 @@ class Entailer:
             for each in self._fitting(part, hypothesis)
         ]
 
-    def _spans(self, tokenizer: Any, text: str, room: int) -> list[tuple[int, int]]:
+    def _spans(self, text: str, room: int) -> list[tuple[int, int]]:
         """Return the windows of a text as character spans."""
         # A text that is cut may take some tokens more than its part of the whole.
         size = max(1, room - _MARGIN)
-        stride = min(self._settings.stride, size // 2)
-        offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
-            "offset_mapping"
-        ]
+        stride = min(_STRIDE, size // 2)
+        tokenizer = self._loaded.tokenizer
+        made = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        offsets = made["offset_mapping"]
         spans = []
         for first in range(0, len(offsets), size - stride):
             last = min(first + size, len(offsets)) - 1
@@ -581,7 +493,7 @@ class Entailer:
                 break
         return spans
 
-    def _encode(self, premise: str, hypothesis: str) -> dict[str, list[int]]:
+    def _encode(self, premise: str, hypothesis: str) -> _Row:
         tokenizer = self._loaded.tokenizer
         if self._loaded.writes:
             form = self._settings.premise_format
@@ -595,7 +507,7 @@ class Entailer:
             return dict(tokenizer(text))
         return dict(tokenizer(premise, hypothesis))
 
-    def _classify(self, rows: Sequence[dict[str, list[int]]]) -> list[list[float]]:
+    def _classify(self, rows: Sequence[_Row]) -> list[list[float]]:
         import torch
 
         model = self._loaded.model
@@ -603,7 +515,7 @@ class Entailer:
             logits = model(**padded(self._loaded.tokenizer, rows, model.device)).logits
         return list(logits.float().softmax(-1).tolist())
 
-    def _write(self, rows: Sequence[dict[str, list[int]]]) -> list[list[float]]:
+    def _write(self, rows: Sequence[_Row]) -> list[list[float]]:
         """Return the probabilities of the verdicts, to each other: [B, verdicts]."""
         import torch
 
@@ -651,11 +563,7 @@ def _joined(windows: Sequence[Entailment]) -> Entailment:
 
 
 def _word_tokens(loaded: Loaded, words: Sequence[str]) -> list[list[int]]:
-    """Return the tokens of each verdict.
-
-    Raises:
-        InputError: two are the same to the model.
-    """
+    """Return the tokens of each verdict, which the model must tell apart."""
     tokens = [loaded.tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
     unknown = loaded.tokenizer.unk_token_id
     if len({tuple(each) for each in tokens}) < len(tokens) or any(
@@ -669,22 +577,20 @@ def _word_tokens(loaded: Loaded, words: Sequence[str]) -> list[list[int]]:
     return [list(each) for each in tokens]
 
 
-_LEAST_WINDOW = 16
+_LONGEST_ANSWER = 30
+"""Tokens."""
+
 _TIED = 4
 """Decimals of a score in which spans count as equal; the first one is taken then."""
 
 
 class _Passage(NamedTuple):
-    """A question and a part of its passage.
+    """A question and a part of its passage, in which each token stands at its offset.
 
-    Attributes:
-        reading: the number of the reading.
-        row: what the tokenizer made of it.
-        offsets: where each token stands in the passage; None for those of the question.
+    Tokens of the question have no offset.
     """
 
-    reading: int
-    row: dict[str, list[int]]
+    row: _Row
     offsets: list[tuple[int, int] | None]
 
 
@@ -698,15 +604,7 @@ class _Found(NamedTuple):
 
 
 class Reader:
-    """Answers questions with one model.
-
-    Args:
-        loaded: the model.
-        settings: how it is asked.
-
-    Raises:
-        InputError: its tokenizer does not return offsets.
-    """
+    """Answers questions with one model."""
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         if not loaded.tokenizer.is_fast:
@@ -723,22 +621,21 @@ class Reader:
         Raises:
             TooLongError: a question is too long for the model.
         """
-        windows = [w for number, one in enumerate(readings) for w in self._cut(number, one)]
-        found = in_batches(
-            windows,
-            lambda window: len(window.row["input_ids"]),
-            self._settings.batch_size,
-            self._read,
+        by_reading = [self._cut(reading) for reading in readings]
+        windows = [window for own in by_reading for window in own]
+        found = iter(
+            in_batches(
+                [window.row for window in windows],
+                self._settings.batch_size,
+                lambda numbers: self._read([windows[number] for number in numbers]),
+            )
         )
-        by_reading: list[list[_Found]] = [[] for _ in readings]
-        for window, one in zip(windows, found, strict=True):
-            by_reading[window.reading].append(one)
         return [
-            self._joined(reading.passage, each)
-            for reading, each in zip(readings, by_reading, strict=True)
+            self._joined(reading.passage, [next(found) for _ in own])
+            for reading, own in zip(readings, by_reading, strict=True)
         ]
 
-    def _cut(self, number: int, reading: Reading) -> list[_Passage]:
+    def _cut(self, reading: Reading) -> list[_Passage]:
         tokenizer, longest = self._loaded.tokenizer, self._loaded.longest
         with quiet_log():
             asked = len(tokenizer(reading.question, "")["input_ids"])
@@ -751,7 +648,7 @@ class Reader:
                 reading.passage,
                 truncation="only_second",
                 max_length=longest,
-                stride=min(self._settings.stride, (longest - asked) // 2),
+                stride=min(_STRIDE, (longest - asked) // 2),
                 return_overflowing_tokens=True,
                 return_offsets_mapping=True,
             )
@@ -763,7 +660,7 @@ class Reader:
                 tuple(at) if part == 1 else None
                 for at, part in zip(made["offset_mapping"][place], parts, strict=True)
             ]
-            windows.append(_Passage(number, {n: made[n][place] for n in names}, offsets))
+            windows.append(_Passage({n: made[n][place] for n in names}, offsets))
         return windows
 
     def _read(self, windows: list[_Passage]) -> list[_Found]:
@@ -792,7 +689,7 @@ class Reader:
         allowed[inside] = True
         scores = starts[:size, None] + ends[None, :size]
         band = torch.ones(size, size, dtype=torch.bool).triu()
-        band &= ~torch.ones(size, size, dtype=torch.bool).triu(self._settings.longest_answer)
+        band &= ~torch.ones(size, size, dtype=torch.bool).triu(_LONGEST_ANSWER)
         scores = scores.masked_fill(~(band & allowed[:, None] & allowed[None, :]), -math.inf)
         # Rounded, so that padding cannot decide between spans that score the same.
         place = int((scores * 10**_TIED).round().flatten().argmax())
@@ -827,19 +724,8 @@ _READS = 512
 _HEAD = re.compile(r"^\s*question\s*:\s*", re.IGNORECASE)
 
 
-class _Input(NamedTuple):
-    """The input of one question."""
-
-    row: dict[str, list[int]]
-
-
 class Asker:
-    """Asks questions with one model.
-
-    Args:
-        loaded: the model.
-        settings: how it is asked.
-    """
+    """Asks questions with one model, which reads "answer: … context: …"."""
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         self._loaded = loaded
@@ -853,23 +739,16 @@ class Asker:
             TooLongError: an answer is too long for the model.
         """
         spelled = self._loaded.spelled
-        inputs = [
-            _Input(self._encode(spelled(answer), spelled(passage))) for answer, passage in readings
-        ]
+        rows = [self._encode(spelled(answer), spelled(passage)) for answer, passage in readings]
         return in_batches(
-            inputs,
-            lambda one: len(one.row["input_ids"]),
+            rows,
             max(1, self._settings.batch_size // max(1, count // 2)),
-            lambda some: self._write(some, count),
+            lambda numbers: self._write([rows[number] for number in numbers], count),
         )
 
-    def _encode(self, answer: str, passage: str) -> dict[str, list[int]]:
-        tokenizer = self._loaded.tokenizer
-
-        def encoded(text: str) -> dict[str, list[int]]:
-            before, _, rest = self._settings.ask_format.partition("{context}")
-            whole = before.replace("{answer}", answer) + text + rest.replace("{answer}", answer)
-            return dict(tokenizer(whole))
+    def _encode(self, answer: str, passage: str) -> _Row:
+        def encoded(text: str) -> _Row:
+            return dict(self._loaded.tokenizer(f"answer: {answer}  context: {text}"))
 
         with quiet_log():
             row = encoded(passage)
@@ -890,12 +769,12 @@ class Asker:
                 row = encoded(passage[start : start + size])
         return row
 
-    def _write(self, some: Sequence[_Input], count: int) -> list[list[str]]:
+    def _write(self, rows: Sequence[_Row], count: int) -> list[list[str]]:
         import torch
         from transformers import GenerationConfig
 
         model, tokenizer = self._loaded.model, self._loaded.tokenizer
-        inputs = padded(tokenizer, [one.row for one in some], model.device)
+        inputs = padded(tokenizer, rows, model.device)
         inputs.pop("token_type_ids", None)
         config = model.generation_config
         settings = GenerationConfig(
@@ -912,8 +791,8 @@ class Asker:
             forced_bos_token_id=config.forced_bos_token_id,
         )
         with torch.inference_mode(), quiet_log():
-            rows = model.generate(**inputs, generation_config=settings)
-        texts = tokenizer.batch_decode(rows, skip_special_tokens=True)
+            written = model.generate(**inputs, generation_config=settings)
+        texts = tokenizer.batch_decode(written, skip_special_tokens=True)
         return [_read(texts[first : first + count]) for first in range(0, len(texts), count)]
 
 

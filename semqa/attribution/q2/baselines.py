@@ -36,26 +36,15 @@ MODEL = "roberta-large"
 class BertScore:
     """F1 of matched tokens, of responses against the lower-cased knowledge.
 
-    Args:
-        model: a folder or a name on the Hub; bert-score knows the best layer of its own models, and
-            rescales those scores as the paper does.
-        layers: at which layer to compare; needed for a model that bert-score does not know.
-        rescale: rescale with bert-score's baseline; None to do so if it has one.
-        device: of torch; None for a GPU if there is one.
+    bert-score knows the best layer of its own models, and rescales those scores as the paper does;
+    other models need `layers`, and are not rescaled. The device is a GPU if there is one.
 
     Raises:
         InputError: a layer is needed.
         MissingExtraError: a package is missing.
     """
 
-    def __init__(
-        self,
-        model: str = MODEL,
-        *,
-        layers: int | None = None,
-        rescale: bool | None = None,
-        device: str | None = None,
-    ) -> None:
+    def __init__(self, model: str = MODEL, *, layers: int | None = None) -> None:
         package = require("bert_score", extra="eval", purpose="the baseline BERTScore")
         tables = require("bert_score.utils", extra="eval", purpose="the baseline BERTScore")
         known: bool = model in tables.model2layers
@@ -65,17 +54,12 @@ class BertScore:
                 field="--bertscore-layer",
             )
         self.model, self.layers = model, layers
-        self.rescale = known and layers is None if rescale is None else rescale
-        self._package, self._device = package, device
+        self.rescale = known and layers is None
+        self._package = package
         self._scorer: Any = None
 
     def scores(self, responses: Sequence[str], knowledge: Sequence[str]) -> list[float]:
-        """Return the F1 of each response, at most 1.
-
-        Raises:
-            InputError: the model cannot be loaded.
-            UnavailableError: the Hub was not reached.
-        """
+        """Return the F1 of each response, at most 1."""
         from semqa.engines.model.hub import quiet
 
         self.load()
@@ -99,7 +83,7 @@ class BertScore:
                     num_layers=self.layers,
                     lang="en",
                     rescale_with_baseline=self.rescale,
-                    device=str(choose_device(self._device)),
+                    device=str(choose_device(None)),
                 )
         except SemqaError:
             raise
@@ -171,13 +155,8 @@ def end_to_end(
 ) -> list[float | None]:
     """Return 1 if the knowledge entails the response, 0 if it contradicts it, otherwise 0.5.
 
-    Args:
-        judge: of entailment.
-        responses: what to judge.
-        official: lower-case the knowledge, as the released code does.
-
-    Returns:
-        One score a response; None if it is too long for the judge.
+    None if it is too long for the judge. The official way lower-cases the knowledge, as the released
+    code does.
     """
     pairs = [end_to_end_pair(each, official=official) for each in responses]
     return [
@@ -210,18 +189,14 @@ def baseline_scores(
         bertscore: for ``bertscore``; by default the paper's.
         official: see `end_to_end`.
         on_progress: called with the number done and the total.
-
-    Raises:
-        InputError: there is no such baseline, or no judge for it.
     """
     score: Callable[[Sequence[Response]], Sequence[float | None]]
     if name == "overlap":
-        overlap = Overlap()
-        score = _one_by_one(lambda each: overlap.score(each.text, each.knowledge))
+        score = _one_by_one(Overlap().score)
     elif name == "words":
-        score = _one_by_one(lambda each: word_overlap(each.text, each.knowledge))
+        score = _one_by_one(word_overlap)
     elif name == "bleu":
-        score = _one_by_one(lambda each: bleu(each.text, each.knowledge))
+        score = _one_by_one(bleu)
     elif name == "bertscore":
         scorer = bertscore or BertScore()
 
@@ -252,6 +227,6 @@ _AT_ONCE = 64
 
 
 def _one_by_one(
-    score: Callable[[Response], float],
+    score: Callable[[str, str], float],
 ) -> Callable[[Sequence[Response]], Sequence[float | None]]:
-    return lambda part: [score(each) for each in part]
+    return lambda part: [score(each.text, each.knowledge) for each in part]

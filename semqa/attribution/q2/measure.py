@@ -2,14 +2,13 @@
 
 Source: Honovich et al. 2021. For each informative span the judge asks questions (as many as it has
 beams). Personal questions are dropped. The best question whose answer, found in the response itself, is
-the span counts; with ``every_question`` all of these do. The knowledge then answers each, or does not, and
-the two answers are compared.
+the span counts. The knowledge then answers each, or does not, and the two answers are compared.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from semqa.attribution.judges.base import (
     EntailmentJudge,
@@ -83,17 +82,13 @@ class Settings:
 
     Attributes:
         beams: questions asked for a span, 1 or more.
-        every_question: all valid questions about a span count, not only the best.
-        keep_personal: personal questions may count.
         nli: compare answers by entailment too; False needs no judge of entailment, and gives the
             variant without NLI alone.
         official: compare and fall back as the released code does; see
-            `semqa.attribution.q2.responses` and `semqa.attribution.q2.responses`.
+            `semqa.attribution.q2.responses`.
     """
 
     beams: int = 5
-    every_question: bool = False
-    keep_personal: bool = False
     nli: bool = True
     official: bool = False
 
@@ -102,10 +97,6 @@ class Settings:
             raise InputError(
                 f"must be at least 1, got {self.beams}.", field="--beams", value=self.beams
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings for a record."""
-        return asdict(self)
 
 
 @dataclass(slots=True)
@@ -117,22 +108,9 @@ class _Slot:
     waiting: list[str]
     tried: list[Question]
 
-    @property
-    def done(self) -> bool:
-        return not self.waiting
-
 
 class Q2:
-    """The measure; make it with what it asks.
-
-    Args:
-        judge: asks and answers questions, and judges entailment unless ``settings.nli`` is False.
-        finder: of informative spans.
-        settings: see `Settings`.
-
-    Attributes:
-        finder: of informative spans.
-        settings: see `Settings`.
+    """The measure: the judge asks and answers questions, and judges entailment if `Settings.nli`.
 
     Raises:
         InputError: the judge does not do what is needed.
@@ -150,12 +128,7 @@ class Q2:
         responses: Sequence[Response],
         on_progress: Callable[[int, int], None] | None = None,
     ) -> list[ResponseScore]:
-        """Score responses.
-
-        Args:
-            responses: what to score.
-            on_progress: called with the number done and the total.
-        """
+        """Score responses; `on_progress` is called with the number done and the total."""
         found: list[ResponseScore] = []
         for start in range(0, len(responses), AT_ONCE):
             found += self._scored(responses[start : start + AT_ONCE])
@@ -213,16 +186,7 @@ class Q2:
 
     def _try_questions(self, responses: Sequence[Response], slots: Sequence[_Slot]) -> None:
         """Have each response answer its own questions, the best of every span first."""
-        while waiting := [slot for slot in slots if not slot.done]:
-            turn: list[tuple[_Slot, str]] = []
-            for slot in waiting:
-                if (text := self._next(slot)) is not None:
-                    turn.append((slot, text))
-                if self.settings.every_question:
-                    while (text := self._next(slot)) is not None:
-                        turn.append((slot, text))
-            if not turn:
-                return
+        while turn := [(slot, text) for slot in slots if (text := self._next(slot)) is not None]:
             answers = unless_too_long(
                 self._answering.answer,
                 [Reading(text, responses[slot.owner].text) for slot, text in turn],
@@ -230,14 +194,14 @@ class Q2:
             for (slot, text), answer in zip(turn, answers, strict=True):
                 question = self._checked(text, slot.span, answer)
                 slot.tried.append(question)
-                if question.valid and not self.settings.every_question:
+                if question.valid:
                     slot.waiting.clear()
 
     def _next(self, slot: _Slot) -> str | None:
         """Return the next question of a span that is not personal; personal ones are rejected."""
         while slot.waiting:
             text = slot.waiting.pop(0)
-            if self.settings.keep_personal or not self.finder.personal(text):
+            if not self.finder.personal(text):
                 return text
             slot.tried.append(Question(text, slot.span, rejected=PERSONAL))
         return None

@@ -9,7 +9,6 @@ them; a good measure ranks them by that share.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy as np
 from semqa.data.files import write_atomic
 from semqa.errors import InputError
 from semqa.extras import require
-from semqa.metrics.agreement import at_threshold, precision_recall, ranking, spearman_rows
 from semqa.metrics.statistics import percentile_interval
 
 if TYPE_CHECKING:
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.attribution.q2.responses import Response
-    from semqa.metrics.agreement import AtThreshold, Detection, PrecisionRecall, Ranking
-
 
 _SHOWN = {
     "q2": "Q²",
@@ -42,17 +38,8 @@ _SHOWN = {
 
 
 def shown_name(measure: str) -> str:
-    """Return a measure's name for a table or a picture; a user's own is its own name.
-
-    Example:
-        >>> shown_name("q2"), shown_name("mine")
-        ('Q²', 'mine')
-    """
+    """Return a measure's name for a table or a picture; a user's own is its own name."""
     return _SHOWN.get(measure, measure)
-
-
-THRESHOLD = 0.5
-_DIGITS = 9
 
 
 class Judged(NamedTuple):
@@ -62,145 +49,22 @@ class Judged(NamedTuple):
     scores: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """One measure against the labels of responses.
-
-    Attributes:
-        measure: its name.
-        n: responses with a label and a score.
-        unscored: responses with a label and none.
-        at: what each threshold decides; the positives are the consistent responses.
-        ranking: areas under the curves; likewise.
-        consistent: the curve of detecting consistent responses by high scores; None if there
-            are none.
-        inconsistent: the curve of detecting inconsistent ones by low scores; its thresholds are
-            those of ``1 - score``.
-    """
-
-    measure: str
-    n: int
-    unscored: int
-    at: tuple[AtThreshold, ...]
-    ranking: Ranking
-    consistent: PrecisionRecall | None
-    inconsistent: PrecisionRecall | None
-
-    def to_dict(self, *, curves: bool = False) -> dict[str, Any]:
-        """Return the figures for JSON.
-
-        Args:
-            curves: with all points of the two curves.
-        """
-        row: dict[str, Any] = {
-            "n": self.n,
-            "unscored": self.unscored,
-            **_decided(self.at[0]),
-            "roc_auc": self.ranking.roc_auc.value,
-            "average_precision_consistent": self.ranking.average_precision.value,
-            "average_precision_inconsistent": self.ranking.average_precision_negative.value,
-        }
-        if len(self.at) > 1:
-            row["thresholds"] = [_decided(at) for at in self.at]
-        if curves:
-            row["curves"] = {
-                name: None
-                if curve is None
-                else {part: getattr(curve, part).tolist() for part in curve._fields}
-                for name, curve in (
-                    ("consistent", self.consistent),
-                    ("inconsistent", self.inconsistent),
-                )
-            }
-        return row
+_DIGITS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """How systems are made up.
-
-    Attributes:
-        rates: the share of inconsistent responses of each, in [0, 1].
-        size: contexts that each answers, sampled with replacement; all answer the same.
-        iterations: how often they are simulated.
-        seed: random seed.
-        official: draw as the released code does (pandas and numpy's global generator), so that
-            a seed gives its figures; the default draws from a generator of its own.
-    """
-
-    rates: tuple[float, ...] = (0.05, 0.1, 0.15, 0.2, 0.25)
-    size: int = 350
-    iterations: int = 1000
-    seed: int = 0
-    official: bool = False
-
-    def __post_init__(self) -> None:
-        if self.size < 1 or self.iterations < 1 or self.seed < 0:
-            raise InputError(
-                f"Simulated systems need a size and iterations of at least 1 and a seed of at least 0, got {self.size}, {self.iterations} and {self.seed}."
-            )
-        if len(set(self.rates)) < 2 or not all(0 <= rate <= 1 for rate in self.rates):
-            raise InputError(
-                f"needs two different shares or more, each from 0 to 1, got {', '.join(map(str, self.rates)) or 'none'}.",
-                field="--rate",
-                value=self.rates,
-            )
-
-    @property
-    def inconsistent(self) -> tuple[int, ...]:
-        """Inconsistent responses of each system; a half is rounded to the even neighbour."""
-        return tuple(round(rate * self.size) for rate in self.rates)
-
-
-@dataclass(frozen=True, slots=True)
-class SystemLevel:
-    """How one measure ranks simulated systems: Spearman's correlation with their true order.
-
-    Attributes:
-        measure: its name.
-        contexts: that have one consistent and one inconsistent response, both scored.
-        mean: over iterations; None if no iteration has a correlation.
-        interval: from the 2.5th to the 97.5th percentile; None likewise.
-        unscored: iterations whose systems all scored the same.
-        gap: mean score of the consistent responses minus that of the inconsistent ones.
-    """
-
-    measure: str
-    contexts: int
-    mean: float | None
-    interval: tuple[float, float] | None
-    unscored: int
-    gap: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures for JSON."""
-        return {
-            "contexts": self.contexts,
-            "spearman": self.mean,
-            "interval": None if self.interval is None else list(self.interval),
-            "unscored": self.unscored,
-            "gap": self.gap,
-        }
-
-
-@dataclass(slots=True)
-class _Context:
-    consistent: list[Judged] = field(default_factory=list)
-    inconsistent: list[Judged] = field(default_factory=list)
-
-
-def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -> Level | None:
-    """Compare one measure with the labels.
+def response_level(
+    judged: Iterable[Judged], measure: str, *thresholds: float
+) -> dict[str, Any] | None:
+    """Compare one measure with the labels of responses.
 
     BLEU is divided by 100 before the threshold is compared, and BERTScore is spread over [0, 1] by
-    its smallest and largest value, as the paper does.
-
-    Args:
-        judged: the responses; those without a label do not count.
-        measure: the name of the scores.
-        thresholds: to decide by; 0.5 if there is none.
+    its smallest and largest value, as the paper does. The default threshold is 0.5.
 
     Returns:
+        The record for JSON: ``n``; ``unscored``, the number of labelled responses without a score;
+        what the first threshold decides; areas under the curves; ``thresholds``, if there are
+        several; and the precision-recall ``curves`` of detecting consistent responses by high
+        scores, and inconsistent ones by low ones, whose thresholds are those of ``1 - score``.
         None if no response has both a label and a score.
     """
     labelled = [each for each in judged if each.response.inconsistent is not None]
@@ -211,20 +75,86 @@ def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -
     ]
     if not pairs:
         return None
-    scores = _unit([score for score, _ in pairs], measure)
-    labels = [label for _, label in pairs]
+    scores = _unit(np.array([score for score, _ in pairs], dtype=np.float64), measure)
+    consistent = np.array([label for _, label in pairs])
+    metrics: Any = require("sklearn.metrics", extra="eval", purpose="the meta-evaluation")
     # Scores that are equal but for the order of their sums must tie.
-    ranked = [round(score, _DIGITS) for score in scores]
-    turned = [round(1 - score, _DIGITS) for score in scores]
-    return Level(
-        measure,
-        len(pairs),
-        len(labelled) - len(pairs),
-        tuple(at_threshold(scores, labels, each) for each in thresholds or (THRESHOLD,)),
-        ranking(ranked, labels),
-        precision_recall(ranked, labels),
-        precision_recall(turned, [not label for label in labels]),
-    )
+    high, low = np.round(scores, _DIGITS), np.round(1 - scores, _DIGITS)
+    areas: tuple[float | None, ...] = (None, None, None)
+    if consistent.any() and not consistent.all():
+        areas = (
+            float(metrics.roc_auc_score(consistent, high)),
+            float(metrics.average_precision_score(consistent, high)),
+            float(metrics.average_precision_score(~consistent, low)),
+        )
+    curves: dict[str, Any] = {"consistent": None, "inconsistent": None}
+    for name, truth, ranked in (
+        ("consistent", consistent, high),
+        ("inconsistent", ~consistent, low),
+    ):
+        if truth.any():
+            points = metrics.precision_recall_curve(truth, ranked)
+            names = ("precision", "recall", "thresholds")
+            curves[name] = {part: p.tolist() for part, p in zip(names, points, strict=True)}
+    decided = [_decided(scores, consistent, each) for each in thresholds or (0.5,)]
+    return {
+        "n": len(pairs),
+        "unscored": len(labelled) - len(pairs),
+        **decided[0],
+        "roc_auc": areas[0],
+        "average_precision_consistent": areas[1],
+        "average_precision_inconsistent": areas[2],
+        **({"thresholds": decided} if len(decided) > 1 else {}),
+        "curves": curves,
+    }
+
+
+def _unit(scores: NDArray[np.float64], measure: str) -> NDArray[np.float64]:
+    if measure == "bleu":
+        return scores / 100
+    if measure == "bertscore":
+        spread = float(np.ptp(scores))
+        return (scores - float(scores.min())) / (spread or 1.0)
+    return scores
+
+
+def _decided(
+    scores: NDArray[np.float64], consistent: NDArray[np.bool_], threshold: float
+) -> dict[str, Any]:
+    """Return what a threshold decides; a score that is equal to it is inconsistent."""
+    decided = scores > threshold
+    right, kept = int((decided & consistent).sum()), int((decided & ~consistent).sum())
+    missed, found = int((~decided & consistent).sum()), int((~decided & ~consistent).sum())
+    return {
+        "threshold": threshold,
+        "accuracy": (right + found) / len(scores),
+        "consistent": detection(right, kept, missed),
+        "inconsistent": detection(found, missed, kept),
+        "confusion": {
+            "inconsistent_as_inconsistent": found,
+            "inconsistent_as_consistent": kept,
+            "consistent_as_inconsistent": missed,
+            "consistent_as_consistent": right,
+        },
+    }
+
+
+def detection(hits: int, false: int, missed: int) -> dict[str, float | None]:
+    """Return precision, recall and F1 of one class; None where there is nothing to divide by."""
+    predicted, present = hits + false, hits + missed
+    return {
+        "precision": hits / predicted if predicted else None,
+        "recall": hits / present if present else None,
+        "f1": 2 * hits / (predicted + present) if predicted and present else None,
+    }
+
+
+RATES = (0.05, 0.1, 0.15, 0.2, 0.25)
+"""The share of inconsistent responses of each simulated system, as in the paper."""
+SIZE = 350
+"""Contexts that each answers, sampled with replacement; all answer the same."""
+INCONSISTENT = tuple(round(rate * SIZE) for rate in RATES)
+"""Inconsistent responses of each; a half is rounded to the even neighbour."""
 
 
 def contexts_of(judged: Iterable[Judged], measure: str) -> list[tuple[float, float]]:
@@ -236,55 +166,82 @@ def contexts_of(judged: Iterable[Judged], measure: str) -> list[tuple[float, flo
     Returns:
         (consistent, inconsistent) score of each context, in the order of the file.
     """
-    found: dict[str, _Context] = {}
+    found: dict[str, dict[bool, float]] = {}
     for each in judged:
-        response = each.response
-        if response.context is None or response.inconsistent is None:
+        response, score = each.response, each.scores.get(measure)
+        if response.context is None or response.inconsistent is None or score is None:
             continue
-        if each.scores.get(measure) is None:
-            continue
-        context = found.setdefault(response.context, _Context())
-        (context.inconsistent if response.inconsistent else context.consistent).append(each)
-    return [
-        (_score(context.consistent[0], measure), _score(context.inconsistent[0], measure))
-        for context in found.values()
-        if context.consistent and context.inconsistent
-    ]
+        found.setdefault(response.context, {}).setdefault(response.inconsistent, score)
+    return [(scores[False], scores[True]) for scores in found.values() if len(scores) == 2]
 
 
 def system_level(
-    contexts: Sequence[tuple[float, float]], measure: str, simulation: Simulation | None = None
-) -> SystemLevel | None:
-    """Rank simulated systems by one measure.
+    contexts: Sequence[tuple[float, float]],
+    *,
+    iterations: int = 1000,
+    seed: int = 0,
+    official: bool = False,
+) -> dict[str, Any] | None:
+    """Rank simulated systems by a measure, as often as there are iterations.
 
     Args:
         contexts: the scores of `contexts_of`.
-        measure: their name.
-        simulation: how systems are made up.
+        iterations: how often systems are simulated.
+        seed: random seed.
+        official: draw as the released code does (pandas and numpy's global generator), so that a
+            seed gives its figures; the default draws from a generator of its own.
 
     Returns:
-        None without a context.
+        The record for JSON: ``contexts``, their number; ``spearman``, the mean correlation of the
+        systems' scores with their true order, and its 95% ``interval``; ``unscored``, the
+        iterations whose systems all scored the same; ``gap``, the mean score of the consistent
+        responses minus that of the inconsistent ones. None without a context.
     """
     if not contexts:
         return None
-    simulation = simulation or Simulation()
     scores = np.asarray(contexts, dtype=np.float64)  # [contexts, 2]
     worse = scores[:, 0] - scores[:, 1]
-    means = np.empty((simulation.iterations, len(simulation.rates)))
-    for row, (drawn, replaced) in enumerate(_draws(len(scores), simulation)):
+    means = np.empty((iterations, len(RATES)))
+    for row, (drawn, replaced) in enumerate(_draws(len(scores), iterations, seed, official)):
         whole, loss = scores[drawn, 0].sum(), worse[drawn]
         for column, places in enumerate(replaced):
-            means[row, column] = (whole - loss[places].sum()) / simulation.size
-    found = spearman_rows(means, [-rate for rate in simulation.rates])
-    known = [correlation for correlation in found if correlation is not None]
-    return SystemLevel(
-        measure,
-        len(scores),
-        float(np.mean(known)) if known else None,
-        percentile_interval(known) if known else None,
-        len(found) - len(known),
-        float(scores[:, 0].mean() - scores[:, 1].mean()),
-    )
+            means[row, column] = (whole - loss[places].sum()) / SIZE
+    known = spearman_rows(means, [-rate for rate in RATES])
+    return {
+        "contexts": len(scores),
+        "spearman": float(np.mean(known)) if known else None,
+        "interval": list(percentile_interval(known)) if known else None,
+        "unscored": iterations - len(known),
+        "gap": float(scores[:, 0].mean() - scores[:, 1].mean()),
+    }
+
+
+def _draws(
+    contexts: int, iterations: int, seed: int, official: bool
+) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
+    """Yield the contexts of each iteration, and the places that each system gets wrong."""
+    # The old generator, seeded as numpy's global one is, without touching it.
+    generator: Any = np.random.RandomState(seed) if official else np.random.default_rng(seed)
+    for _ in range(iterations):
+        if official:
+            drawn = generator.choice(contexts, size=SIZE, replace=True)
+        else:
+            drawn = generator.integers(contexts, size=SIZE)
+        yield drawn, [generator.choice(SIZE, size=count, replace=False) for count in INCONSISTENT]
+
+
+def spearman_rows(rows: NDArray[np.float64], reference: Sequence[float]) -> list[float]:
+    """Return Spearman's correlation of each row with a reference, but for rows of equal values.
+
+    Unlike scipy's it takes many rows at once, and ties of correlations are exact.
+    """
+    stats = require("scipy.stats", extra="eval", purpose="Spearman's correlation")
+    # Doubled ranks and their mean, n + 1, are whole numbers: products are exact.
+    left = 2 * stats.rankdata(rows, axis=1) - (rows.shape[1] + 1)
+    right = 2 * stats.rankdata(reference) - (rows.shape[1] + 1)
+    spread = np.sqrt((left**2).sum(axis=1) * (right**2).sum())
+    found = (left @ right)[spread > 0] / spread[spread > 0]
+    return [float(each) for each in np.clip(found, -1.0, 1.0)]
 
 
 def annotation_counts(judged: Iterable[Judged]) -> dict[str, Any]:
@@ -312,71 +269,14 @@ def annotation_counts(judged: Iterable[Judged]) -> dict[str, Any]:
     }
 
 
-def _draws(
-    contexts: int, simulation: Simulation
-) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
-    """Yield the contexts of each iteration, and the places that each system gets wrong."""
-    size, counts = simulation.size, simulation.inconsistent
-    if simulation.official:
-        # The old generator, seeded as numpy's global one is, without touching it.
-        old = np.random.RandomState(simulation.seed)
-        for _ in range(simulation.iterations):
-            drawn = old.choice(contexts, size=size, replace=True)
-            yield drawn, [old.choice(size, size=count, replace=False) for count in counts]
-        return
-    new = np.random.default_rng(simulation.seed)
-    for _ in range(simulation.iterations):
-        drawn = new.integers(contexts, size=size)
-        yield drawn, [new.choice(size, size=count, replace=False) for count in counts]
-
-
-def _unit(scores: Sequence[float], measure: str) -> list[float]:
-    if measure == "bleu":
-        return [score / 100 for score in scores]
-    if measure == "bertscore":
-        low = min(scores)
-        spread = max(score - low for score in scores)
-        return [(score - low) / spread if spread else 0.0 for score in scores]
-    return list(scores)
-
-
-def _score(judged: Judged, measure: str) -> float:
-    score = judged.scores[measure]
-    assert score is not None  # noqa: S101  (the caller left the others out)
-    return score
-
-
-def _decided(at: AtThreshold) -> dict[str, Any]:
-    return {
-        "threshold": at.threshold,
-        "accuracy": at.accuracy,
-        "consistent": _shown(at.positive),
-        "inconsistent": _shown(at.negative),
-        "confusion": {
-            "inconsistent_as_inconsistent": at.true_negatives,
-            "inconsistent_as_consistent": at.false_positives,
-            "consistent_as_inconsistent": at.false_negatives,
-            "consistent_as_consistent": at.true_positives,
-        },
-    }
-
-
-def _shown(detection: Detection) -> dict[str, float | None]:
-    return {name: getattr(detection, name).value for name in detection._fields}
-
-
 FORMATS = ("svg", "png", "pdf")
 
 
-def plot_levels(levels: Sequence[Level], path: Path) -> None:
-    """Write a picture with four panels: two curves, and precision and recall by threshold.
+def plot_levels(levels: Mapping[str, Mapping[str, Any]], path: Path) -> None:
+    """Draw the precision-recall curves of detecting inconsistent and consistent responses.
 
-    Left, detecting inconsistent responses by low scores; right, consistent ones by high scores. The
-    same figures give the same bytes.
-
-    Args:
-        levels: one measure each.
-        path: its ending says the format, one of `FORMATS`.
+    The same figures give the same bytes. `levels` has what `response_level` returned by measure, and
+    the path's ending says the format, one of `FORMATS`.
 
     Raises:
         InputError: there is nothing to draw, the format is unknown, or the file cannot be written.
@@ -395,55 +295,22 @@ def plot_levels(levels: Sequence[Level], path: Path) -> None:
     settings = require("matplotlib", extra="eval", purpose="--plot")
     stream = io.BytesIO()
     with settings.rc_context({"svg.hashsalt": "semqa", "svg.fonttype": "path"}):
-        figure = figures.Figure(figsize=(11, 8), layout="constrained")
-        panels = figure.subplots(2, 2)
-        for column, what in enumerate(("inconsistent", "consistent")):
-            _curves(panels[0][column], levels, what)
-            _by_threshold(panels[1][column], levels, what)
+        figure = figures.Figure(figsize=(11, 4.5), layout="constrained")
+        for axes, what in zip(figure.subplots(1, 2), ("inconsistent", "consistent"), strict=True):
+            for measure, level in levels.items():
+                if (curve := level["curves"][what]) is not None:
+                    points = curve["recall"], curve["precision"]
+                    axes.step(*points, where="post", label=shown_name(measure))
+            axes.set(
+                title=f"Detecting {what} responses",
+                xlabel="recall",
+                ylabel="precision",
+                xlim=(0, 1.01),
+                ylim=(0, 1.01),
+            )
+            axes.grid(visible=True, alpha=0.3)
+            if axes.get_legend_handles_labels()[0]:
+                axes.legend(loc="lower left")
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
         figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
     write_atomic(path, [stream.getvalue()])
-
-
-def _curve(level: Level, what: str) -> PrecisionRecall | None:
-    curve: PrecisionRecall | None = getattr(level, what)
-    return curve
-
-
-def _curves(axes: Any, levels: Sequence[Level], what: str) -> None:
-    for level in levels:
-        if (curve := _curve(level, what)) is not None:
-            axes.step(curve.recall, curve.precision, where="post", label=shown_name(level.measure))
-    axes.set(
-        title=f"Detecting {what} responses",
-        xlabel="recall",
-        ylabel="precision",
-        xlim=(0, 1.01),
-        ylim=(0, 1.01),
-    )
-    axes.grid(visible=True, alpha=0.3)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="lower left")
-
-
-def _by_threshold(axes: Any, levels: Sequence[Level], what: str) -> None:
-    """Draw steps: between two scores no decision changes."""
-    low = what == "inconsistent"
-    for place, level in enumerate(levels):
-        if (curve := _curve(level, what)) is None:
-            continue
-        at = 1 - curve.thresholds if low else curve.thresholds
-        for values, style in ((curve.precision, "-"), (curve.recall, "--")):
-            # In rising order: at or below a threshold, what lies between it and the next one up
-            # is decided as at it; at or above, as at the next one.
-            points = (at[::-1], values[-2::-1]) if low else (at, values[:-1])
-            side = "post" if low else "pre"
-            axes.step(*points, where=side, color=f"C{place % 10}", linestyle=style)
-    rule = "score at most" if low else "score at least"
-    axes.set(
-        title="precision (solid) and recall (dashed)",
-        xlabel=f"threshold: {rule}",
-        xlim=(-0.01, 1.01),
-        ylim=(0, 1.01),
-    )
-    axes.grid(visible=True, alpha=0.3)

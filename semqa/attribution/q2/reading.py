@@ -44,16 +44,13 @@ NO_QUESTION = -1.0
 def scores_of_steps(
     rows: Sequence[Row], inconsistent: bool | None = None, *, official: bool = False
 ) -> list[ResponseScore]:
-    """Return the responses of such a table with their questions, in the order of their ids' first rows.
+    """Return the responses of a table of steps with their questions, in the order of their first rows.
 
     Args:
         rows: of the table.
         inconsistent: the class of responses without a label.
         official: take an empty answer for the text ``nan``, as the released code reads its own
             file; otherwise it is no answer.
-
-    Raises:
-        InputError: a cell is invalid; the message names the row.
     """
     responses: dict[str, Response] = {}
     questions: dict[str, list[Question]] = {}
@@ -103,28 +100,9 @@ def _score(row: Row) -> float:
     raise must_be(row, "score", "a number from 0 to 1, or -1 for no valid question")
 
 
-_LABELS = {
-    "1": True,
-    "1.0": True,
-    "inconsistent": True,
-    "true": True,
-    "0": False,
-    "0.0": False,
-    "consistent": False,
-    "false": False,
-}
+_LABELS = dict.fromkeys(("1", "1.0", "inconsistent", "true"), True)
+_LABELS |= dict.fromkeys(("0", "0.0", "consistent", "false"), False)
 _CLASS = re.compile(r"(?:^|[^a-z])(in)?consistent(?:[^a-z]|$)")
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """What the columns of a user's own file are called."""
-
-    response: str = "response"
-    knowledge: str = "knowledge"
-    label: str = "label"
-    system: str = "system"
-    id: str = "id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +110,6 @@ class ResponseFile:
     """A file that was read.
 
     Attributes:
-        name: the file, as messages show it.
-        sha256: of its bytes.
-        kind: ``responses``, ``contexts`` or ``steps``.
         responses: in the order of the file.
         dropped: repeated responses that were left out.
         steps: the rows of a file of steps.
@@ -154,27 +129,19 @@ class ResponseFile:
 
 
 def read_responses(
-    path: Path | str,
-    *,
-    inconsistent: bool | None = None,
-    columns: Columns | None = None,
-    drop_repeated: bool = False,
-    measures: Sequence[str] = (),
+    path: Path | str, *, drop_repeated: bool = False, measures: Sequence[str] = ()
 ) -> ResponseFile:
     """Read a file of responses.
 
     Args:
         path: CSV, or JSON lines where its name ends so or it begins with a brace; ``-`` is standard
             input.
-        inconsistent: the class of all responses that have no label of their own.
-        columns: what the columns are called.
         drop_repeated: leave out a response that occurs a second time with the same knowledge.
         measures: names of columns that hold scores, to be read too.
 
     Raises:
         InputError: the file or a row is invalid; the message names the file and line.
     """
-    columns = columns or Columns()
     with open_input(path) as file:
         name, raw = file.name, file.read_all()
     again = InputFile(name, io.BytesIO(raw), ByteBudget())
@@ -186,22 +153,20 @@ def read_responses(
     if not rows:
         raise InputError("There are no responses below the header.", where=name)
     digest = hashlib.sha256(raw).hexdigest()
-    if inconsistent is None:
-        inconsistent = class_by_name(name)
+    inconsistent = class_by_name(name)
     if set(STEP_COLUMNS) <= set(names):
         scores = scores_of_steps(rows, inconsistent)
         responses = tuple(score.response for score in scores)
         return ResponseFile(name, digest, "steps", responses, steps=tuple(rows))
     kind: Literal["responses", "contexts"] = "responses"
-    if columns.response in names:
-        found = _one_a_row(rows, columns, inconsistent, measures)
+    if "response" in names:
+        found = _one_a_row(rows, inconsistent, measures)
     elif systems := _systems(names):
         kind = "contexts"
-        found = _one_a_system(rows, columns, systems, measures)
+        found = _one_a_system(rows, systems, measures)
     else:
         raise InputError(
-            f"There is no column {columns.response!r} or '<system>_response' among {_listed(names)}.",
-            hint="Name it with --response-column.",
+            f"There is no column 'response' or '<system>_response' among {_listed(names)}.",
             where=name,
         )
     kept = found
@@ -246,25 +211,24 @@ def _systems(names: Sequence[str]) -> list[str]:
 
 
 def _one_a_row(
-    rows: Iterable[Row], columns: Columns, inconsistent: bool | None, measures: Sequence[str]
+    rows: Iterable[Row], inconsistent: bool | None, measures: Sequence[str]
 ) -> list[Response]:
     found = []
     ids: dict[str, str] = {}
     for number, row in enumerate(rows):
-        key = _text(row, columns.id) if row.fields.get(columns.id) not in (None, "") else ""
-        key = key or str(number)
+        key = _id(row) or str(number)
         if key in ids:
             raise InputError(
                 f"The id {shown(key)} is there already, at {ids[key]}.", where=row.where
             )
         ids[key] = row.where
-        system = row.fields.get(columns.system)
+        system = row.fields.get("system")
         found.append(
             Response(
                 key,
-                _filled(row, columns.response),
-                _filled(row, columns.knowledge),
-                _label(row, columns.label, inconsistent),
+                _filled(row, "response"),
+                _filled(row, "knowledge"),
+                _label(row, "label", inconsistent),
                 str(system) if system not in (None, "") else None,
                 None,
                 row.where,
@@ -275,13 +239,13 @@ def _one_a_row(
 
 
 def _one_a_system(
-    rows: Iterable[Row], columns: Columns, systems: Sequence[str], measures: Sequence[str]
+    rows: Iterable[Row], systems: Sequence[str], measures: Sequence[str]
 ) -> list[Response]:
     return [
         Response(
             f"{number}/{system}",
             _filled(row, f"{system}_response"),
-            _filled(row, columns.knowledge),
+            _filled(row, "knowledge"),
             _label(row, f"{system}_label", None),
             system,
             str(number),
@@ -293,11 +257,11 @@ def _one_a_system(
     ]
 
 
-def _text(row: Row, column: str) -> str:
-    value = row.fields[column]
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise must_be(row, column, "a string")
-    return str(value)
+def _id(row: Row) -> str:
+    value = row.fields.get("id")
+    if isinstance(value, bool) or not isinstance(value, str | int | None):
+        raise must_be(row, "id", "a string")
+    return "" if value is None else str(value)
 
 
 def _filled(row: Row, column: str) -> str:

@@ -5,15 +5,15 @@ It needs nothing beside it: scores are computed anew from what it holds, without
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.q2.measure import Settings
 from semqa.attribution.q2.meta import Judged
 from semqa.attribution.q2.responses import MEASURES, ResponseScore, summarise
-from semqa.attribution.records import must_be
-from semqa.data.files import BOM, decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json
+from semqa.attribution.records import kind_of, must_be, read_record
+from semqa.data.jsonl import Row, as_row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.q2.reading import ResponseFile
-
-__all__ = ["KIND", "Run", "judged_of", "read_if_run", "read_run"]
+    from semqa.attribution.records import Record
 
 KIND = "semqa-q2"
 
@@ -32,13 +31,10 @@ class Run:
     """Scored responses, and how they came about.
 
     Attributes:
-        scores: the responses.
-        settings: of the measure.
         judge: as `semqa.attribution.records.describe_judge` gives it.
         spans: the finder of informative spans.
         files: what was read: ``name``, ``sha256``, ``kind`` and counts.
         baselines: what the baselines among the scores were computed with, by name.
-        versions: of semqa and of the packages that took part.
     """
 
     scores: tuple[ResponseScore, ...]
@@ -61,36 +57,19 @@ class Run:
             "dropped": file.dropped,
         }
 
-    def to_dict(
-        self,
-        *,
-        rows: bool = True,
-        resamples: int = 1000,
-        seed: int = 0,
-        confidence: float = 0.95,
-    ) -> dict[str, Any]:
-        """Return the record for JSON.
-
-        Args:
-            rows: with the responses.
-            resamples: bootstrap resamples; 0 for no intervals.
-            seed: random seed.
-            confidence: mass of its intervals.
-        """
+    def to_dict(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, Any]:
+        """Return the record for JSON, its intervals by so many bootstrap resamples."""
 
         def summary(scores: Sequence[ResponseScore]) -> dict[str, Any]:
-            return summarise(scores, resamples=resamples, seed=seed, confidence=confidence)
+            return summarise(scores, resamples=resamples, seed=seed)
 
         groups: dict[str, list[ResponseScore]] = {}
         for score in self.scores:
             groups.setdefault(score.response.system or "", []).append(score)
         questions = [question for score in self.scores for question in score.questions]
-        rejected: dict[str, int] = {}
-        for question in questions:
-            if question.rejected is not None:
-                rejected[question.rejected] = rejected.get(question.rejected, 0) + 1
+        rejected = Counter(each.rejected for each in questions if each.rejected is not None)
         valid = [question for question in questions if question.valid]
-        record: dict[str, Any] = {
+        return {
             "kind": KIND,
             "n": len(self.scores),
             "scores": summary(self.scores),
@@ -102,20 +81,18 @@ class Run:
                 "tried": len(questions),
                 "valid": len(valid),
                 "unanswered_by_knowledge": sum(question.answer is None for question in valid),
-                "rejected": rejected,
+                "rejected": dict(rejected),
                 "responses_without": sum(not score.valid for score in self.scores),
             },
-            "settings": self.settings.to_dict(),
+            "settings": asdict(self.settings),
             "judge": dict(self.judge),
             "spans": self.spans,
             "files": [dict(file) for file in self.files],
             "baselines": {name: dict(how) for name, how in self.baselines.items()},
-            "bootstrap": {"resamples": resamples, "seed": seed, "confidence": confidence},
+            "bootstrap": {"resamples": resamples, "seed": seed, "confidence": 0.95},
             "versions": dict(self.versions),
+            "rows": [score.to_dict() for score in self.scores],
         }
-        if rows:
-            record["rows"] = [score.to_dict() for score in self.scores]
-        return record
 
 
 def read_run(path: Path | str) -> Run:
@@ -124,23 +101,12 @@ def read_run(path: Path | str) -> Run:
     Raises:
         InputError: the file is not such a record; the message names the row.
     """
-    with open_input(path) as file:
-        name, raw = file.name, file.read_all()
-    return run_of(as_row(decode_json(decode_text(raw, name), name), name))
+    return run_of(read_record(path, KIND))
 
 
 def read_if_run(path: Path) -> Run | None:
-    """Read a file if it is a record; None for other files and standard input.
-
-    Raises:
-        InputError: it begins as a record and is invalid.
-    """
-    if not path.is_file():
-        return None
-    with path.open("rb") as stream:
-        head = stream.read(200)
-    begins = head.removeprefix(BOM).lstrip().startswith(b"{")
-    return read_run(path) if begins and f'"{KIND}"'.encode() in head else None
+    """Read a file if it is a record; None for other files and standard input."""
+    return read_run(path) if kind_of(path) == KIND else None
 
 
 def judged_of(run: Run) -> list[Judged]:
@@ -153,33 +119,21 @@ def judged_of(run: Run) -> list[Judged]:
     ]
 
 
-def run_of(record: Row) -> Run:
-    """Take a decoded record.
-
-    Raises:
-        InputError: it is invalid.
-    """
-    if record.fields.get("kind") != KIND:
-        raise must_be(record, "kind", f'"{KIND}", as semqa eval q2 --out writes it')
-    rows, files = record.fields.get("rows"), record.fields.get("files")
-    settings = as_row(record.fields.get("settings"), f"{record.where}: settings").fields
-    judge = as_row(record.fields.get("judge"), f"{record.where}: judge")
-    baselines = as_row(record.fields.get("baselines", {}), f"{record.where}: baselines").fields
-    versions = as_row(record.fields.get("versions", {}), f"{record.where}: versions").fields
-    if not isinstance(rows, list):
-        raise must_be(record, "rows", "an array, which --out writes and --json does not")
+def run_of(record: Record) -> Run:
+    """Take a decoded record."""
+    top = Row(record.name, record.fields)
+    files = top.fields.get("files")
+    settings = as_row(top.fields.get("settings"), f"{record.name}: settings").fields
+    judge = as_row(top.fields.get("judge"), f"{record.name}: judge")
+    baselines = as_row(top.fields.get("baselines", {}), f"{record.name}: baselines").fields
+    versions = as_row(top.fields.get("versions", {}), f"{record.name}: versions").fields
     if not isinstance(files, list):
-        raise must_be(record, "files", "an array")
+        raise must_be(top, "files", "an array")
     unparsed = judge.fields.get("unparsed", 0)
-    chosen = _settings(settings, record.where)
+    chosen = _settings(settings, record.name)
     return Run(
         tuple(
-            ResponseScore.read(
-                as_row(row, f"{record.where}: row {number}"),
-                nli=chosen.nli,
-                official=chosen.official,
-            )
-            for number, row in enumerate(rows, start=1)
+            ResponseScore.read(row, nli=chosen.nli, official=chosen.official) for row in record.rows
         ),
         chosen,
         {
@@ -187,18 +141,16 @@ def run_of(record: Row) -> Run:
             "identity": judge.text("identity"),
             **({"unparsed": unparsed} if isinstance(unparsed, int) and unparsed else {}),
         },
-        record.text("spans"),
-        tuple(as_row(each, f"{record.where}: files").fields for each in files),
-        {key: as_row(how, f"{record.where}: baselines").fields for key, how in baselines.items()},
+        top.text("spans"),
+        tuple(as_row(each, f"{record.name}: files").fields for each in files),
+        {key: as_row(how, f"{record.name}: baselines").fields for key, how in baselines.items()},
         {key: str(version) for key, version in versions.items()},
     )
 
 
 def _settings(fields: Mapping[str, Any], where: str) -> Settings:
     beams = fields.get("beams")
-    flags = {
-        name: fields.get(name) for name in ("every_question", "keep_personal", "nli", "official")
-    }
+    flags = {name: fields.get(name) for name in ("nli", "official")}
     if (
         isinstance(beams, int)
         and beams >= 1

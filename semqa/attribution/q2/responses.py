@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from semqa.attribution.judges.base import Entailment, Pair
-from semqa.attribution.records import must_be
+from semqa.attribution.judges.base import Pair
+from semqa.attribution.records import entailment_of, must_be
 from semqa.data.jsonl import as_row
 from semqa.metrics.bootstrap import mean_with_interval
 from semqa.metrics.text import normalise_answer, token_f1
@@ -31,19 +31,17 @@ from semqa.metrics.text import normalise_answer, token_f1
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from semqa.attribution.judges.base import Entailment
     from semqa.data.jsonl import Row
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One response of one system.
+    """One response of one system, and the knowledge that it was given to say.
 
     Attributes:
         id: names it among those that are scored together.
-        text: the response.
-        knowledge: what it was given to say.
         inconsistent: what people found; None if unknown.
-        system: that wrote it; None if unknown.
         context: the id of what it responds to, where several systems respond to the same.
         where: ``file:line``, for messages.
         scores: scores that stood beside it, by the name of their column.
@@ -141,9 +139,7 @@ def entailment_pair(question: str, span: str, answer: str) -> Pair:
 def compared(overlap: float, entailment: Entailment | None) -> float:
     """Return what a pair of answers is worth: entailment decides, neutral leaves the overlap.
 
-    Args:
-        overlap: of their words.
-        entailment: what the judge said; None if it was not asked.
+    Without entailment the overlap of their words is left, too.
     """
     if entailment is None:
         return overlap
@@ -164,14 +160,7 @@ TOO_LONG: Final = "too long for the judge"
 
 
 class Found(NamedTuple):
-    """What the knowledge answers.
-
-    Attributes:
-        text: the answer.
-        start: where it stands in the knowledge, in code points; None if that is not known.
-        end: its end; None if unknown.
-        score: confidence of the judge, in [0, 1]; None if unknown.
-    """
+    """What the knowledge answers: where it stands there, and the judge's confidence, if known."""
 
     text: str
     start: int | None = None
@@ -185,10 +174,8 @@ class Question:
 
     Attributes:
         text: the question; empty if its span was too long to ask about.
-        span: what it was asked for, in the response.
         own_answer: what the response answers to it; None if it was not asked, or has no answer.
-        rejected: why it does not count: `PERSONAL`, `UNANSWERED`, `ANOTHER_ANSWER` or `TOO_LONG`;
-            None if it counts.
+        rejected: why it does not count: `PERSONAL`, `UNANSWERED`, `ANOTHER_ANSWER` or `TOO_LONG`.
         answer: what the knowledge answers to it; None if it was not asked, or has no answer.
         entailment: how the response's answer stands to the knowledge's; None if unknown.
         stated: the overlap of the answers where a file stated it; None if it is computed.
@@ -251,36 +238,16 @@ class Question:
 
     @classmethod
     def read(cls, row: Row) -> Question:
-        """Read it from a record; what it is worth is computed anew.
-
-        Raises:
-            InputError: a field is missing or of the wrong type.
-        """
+        """Read it from a record; what it is worth is computed anew."""
         return cls(
             row.text("question"),
             row.text("span"),
             _optional(row, "own_answer"),
             _optional(row, "rejected"),
             _found(row),
-            read_entailment(row, "entailment"),
+            entailment_of(row, "entailment"),
             _stated(row),
         )
-
-
-def read_entailment(row: Row, name: str) -> Entailment | None:
-    """Read the probabilities of a field of a record; None if missing.
-
-    Raises:
-        InputError: they are no probabilities.
-    """
-    value = row.fields.get(name)
-    if value is None:
-        return None
-    numbers = [value.get(each) for each in Entailment._fields] if isinstance(value, dict) else []
-    found = [float(n) for n in numbers if isinstance(n, int | float) and 0 <= n <= 1]
-    if len(found) != len(Entailment._fields):
-        raise must_be(row, name, f"the probabilities {', '.join(Entailment._fields)}")
-    return Entailment(*found)
 
 
 def _optional(row: Row, name: str) -> str | None:
@@ -322,11 +289,10 @@ class ResponseScore:
     """A response, the questions about it, and what it is worth by them.
 
     Attributes:
-        response: what was scored.
         questions: all that were tried, valid or not, in the order of their spans.
         fallback: how the whole response stands to its knowledge; None if unknown.
         nli: whether entailment was to be judged; Q² is unscored if it was not.
-        official: which rules of comparison hold; see `semqa.attribution.q2.responses`.
+        official: whether the rules of the released code hold.
         spans: how many informative spans were found.
         baselines: other scores of the response, by name; those that it has.
     """
@@ -398,11 +364,7 @@ class ResponseScore:
 
     @classmethod
     def read(cls, row: Row, *, nli: bool, official: bool) -> ResponseScore:
-        """Read the row of a record; the scores are computed anew.
-
-        Raises:
-            InputError: a field is missing or of the wrong type.
-        """
+        """Read the row of a record; the scores are computed anew."""
         questions = row.fields.get("questions")
         baselines = row.fields.get("baselines", {})
         inconsistent = row.fields.get("inconsistent")
@@ -429,7 +391,7 @@ class ResponseScore:
                 Question.read(as_row(each, f"{row.where}, question {number}"))
                 for number, each in enumerate(questions, start=1)
             ),
-            read_entailment(row, "fallback"),
+            entailment_of(row, "fallback"),
             nli,
             official,
             spans if isinstance(spans, int) else 0,
@@ -438,24 +400,19 @@ class ResponseScore:
 
 
 def summarise(
-    scores: Sequence[ResponseScore],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
+    scores: Sequence[ResponseScore], *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, dict[str, Any]]:
     """Return the score of a system for each measure that some response has.
 
-    Returns:
-        Measure to ``value`` (None if nothing is scored), ``n``, ``interval`` and ``unscored``
-        (reason to number of responses).
+    It is ``value`` (None if nothing is scored), ``n``, ``interval`` and ``unscored`` (reason to
+    number of responses).
     """
     names = dict.fromkeys(MEASURES)
     names |= dict.fromkeys(name for score in scores for name in score.baselines)
     found = {}
     for name in names:
         values = [value for score in scores if (value := score.value(name)) is not None]
-        mean = mean_with_interval(values, resamples=resamples, seed=seed, confidence=confidence)
+        mean = mean_with_interval(values, resamples=resamples, seed=seed)
         found[name] = {
             "value": mean.value,
             "n": mean.n,
@@ -466,11 +423,10 @@ def summarise(
 
 
 def _reasons(scores: Iterable[ResponseScore], name: str) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for score in scores:
-        reason = score.unscored(name) if name in MEASURES else None
-        if name not in MEASURES and score.value(name) is None:
-            reason = "not computed"
-        if reason is not None:
-            found[reason] = found.get(reason, 0) + 1
-    return found
+    missing = (score for score in scores if score.value(name) is None)
+    return dict(
+        Counter(
+            (score.unscored(name) if name in MEASURES else None) or "not computed"
+            for score in missing
+        )
+    )

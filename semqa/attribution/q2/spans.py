@@ -126,11 +126,7 @@ class InformativeSpan(NamedTuple):
 
 
 class SpanFinder(Protocol):
-    """Finds informative spans.
-
-    Attributes:
-        name: what it is, with the version of what it runs.
-    """
+    """Finds informative spans; `name` says what it is, with the version of what it runs."""
 
     name: str
 
@@ -146,9 +142,8 @@ class SpanFinder(Protocol):
 def create_span_finder(spec: str = "auto") -> SpanFinder:
     """Return the finder that is asked for.
 
-    Args:
-        spec: ``rules``; ``spacy:MODEL``, a name or a folder; ``auto`` for the first of
-            `SPACY_MODELS` that is installed, otherwise ``rules``.
+    It is ``rules``; ``spacy:MODEL``, a name or a folder; or ``auto``: the first of `SPACY_MODELS`
+    that is installed, otherwise ``rules``.
 
     Raises:
         InputError: the finder or the model is unknown.

@@ -21,71 +21,55 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.attribution.records import must_be
 from semqa.data.csv_rows import read_csv
 from semqa.data.files import ByteBudget, decode_text, open_input
-from semqa.data.jsonl import decode_json, describe, read_rows, shown
+from semqa.data.jsonl import Row, decode_json, describe, read_rows, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from semqa.data.csv_rows import CsvFile
-    from semqa.data.jsonl import Row
 
 
 class ErrorType(NamedTuple):
-    """One type of error.
-
-    Attributes:
-        name: as the released annotations write it.
-        definition: what a sentence of this type does, after the words "the sentence".
-        example: a document and a sentence with this error.
-    """
+    """A type of error: its released name, and what such a sentence does ("The sentence …")."""
 
     name: str
     definition: str
-    example: tuple[str, str]
 
 
 ERROR_TYPES = (
     ErrorType(
         "Extrinsic Information",
         "tells something that the document does not mention at all, whether true or false",
-        ("The vote is on Monday.", "The vote, which nine members attend, is on Monday."),
     ),
     ErrorType(
         "Mis-Referencing",
         "takes a property, a statement or an event from the document and gives it to the wrong "
         "person or thing",
-        ("Lee praised the plan that Ortiz wrote.", "Lee wrote the plan."),
     ),
     ErrorType(
         "Stating Opinion as Fact",
         "gives as plain fact what the document gives as somebody's view, claim or guess",
-        ("Lee: I think the bridge is unsafe.", "The bridge is unsafe."),
     ),
     ErrorType(
         "Reasoning Error",
         "draws a conclusion (a cause, a sum, a comparison, a general rule) that the document does "
         "not bear out",
-        ("Rents rose. The mill closed.", "Rents rose because the mill closed."),
     ),
     ErrorType(
         "Tense/Modality Error",
         "changes when something happens or how certain, possible or required it is",
-        ("The council may buy the lot.", "The council bought the lot."),
     ),
     ErrorType(
         "Contradiction",
         "says the opposite of what the document says",
-        ("The motion failed.", "The motion passed."),
     ),
     ErrorType(
         "Nuanced Meaning Shift",
         "keeps close to the words of the document but turns their meaning a little: in degree, "
         "scope or emphasis",
-        ("The mayor had doubts about the tax.", "The mayor rejected the tax."),
     ),
 )
 """The seven types, the most frequent first but for the last."""
@@ -96,10 +80,7 @@ _NONE = ("", "-", "na", "n/a", "nan", "none")
 
 
 def error_types(cell: str) -> tuple[str, ...]:
-    """Read the types of a sentence as the annotations write them, parted by commas.
-
-    Known names come back as they are in `ERROR_TYPES`, whatever their case and hyphens; others as they
-    are, for annotators may have had their reasons.
+    """Parse the types of a sentence, separated by commas; unknown names are kept as they are.
 
     Example:
         >>> error_types("Mis-referencing, stating opinion as fact , Odd")
@@ -108,23 +89,6 @@ def error_types(cell: str) -> tuple[str, ...]:
     parts = (part.strip() for part in _MARKS.split(cell))
     named = (part for part in parts if part.casefold() not in _NONE)
     return tuple(dict.fromkeys(_KNOWN.get(_plain(part), part) for part in named))
-
-
-def find_error_types(text: str) -> tuple[str, ...]:
-    r"""Find the types that a model names, in the order in which it names them first.
-
-    Example:
-        >>> find_error_types("1. **Reasoning error**\n2. tense / modality")
-        ('Reasoning Error', 'Tense/Modality Error')
-    """
-    found = []
-    for error in ERROR_TYPES:
-        stem = re.sub(r" (error|information)$", "", error.name, flags=re.IGNORECASE)
-        words = r"[\W_]*".join(map(re.escape, re.split(r"[\W_]+", stem)))
-        match = re.search(rf"(?<!\bno )(?<!\bnot a )(?<!\bnot )\b{words}\b", text, re.IGNORECASE)
-        if match is not None:
-            found.append((match.start(), error.name))
-    return tuple(name for _, name in sorted(found))
 
 
 def _plain(name: str) -> str:
@@ -152,6 +116,10 @@ class SummaryKey(NamedTuple):
     topic: str
     model: str
 
+    def to_dict(self) -> dict[str, str]:
+        """Return it with the released names of columns."""
+        return dict(zip(("dataset", "doc_id", "topic", "model_name"), self, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedSentence:
@@ -178,30 +146,16 @@ class AnnotatedSentence:
     where: str = field(default="", compare=False)
 
 
-def read_annotations(
-    paths: Iterable[Path | str], splits: Mapping[str, Mapping[str, str]] | None = None
-) -> list[AnnotatedSentence]:
-    """Read annotated sentences from CSV files.
-
-    Args:
-        paths: the files; ``-`` is standard input.
-        splits: dataset to document to split, where the names of the files do not say.
-
-    Raises:
-        InputError: a file or row is invalid; the message names the file and line.
-    """
+def read_annotations(paths: Iterable[Path | str]) -> list[AnnotatedSentence]:
+    """Read annotated sentences from CSV files; ``-`` is standard input."""
     found = []
     for path in paths:
-        file = read_csv(path)
-        dataset, split = name_of(path)
-        columns = find_columns(file, _REQUIRED, _ALIASES)
-        for record in file.records:
-            row = {name: record.cells[at] for name, at in columns.items()}
-            of = row.get("dataset", "").strip() or dataset
-            said = row.get("split", "").strip() or split
-            if splits is not None:
-                said = splits.get(of, {}).get(row["doc_id"].strip(), said)
-            found.append(_sentence(row, of, said, record.where))
+        stem = PurePath(path).stem.casefold()
+        named = _NAMED.match(stem)
+        dataset, split = (named["dataset"], named["split"] or "") if named else (stem, "")
+        for row in _table(path, _REQUIRED, _ALIASES):
+            own = (row.text("dataset", "").strip(), row.text("split", "").strip())
+            found.append(_sentence(row, own[0] or dataset, own[1] or split))
     return found
 
 
@@ -221,33 +175,9 @@ def doubled(sentences: Sequence[AnnotatedSentence]) -> int:
     return sum(count - 1 for count in counts.values())
 
 
-def name_of(path: Path | str) -> tuple[str, str]:
-    """Return dataset and split as a file's name says them, in lower case.
-
-    Example:
-        >>> name_of("x/mediasum_factual_eval_dev.csv"), name_of("my.csv")
-        (('mediasum', 'dev'), ('my', ''))
-    """
-    stem = PurePath(path).stem.casefold()
-    match = _NAMED.match(stem)
-    if match is None:
-        return stem, ""
-    return match["dataset"], match["split"] or ""
-
-
-def find_columns(
-    file: CsvFile, required: Sequence[str], aliases: Mapping[str, str]
-) -> dict[str, int]:
-    """Return the position of each column by its name in lower case.
-
-    Args:
-        file: the file.
-        required: names that must be there.
-        aliases: other names for columns.
-
-    Raises:
-        InputError: a column is missing or there twice.
-    """
+def _table(path: Path | str, required: Sequence[str], aliases: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the rows of a CSV file by the names of columns in lower case, or what these stand for."""
+    file = read_csv(path)
     columns: dict[str, int] = {}
     for place, header in enumerate(file.header):
         name = header.strip().casefold()
@@ -261,36 +191,30 @@ def find_columns(
             f"The columns {', '.join(missing)} are missing among {', '.join(map(shown, file.header))}.",
             where=f"{file.name}:1",
         )
-    return columns
+    for record in file.records:
+        yield Row(record.where, {name: record.cells[place] for name, place in columns.items()})
 
 
-def _sentence(row: Mapping[str, str], dataset: str, split: str, where: str) -> AnnotatedSentence:
-    label = row["sent_label"].strip().casefold()
+def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
+    label = row.text("sent_label").strip().casefold()
     if label not in _LABELS:
-        raise InputError(
-            f"must be yes (consistent) or no, got {shown(row['sent_label'])}.",
-            field="sent_label",
-            where=where,
-        )
-    for name in ("doc_id", "topic", "model_name"):
-        if not row[name].strip():
-            raise InputError("is empty.", field=name, where=where)
-    index = row["sent_idx"].strip().removesuffix(".0")  # as tables of numbers write it
+        raise must_be(row, "sent_label", "yes (consistent) or no")
+    names = [row.text(name).strip() for name in ("doc_id", "topic", "model_name")]
+    for name, value in zip(("doc_id", "topic", "model_name"), names, strict=True):
+        if not value:
+            raise InputError("is empty.", field=name, where=row.where)
+    index = row.text("sent_idx").strip().removesuffix(".0")  # as tables of numbers write it
     if not (index.isascii() and index.isdigit() and len(index) <= 6):
-        raise InputError(
-            f"must be the number of the sentence, got {shown(row['sent_idx'])}.",
-            field="sent_idx",
-            where=where,
-        )
+        raise must_be(row, "sent_idx", "the number of the sentence")
     return AnnotatedSentence(
-        SummaryKey(dataset, row["doc_id"].strip(), row["topic"].strip(), row["model_name"].strip()),
+        SummaryKey(dataset, *names),
         int(index),
-        row["summ_sent"],
+        row.text("summ_sent"),
         _LABELS[label],
-        error_types(row.get("type", "")),
-        row.get("exp", ""),
+        error_types(row.text("type", "")),
+        row.text("exp", ""),
         split,
-        where,
+        row.where,
     )
 
 
@@ -300,15 +224,7 @@ _CATEGORY = "_topic_category"
 
 
 class KeyPoints(NamedTuple):
-    """What a complete summary of a document on a topic would say.
-
-    Attributes:
-        dataset: that of the document.
-        doc_id: the document.
-        topic: the topic.
-        points: without their numbers; may be empty.
-        where: ``file:line``.
-    """
+    """What a complete summary of a document on a topic would say; perhaps no point at all."""
 
     dataset: str
     doc_id: str
@@ -317,21 +233,11 @@ class KeyPoints(NamedTuple):
     where: str
 
 
-class Document(NamedTuple):
-    """A dialogue to be summarised."""
-
-    doc_id: str
-    text: str
-
-
 def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
     """Read which topics are ``main`` and which ``marginal``: dataset to topic to category.
 
     The dataset is the file's name up to ``_topic_category``; a file of another name is for all
     datasets, and stands at ``""``.
-
-    Raises:
-        InputError: a file is no JSON object of strings.
     """
     found: dict[str, dict[str, str]] = {}
     for path in paths:
@@ -347,97 +253,48 @@ def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def read_splits(path: Path | str) -> dict[str, dict[str, str]]:
-    """Read which documents are in which split: dataset to document to split.
-
-    Raises:
-        InputError: the file is not of the released form: split to dataset to documents.
-    """
-    name, value = _read_object(path)
-    found: dict[str, dict[str, str]] = {}
-    for split, datasets in value.items():
-        if not isinstance(datasets, dict) or not all(
-            isinstance(ids, list) and all(isinstance(each, str) for each in ids)
-            for ids in datasets.values()
-        ):
-            raise InputError(
-                f"The split {shown(split)} is {describe(datasets)}, not an object of datasets with arrays of documents.",
-                where=name,
-            )
-        for dataset, ids in datasets.items():
-            found.setdefault(dataset.casefold(), {}).update(dict.fromkeys(ids, split))
-    return found
-
-
 def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
     """Read key points: CSV files with the columns ``doc_id``, ``topic`` and ``key_points``.
 
-    A cell is a list of strings, written as Python or JSON writes it, or empty. The dataset is the
-    file's name up to ``_completeness``.
-
-    Raises:
-        InputError: a file or row is invalid; the message names the file and line.
+    A cell is a list of strings in Python or JSON, or empty. The dataset is the file's name up to
+    ``_completeness``.
     """
     found = []
     for path in paths:
-        file = read_csv(path)
         dataset = _dataset(path, "_completeness")
-        aliases = {"meeting_id": "doc_id"}
-        columns = find_columns(file, ("doc_id", "topic", "key_points"), aliases)
-        for record in file.records:
-            row = {name: record.cells[at].strip() for name, at in columns.items()}
-            points = key_points_of(row["key_points"], record.where)
-            of = row.get("dataset") or dataset
-            found.append(KeyPoints(of, row["doc_id"], row["topic"], points, record.where))
+        for row in _table(path, ("doc_id", "topic", "key_points"), {"meeting_id": "doc_id"}):
+            points = key_points_of(row.text("key_points"), row.where)
+            of = row.text("dataset", "").strip() or dataset
+            doc_id, topic = row.text("doc_id").strip(), row.text("topic").strip()
+            found.append(KeyPoints(of, doc_id, topic, points, row.where))
     return found
 
 
-def read_documents(paths: Iterable[Path | str]) -> dict[str, Document]:
-    """Read documents by their id, from CSV files or JSON lines.
-
-    Raises:
-        InputError: a file or row is invalid, or a document is there twice and differs.
-    """
-    found: dict[str, Document] = {}
+def read_documents(paths: Iterable[Path | str]) -> dict[str, str]:
+    """Read documents by their id, from CSV files or JSON lines."""
+    found: dict[str, str] = {}
+    aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
     for path in paths:
-        rows = _csv_documents(path) if PurePath(path).suffix.lower() == ".csv" else _rows(path)
-        for where, doc_id, text in rows:
-            document = Document(doc_id.strip(), text)
-            if not document.doc_id or not text.strip():
+        table = PurePath(path).suffix.lower() == ".csv"
+        rows = _table(path, ("doc_id", "source"), aliases) if table else read_rows(path)
+        for row in rows:
+            # Of several names for one thing the first counts.
+            named = {aliases.get(name, name): value for name, value in reversed(row.fields.items())}
+            doc_id, text = (Row(row.where, named).text(name) for name in ("doc_id", "source"))
+            if not doc_id.strip() or not text.strip():
                 raise InputError(
-                    f"The document {shown(doc_id)} lacks an id or a text.", where=where
+                    f"The document {shown(doc_id)} lacks an id or a text.", where=row.where
                 )
-            if found.setdefault(document.doc_id, document) != document:
+            if found.setdefault(doc_id.strip(), text) != text:
                 raise InputError(
                     f"The document {shown(doc_id)} is there already, with another text.",
-                    where=where,
+                    where=row.where,
                 )
     return found
-
-
-def _rows(path: Path | str) -> Iterable[tuple[str, str, str]]:
-    for row in read_rows(path):
-        yield row.where, _first(row, "doc_id", "meeting_id", "id"), _first(row, "source", "text")
-
-
-def _first(row: Row, *names: str) -> str:
-    return row.text(next((name for name in names if name in row.fields), names[0]))
-
-
-def _csv_documents(path: Path | str) -> Iterable[tuple[str, str, str]]:
-    file = read_csv(path)
-    aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
-    columns = find_columns(file, ("doc_id", "source"), aliases)
-    for record in file.records:
-        yield record.where, record.cells[columns["doc_id"]], record.cells[columns["source"]]
 
 
 def key_points_of(cell: str, where: str) -> tuple[str, ...]:
-    """Read a cell of key points; see `read_key_points`.
-
-    Raises:
-        InputError: it is no list of strings.
-    """
+    """Parse a cell of key points; see `read_key_points`."""
     if not cell.strip():
         return ()
     value: object = None

@@ -24,9 +24,8 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from semqa.attribution.records import must_be
+from semqa.attribution.records import must_be, read_record_rows
 from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary
-from semqa.data.jsonl import read_rows
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
     Confusion,
@@ -52,17 +51,7 @@ ALL = "all"
 
 
 class Rate(NamedTuple):
-    """How many of some sentences or summaries err.
-
-    Attributes:
-        dataset: or `ALL`.
-        category: of the topic, such as main; or `ALL`.
-        split: or `ALL`.
-        model: or `ALL`.
-        level: what is counted.
-        errors: how many err.
-        n: how many there are, at least 1.
-    """
+    """How many sentences or summaries err; the first four may be `ALL`, and n is at least 1."""
 
     dataset: str
     category: str
@@ -74,7 +63,7 @@ class Rate(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """Errors in a hundred."""
+        """Errors per hundred."""
         return 100 * self.errors / self.n
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,26 +88,11 @@ class ErrorCounts(NamedTuple):
     exploded: Mapping[str, int]
     single: Mapping[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts as a JSON-ready object."""
-        return {**self._asdict(), "exploded": dict(self.exploded), "single": dict(self.single)}
 
-
-def categories_of(
-    sentences: Sequence[AnnotatedSentence], categories: Mapping[str, Mapping[str, str]]
-) -> list[str]:
-    """Return the category of each sentence's topic, empty if none is known.
-
-    Args:
-        sentences: the sentences.
-        categories: dataset to topic to category; what stands at ``""`` is for all datasets.
-    """
-    found = []
-    for sentence in sentences:
-        key = sentence.key
-        own, common = categories.get(key.dataset, {}), categories.get("", {})
-        found.append(own.get(key.topic) or common.get(key.topic, ""))
-    return found
+def category_of(key: SummaryKey, categories: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the category of a summary's topic, empty if unknown; the dataset ``""`` is any."""
+    own = categories.get(key.dataset, {}).get(key.topic)
+    return own or categories.get("", {}).get(key.topic, "")
 
 
 def error_rates(
@@ -126,19 +100,13 @@ def error_rates(
 ) -> list[Rate]:
     """Count errors in every cell that has sentences: dataset × category × split × model × level.
 
-    Each of the four may be `ALL`, but for models and splits at once. Cells come in the order of
-    the names.
-
-    Args:
-        sentences: the sentences.
-        categories: dataset to topic to category; without them all topics are pooled alone.
+    Splits and models are not crossed. `categories` maps dataset to topic to category.
     """
-    kinds = dict(zip(map(id, sentences), categories_of(sentences, categories), strict=True))
     counts: dict[tuple[str, str, str, str, Level], list[int]] = {}
 
     def count(first: AnnotatedSentence, level: Level, errs: bool) -> None:
         for dataset in (first.key.dataset, ALL):
-            for category in {kinds[id(first)] or ALL, ALL}:
+            for category in {category_of(first.key, categories) or ALL, ALL}:
                 for split, model in ((ALL, ALL), (first.split, ALL), (ALL, first.key.model)):
                     if not split:
                         continue
@@ -184,14 +152,8 @@ _YES = frozenset({"yes", "1", "true", "consistent"})
 _NO = frozenset({"no", "0", "false", "inconsistent"})
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """An evaluator's verdict or score of a sentence or summary.
-
-    Attributes:
-        inconsistent: the verdict; None if it could not be read, or there is only a score.
-        score: of consistency; None if there is only a verdict.
-    """
+class Prediction(NamedTuple):
+    """An evaluator's verdict or score of a sentence or summary; neither if its reply is unparsed."""
 
     inconsistent: bool | None
     score: float | None = None
@@ -204,24 +166,18 @@ class Prediction:
 
 @dataclass(slots=True)
 class Run:
-    """The predictions of one run.
-
-    Attributes:
-        sentences: by summary and number.
-        summaries: by summary.
-    """
+    """The predictions of one run: of sentences by summary and number, and of whole summaries."""
 
     sentences: dict[tuple[SummaryKey, int], Prediction] = field(default_factory=dict)
     summaries: dict[SummaryKey, Prediction] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluator:
+class Evaluator(NamedTuple):
     """The predictions of one evaluator.
 
     Attributes:
         name: that of the file.
-        runs: by name, in order; repeated runs of one evaluator on the same texts.
+        runs: repeated runs on the same texts, by name.
         scored: whether it gives scores: verdicts then come from a threshold.
     """
 
@@ -230,26 +186,15 @@ class Evaluator:
     scored: bool
 
 
-def read_evaluator(path: Path | str, *, name: str = "", labels: bool = False) -> Evaluator:
-    """Read the predictions of one evaluator.
+def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
+    """Read the predictions of one evaluator: JSON lines, or a record of judgements.
 
-    Args:
-        path: the file; ``-`` is standard input.
-        name: by default the file's name without its ending.
-        labels: prefer labels to scores in lines that have both.
-
-    Raises:
-        InputError: the file or a line is invalid; the message names the file and line.
+    Its name is by default the file's without its ending.
     """
-    return evaluator_of(read_rows(path), name or PurePath(path).stem, labels=labels)
-
-
-def evaluator_of(rows: Iterable[Row], name: str, *, labels: bool = False) -> Evaluator:
-    """Make an evaluator of rows; see `read_evaluator`."""
     runs: dict[str, Run] = {}
     scored: dict[bool, str] = {}
-    for row in rows:
-        prediction = _prediction(row, labels=labels)
+    for row in read_record_rows(path):
+        prediction = _prediction(row)
         if not prediction.unread:
             scored.setdefault(prediction.score is not None, row.where)
         if len(scored) > 1:
@@ -273,12 +218,12 @@ def evaluator_of(rows: Iterable[Row], name: str, *, labels: bool = False) -> Eva
                 'The same text has another prediction; name repeated runs in a field "run".',
                 where=row.where,
             )
-    return Evaluator(name, runs, scored=next(iter(scored), False))
+    return Evaluator(name or PurePath(path).stem, runs, scored=next(iter(scored), False))
 
 
-def _prediction(row: Row, *, labels: bool) -> Prediction:
+def _prediction(row: Row) -> Prediction:
     score, label = row.fields.get("score"), row.fields.get("label", row.fields.get("sent_label"))
-    if score is not None and not (labels and label is not None):
+    if score is not None:
         if (
             isinstance(score, bool)
             or not isinstance(score, int | float)
@@ -319,16 +264,7 @@ LEVELS: tuple[Level, Level] = ("sentence", "summary")
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A sentence or summary with what annotators and an evaluator say of it.
-
-    Attributes:
-        key: the summary.
-        index: the sentence's number; None for a summary.
-        category: of the topic, empty if none is known.
-        inconsistent: what annotators say.
-        errors: the types of a sentence's errors.
-        found: what the evaluator says.
-    """
+    """A sentence, or a summary (whose index is None), as annotators and an evaluator see it."""
 
     key: SummaryKey
     index: int | None
@@ -339,13 +275,7 @@ class Decided:
 
 
 class Recall(NamedTuple):
-    """How many errors of a type an evaluator finds.
-
-    Attributes:
-        error: the type.
-        n: sentences that have it.
-        hits: of these, those that the evaluator finds inconsistent.
-    """
+    """How many of the n sentences with an error of a type an evaluator finds inconsistent."""
 
     error: str
     n: int
@@ -356,16 +286,15 @@ class Recall(NamedTuple):
         return {**self._asdict(), "recall": 100 * self.hits / self.n}
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """How one run of an evaluator fares.
 
     Attributes:
         cells: (dataset, category, level) to counts, each of the first two perhaps `ALL`.
         recall: recall by type of error; a sentence counts for each of its types.
         recall_single: likewise, over the sentences of one type alone.
-        unread: texts left out, for the evaluator's reply has no verdict, by level.
-        missing: texts left out, for there is no prediction, by level.
+        unread: texts left out because the evaluator's reply has no verdict, by level.
+        missing: texts left out because there is no prediction, by level.
     """
 
     cells: Mapping[tuple[str, str, Level], Confusion]
@@ -396,14 +325,12 @@ def decide(
 ) -> tuple[list[Decided], int]:
     """Pair annotations with predictions of one level.
 
-    A prediction of a summary is taken where there is one; otherwise it is made of those of its
-    sentences. It is missing where one of them is, and unread where one is and no other is found
-    inconsistent.
+    A summary without a prediction of its own gets one made of those of its sentences: missing if one
+    of them is, and unread if one of them is and no other is found inconsistent.
 
     Returns:
-        What has a prediction, and how many have none.
+        Texts with a prediction, and the number of those without.
     """
-    kinds = dict(zip(map(id, sentences), categories_of(sentences, categories), strict=True))
     decided, missing = [], 0
     if level == "sentence":
         for each in sentences:
@@ -411,10 +338,9 @@ def decide(
             if found is None:
                 missing += 1
                 continue
+            kind = category_of(each.key, categories)
             decided.append(
-                Decided(
-                    each.key, each.index, kinds[id(each)], each.inconsistent, each.errors, found
-                )
+                Decided(each.key, each.index, kind, each.inconsistent, each.errors, found)
             )
         return decided, missing
     for (_, key), parts in by_summary(sentences).items():
@@ -425,19 +351,14 @@ def decide(
             missing += 1
             continue
         wrong = any(part.inconsistent for part in parts)
-        decided.append(Decided(key, None, kinds[id(parts[0])], wrong, (), whole))
+        decided.append(Decided(key, None, category_of(key, categories), wrong, (), whole))
     return decided, missing
 
 
 def tune(
     sentences: Sequence[AnnotatedSentence], run: Run, split: str = DEV
 ) -> dict[Level, Threshold]:
-    """Tune the thresholds of an evaluator that gives scores.
-
-    Args:
-        sentences: annotations, of which those of the split count, all datasets pooled.
-        run: its predictions for them.
-        split: where to tune.
+    """Tune the thresholds of an evaluator that gives scores, on a split of all datasets pooled.
 
     Raises:
         InputError: the split has no predictions, or lacks one of the classes.
@@ -453,7 +374,7 @@ def tune(
     if not thresholds:
         raise InputError(
             f"The split {split!r} has no scores to tune a threshold on.",
-            hint="Add its annotations and predictions, or use --threshold or --labels.",
+            hint="Add its annotations and predictions, or use --threshold.",
         )
     return thresholds
 
@@ -470,7 +391,7 @@ def evaluate(
         sentences: the annotations.
         run: the predictions.
         categories: dataset to topic to category.
-        thresholds: by level, for scores: up to which score a text is inconsistent.
+        thresholds: by level, for scores: up to this score a text is inconsistent.
     """
     cells: dict[tuple[str, str, Level], list[tuple[bool, bool]]] = {}
     unread: dict[str, int] = {}
@@ -515,12 +436,8 @@ def self_agreement(
 ) -> tuple[dict[tuple[str, str], Statistic], Statistic]:
     """Return Cohen's kappa of each pair of runs of an evaluator on the same sentences, and the mean.
 
-    Sentences that a run of the two has no verdict on are left out of their kappa.
-
-    Args:
-        sentences: the sentences.
-        runs: by name.
-        thresholds: those of each run, for scores.
+    Sentences that one of the two runs has no verdict on are left out. `thresholds` are those of each
+    run, for scores.
     """
     verdicts = {
         name: [
@@ -560,17 +477,9 @@ def compare(
     """Test whether two evaluators differ in balanced accuracy, by a paired bootstrap.
 
     All runs count: each run of one evaluator is paired with each run of the other, on the texts that
-    both have a verdict on, and all verdicts on a text are drawn together.
-
-    Args:
-        sentences: the annotations.
-        first: one evaluator.
-        second: the other.
-        thresholds: those of each evaluator, by run and level.
-        level: what is compared.
-        by_document: draw documents rather than sentences, which are not independent.
-        resamples: how many draws.
-        seed: random seed.
+    both have a verdict on, and all verdicts on a text are drawn together. `thresholds` are those of
+    each evaluator, by run and level. `by_document` draws documents rather than sentences, which are
+    not independent.
     """
     sides = [
         [
@@ -630,3 +539,145 @@ def _recalls(found: Sequence[tuple[Decided, bool]], *, single: bool) -> tuple[Re
             count[0] += 1
             count[1] += verdict
     return tuple(Recall(name, *counts[name]) for name in names if name in counts)
+
+
+def score_evaluators(
+    sentences: Sequence[AnnotatedSentence],
+    categories: Mapping[str, Mapping[str, str]],
+    evaluators: Sequence[Evaluator],
+    *,
+    split: str | None = None,
+    threshold: float | None = None,
+    by_document: bool = False,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Score evaluators: cells, recall by type of error, self-agreement, and each against the first.
+
+    Args:
+        sentences: the annotations.
+        categories: dataset to topic to category.
+        evaluators: their predictions.
+        split: to score; None for ``test`` if there is one, else all.
+        threshold: of scores, in place of tuned ones: up to it a text is inconsistent.
+        by_document: whether the paired test draws documents rather than sentences.
+        resamples: of the paired test.
+        seed: random seed.
+
+    Returns:
+        A JSON-ready object.
+
+    Raises:
+        InputError: a split has no sentences, or a threshold cannot be tuned.
+    """
+    if split is None:
+        split = "test" if any(s.split == "test" for s in sentences) else ALL
+    chosen = [s for s in sentences if split in (ALL, s.split)]
+    if not chosen:
+        known = sorted({s.split for s in sentences} - {""})
+        raise InputError(
+            f"must be one of {', '.join([*known, ALL])}, got {split!r}.",
+            field="--split",
+            value=split,
+        )
+    tuned = [_thresholds(sentences, each, threshold) for each in evaluators]
+    cuts = [
+        {run: _cuts(found.get(run, {})) for run in each.runs}
+        for each, found in zip(evaluators, tuned, strict=True)
+    ]
+    scored = []
+    for evaluator, found, cut in zip(evaluators, tuned, cuts, strict=True):
+        runs = [
+            {
+                "run": name,
+                "thresholds": found.get(name, {}),
+                **evaluate(chosen, run, categories, cut[name]).to_dict(),
+            }
+            for name, run in evaluator.runs.items()
+        ]
+        row: dict[str, Any] = {"name": evaluator.name, "scored": evaluator.scored, "runs": runs}
+        if len(runs) > 1:
+            row["mean"] = _mean_cells(runs)
+            row["self_agreement"] = _agreement(chosen, evaluator.runs, cut)
+        scored.append(row)
+    tests: list[dict[str, Any]] = []
+    for other, cut in list(zip(evaluators, cuts, strict=True))[1:]:
+        for level in LEVELS:
+            row = {"a": other.name, "b": evaluators[0].name, "level": level}
+            try:
+                test = compare(
+                    chosen,
+                    other,
+                    evaluators[0],
+                    (cut, cuts[0]),
+                    level,
+                    by_document=by_document,
+                    resamples=resamples,
+                    seed=seed,
+                )
+            except InputError as error:
+                tests.append({**row, "untested": str(error)})
+            else:
+                tests.append({**row, **test.to_dict()})
+    return {
+        "sentences": len(chosen),
+        "split": sorted({sentence.split for sentence in chosen}),
+        "evaluators": scored,
+        "tests": tests,
+    }
+
+
+def _thresholds(
+    sentences: Sequence[AnnotatedSentence], evaluator: Evaluator, given: float | None
+) -> dict[str, dict[Level, dict[str, Any]]]:
+    """Return the thresholds of each run, none for an evaluator that gives verdicts."""
+    if not evaluator.scored:
+        return {}
+    if given is not None:
+        return {name: {level: {"value": given} for level in LEVELS} for name in evaluator.runs}
+    return {
+        name: {level: found.to_dict() for level, found in tune(sentences, run).items()}
+        for name, run in evaluator.runs.items()
+    }
+
+
+def _cuts(tuned: Mapping[Level, Mapping[str, Any]]) -> dict[Level, float]:
+    """Return thresholds by level; below all scores if nothing is inconsistent."""
+    return {
+        level: -math.inf if each["value"] is None else each["value"]
+        for level, each in tuned.items()
+    }
+
+
+def _mean_cells(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the mean balanced accuracy over runs, of each cell that every run has."""
+    names = ("dataset", "category", "level")
+    values: dict[tuple[str, ...], list[float]] = {}
+    for run in runs:
+        for cell in run["cells"]:
+            if cell["balanced_accuracy"] is not None:
+                name = tuple(cell[part] for part in names)
+                values.setdefault(name, []).append(cell["balanced_accuracy"])
+    return [
+        {**dict(zip(names, name, strict=True)), "balanced_accuracy": fmean(each), "runs": len(each)}
+        for name, each in values.items()
+        if len(each) == len(runs)
+    ]
+
+
+def _agreement(
+    sentences: Sequence[AnnotatedSentence],
+    runs: Mapping[str, Run],
+    cuts: Mapping[str, Mapping[Level, float]],
+) -> dict[str, Any]:
+    pairs, mean = self_agreement(sentences, runs, cuts)
+    by_dataset: dict[str, list[AnnotatedSentence]] = {}
+    for sentence in sentences:
+        by_dataset.setdefault(sentence.key.dataset, []).append(sentence)
+    return {
+        "pairs": [{"a": a, "b": b, **kappa.to_dict()} for (a, b), kappa in pairs.items()],
+        "mean": mean.to_dict(),
+        "datasets": {
+            name: self_agreement(some, runs, cuts)[1].to_dict() for name, some in by_dataset.items()
+        },
+    }

@@ -1,4 +1,4 @@
-"""Finished runs as tables, plots and pages that one can publish."""
+"""Finished runs as tables and pages that one can publish."""
 
 from semqa.bench.report.report import FORMATS, BenchReport, make_report, write_report
 from semqa.bench.report.runs import FinishedRun, load_runs

@@ -22,10 +22,8 @@ class Part(NamedTuple):
     """A run of text.
 
     Attributes:
-        text: the characters.
         source: number that a quote names; None for free text.
         status: of the quote; empty for free text.
-        why: why it is not verified.
         by: in a source, the signs of the answers that quote it here.
     """
 
@@ -61,9 +59,6 @@ class Answer(NamedTuple):
     Attributes:
         sign: short name, also used in the sources: h1, h2 for people, A, B for runs.
         name: of the run; for a reference, its id.
-        parts: the text.
-        semqa: its score; None if it has none.
-        error: why there is no answer.
     """
 
     sign: str
@@ -96,11 +91,7 @@ def make_examples(runs: Sequence[FinishedRun], most: int) -> tuple[list[Example]
     """Return the questions on which runs differ most in SEMQA, ties in the order of the data.
 
     Args:
-        runs: all of them; those without data are left out, and human rows are shown as references.
         most: how many questions to return.
-
-    Returns:
-        The examples, and the number of questions.
     """
     questions: dict[tuple[str, str], Question] = {}
     rows: dict[tuple[str, str], list[tuple[FinishedRun, int]]] = {}

@@ -203,13 +203,7 @@ def disambig_note(runs: Sequence[FinishedRun]) -> list[str]:
 def mark_best(
     rows: Sequence[Sequence[Cell]], first: int, among: Sequence[bool] = ()
 ) -> list[list[Cell]]:
-    """Return rows with the best figure of each column in bold, unless all are equal.
-
-    Args:
-        rows: of equal length.
-        first: the first column of figures.
-        among: whether each row takes part; by default all do.
-    """  # fmt: skip
+    """Return rows with the best figure of each column in bold, unless all are equal."""  # fmt: skip
     made = [list(row) for row in rows]
     taking = [row for row, one in zip(made, among or [True] * len(made), strict=True) if one]
     for at in range(first, len(made[0])):

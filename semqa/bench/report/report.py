@@ -1,4 +1,4 @@
-"""A report of finished runs: its tables, plots and examples, and the files it is written to."""
+"""A report of finished runs: its tables and examples, and the files it is written to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from semqa.bench.report.families import (
     prompts_table,
     seeds_table,
 )
-from semqa.bench.report.plots import make_plots
 from semqa.bench.report.table import to_csv, to_latex, to_markdown
 from semqa.bench.report.tables import (
     GROUPINGS,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from semqa.bench.report.examples import Example
-    from semqa.bench.report.plots import Plot
     from semqa.bench.report.runs import Loaded
     from semqa.bench.report.table import Table
 
@@ -55,18 +53,12 @@ class BenchReport:
     """A report.
 
     Attributes:
-        title: of the page.
-        notes: what a reader must know first, such as what is missing.
         tables: in the order shown; the last says what was run.
-        plots: likewise.
-        examples: the questions shown.
-        questions: how many there are.
     """
 
     title: str
     notes: Sequence[str]
     tables: Sequence[Table]
-    plots: Sequence[Plot]
     examples: Sequence[Example]
     questions: int
 
@@ -85,8 +77,6 @@ def make_report(
     """Make a report of runs.
 
     Args:
-        loaded: result of `load_runs`.
-        title: of the page.
         baseline: label or folder of the run that others are compared with.
         examples: at most this many questions, those first on which runs differ most.
 
@@ -113,24 +103,11 @@ def make_report(
     ]
     shown, questions = make_examples(runs, examples)
     found = [table for table in tables if table is not None]
-    return BenchReport(title, notes, found, make_plots(runs), shown, questions)
+    return BenchReport(title, notes, found, shown, questions)
 
 
 def write_report(report: BenchReport, out: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write ``report.html``, ``report.md``, ``report.tex`` and a CSV file per table.
-
-    Args:
-        report: what to write.
-        out: the folder, made if missing.
-        formats: some of `FORMATS`.
-
-    Returns:
-        The files; each is written whole.
-
-    Raises:
-        InputError: there is no such format, or the folder cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write ``report.html``, ``report.md``, ``report.tex`` and a CSV file per table."""
     for name in formats:
         if name not in FORMATS:
             raise InputError(

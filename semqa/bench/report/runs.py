@@ -37,12 +37,10 @@ if TYPE_CHECKING:
 
 Kind = Literal["human", "engine", "baseline"]
 
-_EARLIER = ("numbers", "names", "max_words", "max_free_words", "max_span_words", "min_quotes")
-RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)), *_EARLIER)
-"""Settings of the copy constraint, including those of earlier versions; without it they do nothing."""
+RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)))
+"""Settings of the copy constraint; without it they do nothing."""
 
 MOST_POINTS = 100 + 1e-6  # rounding may add a little to 100
-LONGEST_NAME = 34  # characters that a plot has for a name
 MOST_NAMED = 5  # runs that a note names
 
 _FOLDER = re.compile(r"(?:[/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\])")
@@ -53,16 +51,9 @@ class FinishedRun:
     """One run, as a report needs it.
 
     Attributes:
-        folder: its path below the folder of the report.
-        label: its name, or what distinguishes it; unique in the report.
         kind: the human row, a baseline (``lead-K``, ``tail-K``) or an engine.
-        identity: contents of ``run.json``.
-        settings: what distinguishes runs; a model in a folder goes by the folder's own name.
         records: its rows, in the order of the data if that was found.
-        scores: one per row.
-        report: summary of the scores, with intervals.
         quoted: scores over quoted sources, one per row; None without data.
-        items: what was asked, one per row; None without data.
         expected: number of rows of a finished run; None without data.
         results: contents of ``results.json``; empty if the run is not finished.
         read: short answers that a judge read, one per row; None if no judge read these answers.
@@ -104,12 +95,7 @@ class FinishedRun:
 
 
 class Loaded(NamedTuple):
-    """The runs of a folder.
-
-    Attributes:
-        runs: in the order of the grid, others after it by folder.
-        notes: what is missing or incomplete, and why.
-    """
+    """The runs of a folder."""
 
     runs: list[FinishedRun]
     notes: list[str]
@@ -138,7 +124,6 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
     """Read all runs below a folder.
 
     Args:
-        folder: of a grid, of one run, or of several.
         data: QuoteSum files of the runs. A run's data is looked for among these, then at its
             original path; the digest decides. If it is found, the run is scored again; otherwise
             the scores in its rows are used.
@@ -394,30 +379,3 @@ def short_judge(name: str) -> str:
 def _short_model(model: str) -> str:
     own = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
     return own if own and _FOLDER.match(model) else model
-
-
-def plot_names(runs: Sequence[FinishedRun]) -> tuple[list[str], str]:
-    """Return names of runs for plots, and a note on them.
-
-    If all model runs use one model, its name is left out of them; otherwise long names are cut, as
-    long as all stay different.
-    """
-    models: list[tuple[str, str] | None] = []
-    for run in runs:
-        engine = str(run.settings.get("engine"))
-        model = engine.rstrip("/").rpartition("/")[2].rpartition(":")[2]
-        unnamed = run.label.startswith(f"{engine}, ")
-        models.append((model, run.label[len(engine) + 2 :]) if unnamed else None)
-    known = {each[0] for each in models if each is not None}
-    labels = [run.label for run in runs]
-    if len(known) == 1 and sum(each is not None for each in models) > 1:
-        alone = [label if m is None else m[1] for label, m in zip(labels, models, strict=True)]
-        if len(set(alone)) == len(alone):
-            return alone, f"Runs without a name of their own are of {known.pop()}."
-
-    def cut(model: str, rest: str) -> str:
-        most = max(LONGEST_NAME - len(rest) - 2, 8)
-        return f"{model if len(model) <= most else model[: most - 1] + '…'}, {rest}"
-
-    short = [label if m is None else cut(*m) for label, m in zip(labels, models, strict=True)]
-    return (short if len(set(short)) == len(short) else labels), ""

@@ -22,12 +22,8 @@ class Cell:
     """One cell.
 
     Attributes:
-        text: what a reader sees, without the interval.
         value: the unrounded figure; None for words and missing figures.
-        low: lower end of its 95% interval.
-        high: upper end of it.
         n: number of examples behind it, if that differs from the row's.
-        strong: bold.
         why: why the figure is missing, or a remark on it.
         spread: standard deviation over the runs averaged here, instead of an interval.
     """
@@ -69,10 +65,6 @@ class Table:
 
     Attributes:
         key: name in files: lower-case letters and hyphens.
-        title: heading.
-        columns: headings; the first column names the rows.
-        rows: one cell per column each.
-        notes: what a reader must know about it.
     """
 
     key: str
@@ -117,10 +109,6 @@ def figure(
     """Return a cell with a score and its interval.
 
     Args:
-        value: the score; None if it is undefined.
-        interval: low and high end of its 95% interval.
-        n: number of examples behind it.
-        signed: show a plus sign, as for differences.
         why: why the score is undefined, or a remark on it.
 
     Example:

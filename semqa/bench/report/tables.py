@@ -14,7 +14,7 @@ from semqa.bench.results import RESAMPLES, SEED
 from semqa.errors import InputError
 from semqa.metrics import summarise
 from semqa.metrics.bootstrap import paired_bootstrap, question_mean
-from semqa.metrics.statistics import adjust
+from semqa.metrics.statistics import holm
 from semqa.quotes import Verdict
 
 if TYPE_CHECKING:
@@ -128,11 +128,7 @@ def choose_baseline(runs: Sequence[FinishedRun], name: str | None) -> FinishedRu
     """Return the run that others are compared with.
 
     Args:
-        runs: all of them.
         name: label or folder of one; by default the first that is not the human row.
-
-    Raises:
-        InputError: no run has this name.
     """
     if name is None:
         return next((run for run in runs if run.kind != "human"), runs[0])
@@ -169,7 +165,7 @@ def comparison_table(
                 notes.append(f"Not compared: {run.label}: {error}")
     if not tests:
         return None
-    corrected = dict(zip(tests, adjust([t.p for t in tests.values()], "holm"), strict=True))
+    corrected = dict(zip(tests, holm([t.p for t in tests.values()]), strict=True))
     rows: list[list[Cell]] = []
     for run in runs:
         if not any(label == run.label for label, _ in tests):

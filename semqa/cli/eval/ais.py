@@ -16,11 +16,12 @@ from semqa.data.files import display_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rich.table import Table
 
-    from semqa.attribution.ais.rates import Measure, SystemRates
+    from semqa.attribution.ais.experts import CorrectnessComparison
+    from semqa.attribution.ais.rates import DesignComparison, Measure, Rate, SystemRates
     from semqa.attribution.ais.report import Report, Settings, TaskReport
 
 
@@ -31,13 +32,7 @@ SHOWN: dict[Measure, str] = {
     "int_and_ais": "Int & AIS",
 }
 
-TESTS = {
-    "z": "pooled z-test of two rates",
-    "fisher": "Fisher's exact test",
-    "chi2": "χ² with Yates' correction",
-    "welch": "Welch's t-test",
-    "mcnemar": "McNemar's exact test on the same examples",
-}
+TESTS = {"z": "pooled z-test of two rates", "mcnemar": "McNemar's exact test on the same examples"}
 
 
 def ais_tables(found: Report) -> Iterator[Table]:
@@ -47,11 +42,13 @@ def ais_tables(found: Report) -> Iterator[Table]:
     if any(task.agreement for task in found.tasks):
         yield _agreement(found)
     if found.designs:
-        yield _designs(found)
+        rows = [(each.task, each.measure, each) for each in found.designs]
+        yield _pairs(make_table("designs", "measure", *PAIRS), rows)
     if found.experts:
         yield _experts(found)
     if found.correctness:
-        yield _correctness(found)
+        judged = [(each.task, each.judgement, each) for each in found.correctness]
+        yield _pairs(make_table("right by experts", "judgement", *PAIRS), judged)
     if any(times.n for times in found.times):
         yield _times(found)
 
@@ -61,8 +58,7 @@ def ais_notes(found: Report) -> Iterator[str]:
     settings = found.settings
     if any(task.comparisons for task in found.tasks):
         yield _star(settings)
-    name = {"wilson": "Wilson's", "bootstrap": "bootstrap"}[settings.interval]
-    yield f"after each rate: {name} interval, {settings.confidence:.0%}"
+    yield f"after each rate: Wilson's interval, {settings.confidence:.0%}"
     for task in found.tasks:
         yield from _task_notes(task, settings)
         levels = {SHOWN[e.question]: e.levels for e in task.agreement if e.levels is not None}
@@ -75,12 +71,9 @@ def ais_notes(found: Report) -> Iterator[str]:
 
 def _star(settings: Settings) -> str:
     against = settings.baseline or "the best of its column"
-    side = {"two-sided": "other than", "less": "below", "greater": "above"}[settings.alternative]
-    exact = settings.test in ("mcnemar", "chi2")
-    direction = "two-sided" if exact or settings.alternative == "two-sided" else "one-sided"
-    corrected = "" if settings.correction == "none" else f", {settings.correction} correction"
+    corrected = ", holm correction" if settings.correct else ""
     test = TESTS[settings.test]
-    return f"* {side} {against}, p < {settings.level:g}: {test}, {direction}{corrected}"
+    return f"* other than {against}, p < {settings.level:g}: {test}, two-sided{corrected}"
 
 
 def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
@@ -91,10 +84,9 @@ def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
         yield f"{name}: best: {', '.join(columns)}"
     for what, count in task.data_checks.items():
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
-    meaning = {"no": "counted as no", "yes": "counted as yes", "open": "left out of the rates"}
     for question, count in task.ties.items():
         column = SHOWN["int" if question == "int" else "ais"]
-        yield f"{name}: {count} tied in {column}: {meaning[settings.ties]}"
+        yield f"{name}: {count} tied in {column}: counted as no"
     reasons: dict[str, list[str]] = {}
     for each in task.comparisons:
         if each.unscored is not None:
@@ -125,10 +117,14 @@ def _cell(
     starred: set[tuple[str, Measure]],
 ) -> str:
     rate = rates.rates[measure]
-    ends = rate.interval(settings.interval, confidence=settings.confidence, seed=settings.seed)
+    star = "*" if (rates.system, measure) in starred else " "
+    return _percent(rate, settings.confidence, star)
+
+
+def _percent(rate: Rate, confidence: float = 0.95, star: str = "") -> str:
+    ends = rate.interval(confidence)
     if ends is None:
         return "unscored"
-    star = "*" if (rates.system, measure) in starred else " "
     return f"{rate.percent:.1f}{star} {f'{ends[0]:.0f}–{ends[1]:.0f}':>6}"
 
 
@@ -136,9 +132,8 @@ def _agreement(found: Report) -> Table:
     table = make_table("agreement", "items", "left out", "α", "pairs", "F1", "all agree")
     for task in found.tasks:
         for each in task.agreement:
-            label = {"flag": "Flag", "int": "Int", "ais": "AIS"}[each.question]
             table.add_row(
-                f"{_name(task)}: {label}",
+                f"{_name(task)}: {SHOWN[each.question]}",
                 str(each.items),
                 str(each.dropped),
                 *(shown(f.value) for f in (each.alpha, each.pairs, each.fit.macro, each.unanimous)),
@@ -146,18 +141,20 @@ def _agreement(found: Report) -> Table:
     return table
 
 
-def _designs(found: Report) -> Table:
-    table = make_table("designs", "measure", "n", "only the first", "only the second", "p")
-    for each in found.designs:
-        label = f"{each.first or '(none)'} / {each.second or '(none)'}"
+PAIRS = ("n", "only the first", "only the second", "p")
+
+
+def _pairs(
+    table: Table, rows: Iterable[tuple[str, Measure, DesignComparison | CorrectnessComparison]]
+) -> Table:
+    for task, measure, each in rows:
         pairs = each.pairs
+        label = f"{each.first or '(none)'} / {each.second or '(none)'}"
         table.add_row(
-            f"{each.task}: {label}" if each.task else label,
-            SHOWN[each.measure],
-            str(pairs.n),
-            str(pairs.only_first),
-            str(pairs.only_second),
-            "unscored" if pairs.p is None else f"{pairs.p:.4f}",
+            _joined(task, label, ": "),
+            SHOWN[measure],
+            *map(str, (pairs.n, pairs.only_first, pairs.only_second)),
+            shown(pairs.p, 4),
         )
     return table
 
@@ -165,35 +162,13 @@ def _designs(found: Report) -> Table:
 def _experts(found: Report) -> Table:
     table = make_table("against experts", "outputs", "consensus right", "single right", "F1", "α")
     for each in found.experts:
-        ends = each.consensus.interval()
-        percent = each.consensus.percent
-        single = each.single.value
         table.add_row(
             f"{_joined(each.task, each.design)}: {SHOWN[each.judgement]}",
             str(each.consensus.n),
-            "unscored"
-            if ends is None or percent is None
-            else f"{percent:.1f} {f'{ends[0]:.0f}–{ends[1]:.0f}':>6}",
-            "unscored" if single is None else f"{100 * single:.1f}",
+            _percent(each.consensus),
+            shown(each.single.value, 1, times=100),
             shown(each.f1.value),
             shown(each.alpha.value),
-        )
-    return table
-
-
-def _correctness(found: Report) -> Table:
-    table = make_table(
-        "right by experts", "judgement", "n", "only the first", "only the second", "p"
-    )
-    for each in found.correctness:
-        pairs = each.pairs
-        table.add_row(
-            _joined(each.task, f"{each.first or '(none)'} / {each.second or '(none)'}", ": "),
-            SHOWN[each.judgement],
-            str(pairs.n),
-            str(pairs.only_first),
-            str(pairs.only_second),
-            "unscored" if pairs.p is None else f"{pairs.p:.4f}",
         )
     return table
 
@@ -206,17 +181,9 @@ def _times(found: Report) -> Table:
     table = make_table("seconds", "n", "median", "mean", "sd", "untimed")
     for each in found.times:
         label = ", ".join(value for value in each.group.values() if value) or "all"
-        if each.median is None or each.mean is None:
-            table.add_row(label, "0", "", "", "", str(each.untimed))
-        else:
-            table.add_row(
-                label,
-                str(each.n),
-                f"{each.median:.1f}",
-                f"{each.mean:.1f}",
-                "" if each.sd is None else f"{each.sd:.1f}",
-                str(each.untimed),
-            )
+        seconds = (each.median, each.mean, each.sd)
+        cells = ("" if value is None else f"{value:.1f}" for value in seconds)
+        table.add_row(label, str(each.n), *cells, str(each.untimed))
     return table
 
 
@@ -224,11 +191,7 @@ def _name(task: TaskReport) -> str:
     return ", ".join(part for part in (task.task, task.design) if part) or task.origin
 
 
-Test = Literal["z", "fisher", "chi2", "welch", "mcnemar"]
-Alternative = Literal["two-sided", "less", "greater"]
-Correction = Literal["none", "bonferroni", "holm", "bh"]
-Interval = Literal["wilson", "bootstrap"]
-Ties = Literal["no", "yes", "open"]
+Test = Literal["z", "mcnemar"]
 
 
 class By(StrEnum):
@@ -267,14 +230,8 @@ def ais(
     ] = None,
     test: Annotated[
         Test,
-        typer.Option(
-            help="Pooled z, Fisher's exact, χ² (Yates), Welch's t; mcnemar compares "
-            "the same examples.",
-        ),
+        typer.Option(help="Pooled z-test of two rates; mcnemar compares the same examples."),
     ] = "z",
-    alternative: Annotated[
-        Alternative, typer.Option(help="less: that a system is below the best or the baseline.")
-    ] = "two-sided",
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -284,12 +241,10 @@ def ais(
         ),
     ] = None,
     correction: Annotated[
-        Correction, typer.Option(help="For the number of comparisons in a column.")
+        Literal["none", "holm"], typer.Option(help="For the number of comparisons in a column.")
     ] = "none",
     level: Annotated[float, typer.Option(help="A p below it gets a star.")] = 0.01,
-    interval: Annotated[Interval, typer.Option(help="How intervals are made.")] = "wilson",
     confidence: Annotated[float, typer.Option(help="Mass of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")] = 0,
     without: Annotated[
         list[str] | None,
         typer.Option(
@@ -306,10 +261,6 @@ def ais(
             help="How annotators agree, from the counts of CSV files too. Needs the extra eval.",
         ),
     ] = False,
-    ties: Annotated[
-        Ties,
-        typer.Option(help="What half against half means among ratings; open: out of the rates."),
-    ] = "no",
     by: Annotated[
         list[By] | None,
         typer.Option(
@@ -355,14 +306,10 @@ def ais(
     check_not_an_input(out, *given, *rated, *known)
     settings = Settings(
         test=test,
-        alternative=alternative,
-        correction=correction,
+        correct=correction == "holm",
         level=level,
         baseline=baseline,
-        interval=interval,
         confidence=confidence,
-        seed=seed,
-        ties=ties,
         without=tuple(without or ()),
         first_only=drop_doubles,
         agreement=agreement or bool(rated),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from semqa.attribution.attrscore.options import TrainingOptions
+from semqa.cli.declared import takes_options
 from semqa.cli.eval.judging import (
     JudgeOptions,
     Limit,
@@ -14,31 +16,30 @@ from semqa.cli.eval.judging import (
     Resamples,
     Seed,
     judge_progress,
+    make_table,
     takes_judge_options,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.train import KeepCheckpoints, MaxCheckpoints, training_progress
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.attrscore import AttrPrompt, Example, Judged, Label, RunRecord
-    from semqa.attribution.judges import CachedJudge
+    from rich.table import Table
+
+    from semqa.attribution.attrscore.judging import AttrPrompt
+    from semqa.attribution.attrscore.labels import Example, Label
+    from semqa.attribution.attrscore.record import RunRecord
 
 
 ALL = "all"
 """The paper's four prompt families."""
 
-Family = Annotated[
-    str | None,
-    typer.Option(
-        help="Prompt family: attribution-defined, attribution, fact-checking, nli, summarization.",
-        show_default="attribution-defined",
-    ),
-]
+_FAMILIES = "attribution-defined, attribution, fact-checking, nli, summarization"
 
 
 @takes_judge_options
@@ -63,8 +64,7 @@ def run(
     family: Annotated[
         str | None,
         typer.Option(
-            help="Prompt family: attribution-defined, attribution, fact-checking, nli, "
-            "summarization; all for the paper's four and their mean.",
+            help=f"Prompt family: {_FAMILIES}; all for the paper's four and their mean.",
             show_default="attribution-defined",
         ),
     ] = None,
@@ -103,9 +103,11 @@ def run(
     where it stopped when the same command is given again. The record holds
     every row; semqa eval attrscore score reads it.
     """
-    from semqa.attribution.attrscore import RunRecord, read_examples, way_of, write_record
+    from semqa.attribution.attrscore.files import read_examples
+    from semqa.attribution.attrscore.judging import judge_by_entailment, judge_by_prompt, way_of
     from semqa.attribution.attrscore.labels import PAPER_FAMILIES
-    from semqa.attribution.records import describe_judge, versions
+    from semqa.attribution.attrscore.record import RunRecord
+    from semqa.attribution.records import describe_judge, versions, write_record
 
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
@@ -124,7 +126,17 @@ def run(
             )
         records = []
         for each in asks:
-            judged = _ask(asked, way, examples, each, not no_query, max_new_tokens)
+            with judge_progress(asked, "attrscore"):
+                if way == "entailment":
+                    judged = judge_by_entailment(asked, examples, with_query=not no_query)
+                else:
+                    judged = judge_by_prompt(
+                        asked,
+                        examples,
+                        each,
+                        with_query=not no_query,
+                        max_new_tokens=max_new_tokens,
+                    )
             settings: dict[str, Any] = {
                 "judge": describe_judge(asked),
                 "way": way,
@@ -146,7 +158,7 @@ def run(
         _show_all(records, out, as_json=as_json)
         return
     if out is not None:
-        write_record(out, records[0])
+        write_record(out, records[0].to_dict())
     _show(records[0], official=False, as_json=as_json)
     if out is not None and not as_json:
         say(f"record: {out}")
@@ -162,7 +174,10 @@ def score(
             show_default=False,
         ),
     ],
-    family: Family = None,
+    family: Annotated[
+        str | None,
+        typer.Option(help=f"Prompt family: {_FAMILIES}.", show_default="attribution-defined"),
+    ] = None,
     official: Annotated[
         bool,
         typer.Option(
@@ -178,12 +193,14 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Parse a model's outputs and score the labels, without asking a judge again."""
-    from semqa.attribution.attrscore import RunRecord, family_named, read_outputs, read_record
-    from semqa.attribution.attrscore.labels import DEFAULT_FAMILY
+    from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
+    from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_run
+    from semqa.attribution.records import kind_of
+    from semqa.data.jsonl import write_jsonl
 
     check_not_an_input(per_example, file)
-    if _is_record(file):
-        found = read_record(file)
+    if kind_of(file) is not None:
+        found = read_run(file)
         name = found.family if family is None else family_named(family).name
         if name != found.family:
             raise InputError(
@@ -196,26 +213,14 @@ def score(
         name = family_named(family or DEFAULT_FAMILY).name
         record = RunRecord({}, read_outputs(file), name, resamples, seed)
     if per_example is not None:
-        from semqa.data.jsonl import write_jsonl
-
         write_jsonl(per_example, record.to_dict()["rows"])
     _show(record, official=official, as_json=as_json)
-
-
-def _is_record(file: Path) -> bool:
-    """Whether a file is a JSON object that states a format, and not rows."""
-    from semqa.data.files import open_input
-
-    if file.suffix.lower() != ".json":
-        return False
-    with open_input(file) as opened:
-        return b'"format"' in opened.read_line(1) + opened.read_line(2)
 
 
 def _prompt(
     family: str | None, prompt: Path | None, shots: int | None, exemplars: Path | None
 ) -> AttrPrompt:
-    from semqa.attribution.attrscore import AttrPrompt, read_shots, shipped_shots
+    from semqa.attribution.attrscore.judging import AttrPrompt, read_shots, shipped_shots
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY
 
     shown = shipped_shots() if exemplars is None else read_shots(exemplars)
@@ -228,24 +233,6 @@ def _prompt(
             hint="Name a file of more with --exemplars.",
         )
     return AttrPrompt.create(family or DEFAULT_FAMILY, prompt=prompt, shots=shown[:wanted])
-
-
-def _ask(
-    judge: CachedJudge,
-    way: str,
-    examples: list[Example],
-    prompt: AttrPrompt,
-    with_query: bool,
-    max_new_tokens: int,
-) -> list[Judged]:
-    from semqa.attribution.attrscore import judge_by_entailment, judge_by_prompt
-
-    with judge_progress(judge, "attrscore"):
-        if way == "entailment":
-            return judge_by_entailment(judge, examples, with_query=with_query)
-        return judge_by_prompt(
-            judge, examples, prompt, with_query=with_query, max_new_tokens=max_new_tokens
-        )
 
 
 def _digest(examples: list[Example]) -> str:
@@ -262,20 +249,19 @@ def _digest(examples: list[Example]) -> str:
 
 def _show_all(records: Sequence[RunRecord], out: Path | None, *, as_json: bool) -> None:
     """Show the F1 scores of several prompts and their mean; write a record per prompt."""
-    from semqa.attribution.attrscore import write_record
+    from semqa.attribution.attrscore.labels import LABELS
     from semqa.attribution.attrscore.scores import mean_scores
+    from semqa.attribution.records import write_record
+    from semqa.cli.tables import print_tables, things_table
 
     if out is not None:
         for record in records:
-            write_record(out.with_suffix(f".{record.family}{out.suffix}"), record)
+            write_record(out.with_suffix(f".{record.family}{out.suffix}"), record.to_dict())
     scores = {record.family: record.scores() for record in records}
     mean = mean_scores(list(scores.values()))
     if as_json:
         write_result(json_line({"families": scores, "mean": mean}, indent=2))
         return
-    from semqa.attribution.attrscore import LABELS
-    from semqa.cli.tables import print_tables, things_table
-
     rows = [
         (
             name,
@@ -306,7 +292,7 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
         return
     from semqa.cli.tables import print_tables
 
-    print_tables(*_tables(scores, figures))
+    print_tables(_table(scores, figures))
     for line in _notes(scores, figures):
         write_result(line)
     if record.too_long:
@@ -315,40 +301,20 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
         write_result("released code: unscored, for nothing that a model wrote is in the record")
 
 
-def _tables(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list[Any]:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("")
+def _table(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> Table:
     names = ("F1", "95% interval", "precision", "recall", "n", "predicted")
-    for name in (*names, "released code") if figures else names:
-        table.add_column(name, justify="right")
+    table = make_table("", *names, *(["released code"] if figures else []))
     for label, each in scores["labels"].items():
         official = [_percent(figures[f"f1 {label}"], "NaN")] if figures else []
-        table.add_row(
-            label,
-            _percent(each["f1"]),
-            _interval(scores, label),
-            _percent(each["precision"]),
-            _percent(each["recall"]),
-            str(each["n"]),
-            str(each["predicted"]),
-            *official,
-        )
+        shares = (_percent(each["precision"]), _percent(each["recall"]))
+        counts = (str(each["n"]), str(each["predicted"]))
+        interval = _interval(scores, label)
+        table.add_row(label, _percent(each["f1"]), interval, *shares, *counts, *official)
     for name, shown in (("micro_f1", "micro-F1 (overall)"), ("macro_f1", "macro-F1")):
         official = [_percent(figures[name], "NaN")] if figures else []
-        cells = (
-            shown,
-            _percent(scores[name]),
-            _interval(scores, name),
-            "",
-            "",
-            str(scores["n"]),
-            "",
-        )
-        table.add_row(*cells, *official, style="bold" if name == "micro_f1" else None)
-    return [table]
+        cells = (_percent(scores[name]), _interval(scores, name), "", "", str(scores["n"]), "")
+        table.add_row(shown, *cells, *official, style="bold" if name == "micro_f1" else None)
+    return table
 
 
 def _notes(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list[str]:
@@ -423,7 +389,7 @@ def simulate(
     the answer's place or throughout the context; extrapolatory by the nearest
     passage (BM25) that holds no form of the answer. Each row says how it was made.
     """
-    from semqa.attribution.attrscore import write_examples
+    from semqa.attribution.attrscore.files import write_examples
     from semqa.attribution.attrscore.simulation import read_qa
     from semqa.attribution.attrscore.simulation import simulate as make
 
@@ -450,12 +416,6 @@ def map_command(
         Literal["fact-checking", "nli", "summarization"],
         typer.Option("--as", help="What the data set is of.", show_default=False),
     ],
-    claim_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
-    reference_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
-    label_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
-    query_column: Annotated[
-        str | None, typer.Option(help="A question that goes with the claim.", show_default="none")
-    ] = None,
     label_word: Annotated[
         list[str] | None,
         typer.Option(
@@ -471,19 +431,11 @@ def map_command(
     as_json: AsJson = False,
 ) -> None:
     """Translate the labels of a related task's data into AttrScore's."""
-    from semqa.attribution.attrscore import write_examples
+    from semqa.attribution.attrscore.files import write_examples
     from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
 
     check_not_an_input(out, file)
-    mapped = map_examples(
-        file,
-        TASKS[task],
-        claim=claim_column,
-        reference=reference_column,
-        label=label_column,
-        query=query_column,
-        words=_words(label_word or ()),
-    )
+    mapped = map_examples(file, TASKS[task], _words(label_word or ()))
     examples = mapped.examples
     if balance or per_label is not None:
         examples = balanced(examples, per_label, seed)
@@ -547,20 +499,16 @@ def _tell(
     say(f"examples: {out}")
 
 
+@takes_options(TrainingOptions, "options")
 def train(
+    options: TrainingOptions,
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Labelled examples to learn from: CSV, TSV or JSON lines, as simulate and map "
             "write them.",
             show_default=False,
-        ),
-    ],
-    model: Annotated[
-        str,
-        typer.Option(
-            help="The model to begin with: a folder or a name on the Hub.", show_default=False
         ),
     ],
     out: Annotated[
@@ -576,52 +524,8 @@ def train(
             min=0.001, max=0.9, help="Without --dev: so much of the examples, by question."
         ),
     ] = 0.1,
-    kind: Annotated[
-        Literal["auto", "classifier", "seq2seq"],
-        typer.Option(help="auto: seq2seq for encoder-decoder models, else classifier."),
-    ] = "auto",
-    family: Annotated[
-        str, typer.Option(help="Prompt family, for seq2seq.")
-    ] = "attribution-defined",
-    no_query: Annotated[
-        bool, typer.Option("--no-query", help="Claims without their query.")
-    ] = False,
-    epochs: Annotated[float, typer.Option(help="Passes over the examples.")] = 3.0,
-    max_steps: Annotated[
-        int | None, typer.Option(help="End after so many steps.", show_default="by epochs")
-    ] = None,
-    batch_size: Annotated[int, typer.Option(help="Examples a step, in all processes.")] = 8,
-    accumulate: Annotated[
-        int,
-        typer.Option(
-            "--accumulate", "--gradient-accumulation-steps", help="Batches that make a step."
-        ),
-    ] = 8,
-    learning_rate: Annotated[float, typer.Option(help="At its highest.")] = 2e-5,
-    warmup_steps: Annotated[int, typer.Option(help="0 for a share of the steps.")] = 0,
-    warmup_ratio: Annotated[
-        float, typer.Option(help="Share of the steps over which it rises.")
-    ] = 0.03,
-    weight_decay: Annotated[float, typer.Option(help="Weight decay of the optimizer.")] = 0.0,
-    max_length: Annotated[
-        int, typer.Option(help="Tokens of an input; references are cut, claims never.")
-    ] = 512,
-    save_steps: Annotated[
-        int | None, typer.Option(help="Steps between checkpoints.", show_default="an epoch")
-    ] = None,
-    metric: Annotated[
-        Literal["micro_f1", "macro_f1"], typer.Option(help="Metric for the best model.")
-    ] = "micro_f1",
-    keep_checkpoints: Annotated[
-        bool, typer.Option("--keep-checkpoints", help="Leave them when all is done.")
-    ] = False,
-    max_checkpoints: Annotated[int, typer.Option(help="Left at a time.")] = 2,
-    seed: Annotated[int, typer.Option(envvar="SEMQA_SEED", help="Random seed.")] = 0,
-    device: Annotated[
-        Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
-    ] = None,
-    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16.")] = False,
-    fp16: Annotated[bool, typer.Option("--fp16", help="Compute in float16, on a GPU.")] = False,
+    keep_checkpoints: KeepCheckpoints = False,
+    max_checkpoints: MaxCheckpoints = 2,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a classifier or a seq2seq model on labelled examples.
@@ -629,34 +533,13 @@ def train(
     The folder gets the best model (model), checkpoints while it trains, and
     training.json. A training that was interrupted or killed goes on where it
     stopped: give the same command again. The model is a judge then:
-    --judge transformers:nli=OUT/model, or lm=OUT/model for seq2seq.
+    --judge transformers:nli=OUT/model, or engine:transformers:OUT/model for seq2seq.
     """
-    from semqa.attribution.attrscore import read_examples
-    from semqa.attribution.attrscore.training import TrainingOptions, split_by_question
+    from semqa.attribution.attrscore.files import read_examples
+    from semqa.attribution.attrscore.training import split_by_question
     from semqa.attribution.attrscore.training import train as fine_tune
     from semqa.training.folder import Ranks
 
-    options = TrainingOptions(
-        model=model,
-        kind=kind,
-        family=family,
-        with_query=not no_query,
-        epochs=epochs,
-        max_steps=max_steps,
-        batch_size=batch_size,
-        accumulate=accumulate,
-        learning_rate=learning_rate,
-        warmup_steps=warmup_steps,
-        warmup_ratio=warmup_ratio,
-        weight_decay=weight_decay,
-        max_length=max_length,
-        save_steps=save_steps,
-        metric=metric,
-        seed=seed,
-        device=device,
-        bf16=bf16,
-        fp16=fp16,
-    )
     if [str(file) for file in files].count("-") > (str(dev) != "-"):
         raise InputError("Standard input (-) can be named once only.")
     examples: list[Example] = []
@@ -665,9 +548,7 @@ def train(
     if dev is not None:
         held = read_examples(dev, labelled=True)
     else:
-        examples, held = split_by_question(examples, dev_share, seed)
-    from semqa.cli.train import training_progress
-
+        examples, held = split_by_question(examples, dev_share, options.seed)
     with training_progress(quiet=as_json) as progress:
         record = fine_tune(
             examples,
@@ -688,14 +569,10 @@ def train(
 
 
 def _show_training(record: Mapping[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
-
     from semqa.cli.tables import print_tables
 
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("epoch", "step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.", "unparsed"):
-        table.add_column(name, justify="right")
+    titles = ("step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.", "unparsed")
+    table = make_table("epoch", *titles, left=0)
     best = record["best"]
     for each in record["history"]:
         names = ("micro_f1", "macro_f1", "f1_attributable", "f1_contradictory", "f1_extrapolatory")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,11 +28,11 @@ from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from semqa.attribution.ais.auto import CheckedRun
     from semqa.attribution.citations.examples import AnswerExample
-    from semqa.attribution.judges import CachedJudge
+    from semqa.attribution.judges import CachedJudge, PatientJudge
     from semqa.data.sources import GivenAnswer
 
 
@@ -234,14 +233,14 @@ Official = Annotated[
 def citations(
     asking: JudgeOptions,
     file: Annotated[
-        Path | None,
+        Path,
         typer.Argument(
             metavar="FILE",
             help="A run of ALCE (JSON); answers with their sources, as semqa answer --json writes "
             "them; or predictions, with --references; - for standard input.",
             show_default=False,
         ),
-    ] = None,
+    ],
     references: References = None,
     at_most: Annotated[
         int | None,
@@ -256,7 +255,6 @@ def citations(
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     out: RecordOut = None,
-    rescore: Rescore = None,
     as_json: AsJson = False,
 ) -> None:
     """Score citations: does what a sentence cites support it, and is each citation needed?
@@ -267,55 +265,36 @@ def citations(
     """
     from semqa.attribution.citations.report import (
         CITATIONS,
-        Settings,
         citation_rows,
-        rows_again,
         summarise_citations,
     )
-    from semqa.attribution.judges import PatientJudge
     from semqa.attribution.judges.base import able
-    from semqa.attribution.records import describe_judge, read_record, versions
 
-    check_rescore(rescore, (file,), references)
-    check_stdin_once(file, references, rescore)
-    check_not_an_input(out, file, references, rescore)
-    if rescore is not None:
-        record = read_record(rescore, CITATIONS)
-        head, rows = dict(record.fields), rows_again(record)
-        notes = _note_again(head, "neutral")
-    else:
-        examples = _examples(file or Path("-"), references, allow_missing=allow_missing)
-        settings = Settings(at_most, official)
-        asked = asking.open()
-        patient = PatientJudge(asked)
-        try:
-            with judge_progress(asked, "judging"):
-                rows = citation_rows(examples, able(patient, "entailment"), settings)
-        finally:
-            asked.close()
-        notes = [f"judge: {asked.name}", *unparsed_note(asked), *too_long_note(patient.too_long)]
-        config = {
-            "judge": describe_judge(asked),
-            **dataclasses.asdict(settings),
-            "too_long": patient.too_long,
-        }
-        head = {"kind": CITATIONS, "config": config, "versions": versions("numpy", "rapidfuzz")}
-    head["results"] = summarise_citations(rows, resamples=resamples, seed=seed)
-    _finish(head, rows, out, notes, as_json=as_json)
+    check_stdin_once(file, references)
+    check_not_an_input(out, file, references)
+    examples = _examples(file, references, allow_missing=allow_missing)
+    settings: dict[str, Any] = {"at_most": at_most, "official": official}
+
+    def score(judge: PatientJudge) -> list[dict[str, Any]]:
+        return citation_rows(examples, able(judge, "entailment"), **settings)
+
+    record, notes = _judged(asking, "neutral", score, settings)
+    results = summarise_citations(record["rows"], resamples=resamples, seed=seed)
+    _finish({"kind": CITATIONS, "results": results, **record}, out, notes, as_json=as_json)
 
 
 @takes_judge_options
 def disambig(
     asking: JudgeOptions,
     file: Annotated[
-        Path | None,
+        Path,
         typer.Argument(
             metavar="FILE",
             help="A run of ALCE on ASQA (JSON); or ASQA.json, with --predictions; - for standard "
             "input.",
             show_default=False,
         ),
-    ] = None,
+    ],
     predictions: Annotated[
         Path | None,
         typer.Option(
@@ -330,7 +309,6 @@ def disambig(
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     out: RecordOut = None,
-    rescore: Rescore = None,
     as_json: AsJson = False,
 ) -> None:
     """Score answers to ambiguous questions: Disambig-F1, and DR, as ASQA does.
@@ -339,59 +317,45 @@ def disambig(
     answer; the papers take RoBERTa-large trained on SQuAD 2.0.
     """
     from semqa.attribution.citations.examples import read_alce, read_asqa
-    from semqa.attribution.citations.report import (
-        DISAMBIG,
-        Settings,
-        disambig_rows,
-        rows_again,
-        summarise_disambig,
-    )
-    from semqa.attribution.citations.scores import disambig_scores
-    from semqa.attribution.judges import PatientJudge
+    from semqa.attribution.citations.report import DISAMBIG, disambig_rows, summarise_disambig
     from semqa.attribution.judges.base import able
-    from semqa.attribution.records import describe_judge, read_record, versions
 
-    check_rescore(rescore, (file,), predictions)
-    check_stdin_once(file, predictions, rescore)
-    check_not_an_input(out, file, predictions, rescore)
-    given = file or Path("-")
-    if rescore is not None:
-        record = read_record(rescore, DISAMBIG)
-        head, rows = dict(record.fields), rows_again(record)
-        notes = _note_again(head, "no answer")
-    else:
-        examples = read_alce(given) if predictions is None else read_asqa(given, predictions, split)
-        asked = asking.open()
-        patient = PatientJudge(asked)
-        reader = able(patient, "answer")
-        settings = Settings(official=official)
-        try:
-            with judge_progress(asked, "reading"):
-                rows = disambig_rows(
-                    examples, disambig_scores(examples, reader, official=official), settings
-                )
-        finally:
-            asked.close()
-        notes = [
-            f"judge: {asked.name}",
-            *unparsed_note(asked, "no answer"),
-            *too_long_note(patient.too_long, "no answer"),
-        ]
-        config = {
-            "judge": describe_judge(asked),
-            "official": official,
-            "too_long": patient.too_long,
-        }
-        head = {"kind": DISAMBIG, "config": config, "versions": versions("numpy", "rapidfuzz")}
-    head["results"] = summarise_disambig(rows, resamples=resamples, seed=seed)
-    _finish(head, rows, out, notes, as_json=as_json)
+    check_stdin_once(file, predictions)
+    check_not_an_input(out, file, predictions)
+    examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)
+
+    def score(judge: PatientJudge) -> list[dict[str, Any]]:
+        return disambig_rows(examples, able(judge, "answer"), official=official)
+
+    record, notes = _judged(asking, "no answer", score, {"official": official})
+    results = summarise_disambig(record["rows"], resamples=resamples, seed=seed)
+    _finish({"kind": DISAMBIG, "results": results, **record}, out, notes, as_json=as_json)
 
 
-def _note_again(head: Mapping[str, Any], taken_for: str) -> list[str]:
-    """Return the note of a record on inputs that were too long for its judge."""
-    config = head.get("config")
-    count = config.get("too_long") if isinstance(config, dict) else None
-    return too_long_note(count, taken_for) if isinstance(count, int) else []
+def _judged(
+    asking: JudgeOptions,
+    taken_for: str,
+    score: Callable[[PatientJudge], list[dict[str, Any]]],
+    settings: Mapping[str, object],
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the rows of a judge's scores with what made them, and notes on them."""
+    from semqa.attribution.judges import PatientJudge
+    from semqa.attribution.records import describe_judge, versions
+
+    asked = asking.open()
+    patient = PatientJudge(asked)
+    try:
+        with judge_progress(asked, "judging"):
+            rows = score(patient)
+    finally:
+        asked.close()
+    config = {"judge": describe_judge(asked), **settings, "too_long": patient.too_long}
+    notes = [
+        f"judge: {asked.name}",
+        *unparsed_note(asked, taken_for),
+        *too_long_note(patient.too_long, taken_for),
+    ]
+    return {"config": config, "versions": versions("numpy", "rapidfuzz"), "rows": rows}, notes
 
 
 def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> list[AnswerExample]:
@@ -421,14 +385,8 @@ def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> li
 
 
 def _finish(
-    head: dict[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    out: Path | None,
-    notes: Sequence[str],
-    *,
-    as_json: bool,
+    record: dict[str, Any], out: Path | None, notes: Sequence[str], *, as_json: bool
 ) -> None:
-    record = {**head, "rows": list(rows)}
     if out is not None:
         from semqa.attribution.records import write_record
 
@@ -438,11 +396,11 @@ def _finish(
         return
     from semqa.cli.tables import figures_table, print_tables
 
-    results = head["results"]
+    results = record["results"]
     shown = [(name, results[key]) for key, name in SHOWN.items() if key in results]
     print_tables(
         figures_table(
-            head["kind"],
+            record["kind"],
             [(name, each["value"], each["interval"], each["n"]) for name, each in shown],
         )
     )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
@@ -27,18 +26,9 @@ if TYPE_CHECKING:
     from semqa.metrics.docqa import DocsFigures, DocsQuestion, DocsReport, DocsScore
     from semqa.quotes import Source
 
-__all__ = ["docs"]
 
-
-class By(StrEnum):
-    """What a question is answered from."""
-
-    FILES = "files"
-    COLLECTION = "collection"
-
-
-@takes_engine_options
 def docs(
+    ctx: typer.Context,
     questions: Annotated[
         Path,
         typer.Argument(
@@ -48,7 +38,6 @@ def docs(
             show_default=False,
         ),
     ],
-    options: EngineOptions,
     engine: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,11 +51,11 @@ def docs(
         typer.Option(help="Folder of the documents.", show_default="documents, beside QUESTIONS"),
     ] = None,
     by: Annotated[
-        By,
+        Literal["files", "collection"],
         typer.Option(
             help="Answer from whole files, or from the passages that a collection of them finds."
         ),
-    ] = By.FILES,
+    ] = "files",
     passages: Annotated[
         int, typer.Option(min=1, max=100, help="How many passages of the collection.")
     ] = 8,
@@ -97,6 +86,7 @@ def docs(
     """
     from semqa.bench.docqa import AnswerFile, QuestionSet, TemporaryCollections, read_answers
 
+    options: EngineOptions = ctx.obj
     check_stdin_once(questions, score_only)
     check_not_an_input(out, questions)
     how: dict[str, object] = {}
@@ -108,9 +98,9 @@ def docs(
     else:
         choices = _choices(engine or [], options)
         asked = QuestionSet.read(questions, documents)
-        how["by"] = by.value
+        how["by"] = by
         collections = None
-        if by is By.COLLECTION:
+        if by == "collection":
             how["passages"] = passages
             collections = TemporaryCollections(asked.documents, passages)
         with collections or nullcontext(), AnswerFile(out) as file:

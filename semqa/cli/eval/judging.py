@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from semqa.cli.declared import takes_options
 from semqa.cli.help import Group
 from semqa.cli.output import say
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from rich.table import Table
 
@@ -290,27 +290,8 @@ class JudgeOptions:
         return CachedJudge(judge, folder / FILE_NAME)
 
 
-def takes_judge_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command every option of `JudgeOptions`; it gets them as ``asking``, by name."""
-
-    def run(**values: Any) -> None:
-        own = {field.name: values.pop(field.name) for field in fields(JudgeOptions)}
-        command(asking=JudgeOptions(**own), **values)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    types = get_type_hints(JudgeOptions, include_extras=True)
-    added = [
-        inspect.Parameter(f.name, keyword, default=f.default, annotation=types[f.name])
-        for f in fields(JudgeOptions)
-    ]
-    signature = inspect.signature(command, eval_str=True)
-    kept = [p for p in signature.parameters.values() if p.name != "asking"]
-    parameters = [*(p.replace(kind=keyword) for p in kept), *added]
-    made: Any = run
-    made.__signature__ = signature.replace(parameters=parameters)
-    made.__annotations__ = {p.name: p.annotation for p in parameters}
-    made.__doc__ = command.__doc__
-    return run
+takes_judge_options = takes_options(JudgeOptions, "asking")
+"""Gives a command every option of `JudgeOptions`; it gets them as ``asking``."""
 
 
 class DefaultCommand(Group):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from semqa.cli.engine_options import EngineCommand
 from semqa.cli.eval import ais, attrscore, citations, docs, q2, tofueval
 
 __all__ = ["app"]
@@ -20,7 +21,7 @@ def _eval() -> None:
     """Measure answers over your documents, and attribution: AIS, AttrScore, Q² and others."""
 
 
-app.command("docs")(docs.docs)
+app.command("docs", cls=EngineCommand)(docs.docs)
 app.command("ais")(ais.ais)
 app.command("auto-ais")(citations.auto_ais)
 app.add_typer(attrscore.app, name="attrscore")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -33,24 +34,17 @@ from semqa.cli.output import json_line, progress_bar, say, write_file, write_res
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.table import Table
 
     from semqa.attribution.judges import CachedJudge
-    from semqa.attribution.q2 import (
-        Q2,
-        BertScore,
-        Columns,
-        Judged,
-        Level,
-        Response,
-        ResponseFile,
-        ResponseScore,
-        Run,
-        Settings,
-        Simulation,
-    )
+    from semqa.attribution.q2 import Q2, Response, Settings
+    from semqa.attribution.q2.baselines import BertScore
+    from semqa.attribution.q2.meta import Judged
+    from semqa.attribution.q2.reading import ResponseFile
+    from semqa.attribution.q2.record import Run
+    from semqa.attribution.q2.responses import ResponseScore
 
 
 PACKAGES = {"overlap": ("spacy",), "bleu": ("sacrebleu",), "bertscore": ("bert-score", "torch")}
@@ -82,14 +76,6 @@ BertScoreLayer = Annotated[
         show_default=False,
     ),
 ]
-ResponseColumn = Annotated[str, typer.Option(help="Column of the responses.")]
-LabelColumn = Annotated[
-    str,
-    typer.Option(
-        help="Column that is 1 (or inconsistent) or 0 (or consistent), where people looked."
-    ),
-]
-KnowledgeColumn = Annotated[str, typer.Option(help="Column of the knowledge.")]
 DropRepeated = Annotated[
     bool,
     typer.Option(
@@ -100,12 +86,8 @@ DropRepeated = Annotated[
 
 
 def check_baselines(names: Sequence[str] | None) -> None:
-    """Check that the baselines exist, before anything is computed.
-
-    Raises:
-        InputError: one does not.
-    """
-    from semqa.attribution.q2 import BASELINES
+    """Check that the baselines exist, before anything is computed."""
+    from semqa.attribution.q2.baselines import BASELINES
 
     for name in names or ():
         if name not in BASELINES:
@@ -116,36 +98,21 @@ def check_baselines(names: Sequence[str] | None) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Baselines:
-    """Baselines of some responses, and how they were computed.
+class Baselines(NamedTuple):
+    """Baselines of some responses: the scores of each, and what a record says of each baseline.
 
-    Attributes:
-        values: a score for each response, by name.
-        described: what a record says of each.
-        versions: of the packages that took part.
+    `versions` are those of the packages that took part.
     """
 
-    values: Mapping[str, list[float | None]]
+    scores: Sequence[Mapping[str, float]]
     described: Mapping[str, Mapping[str, Any]]
     versions: Mapping[str, str]
-
-    def of(self, place: int) -> dict[str, float]:
-        """Return the scores of one response."""
-        found = {name: values[place] for name, values in self.values.items()}
-        return {name: value for name, value in found.items() if value is not None}
 
     def added_to(self, run: Run) -> Run:
         """Return the run with these baselines added."""
         scores = [
-            replace(
-                score,
-                baselines={
-                    **score.baselines,
-                    **self.of(place),
-                },
-            )
-            for place, score in enumerate(run.scores)
+            replace(score, baselines={**score.baselines, **found})
+            for score, found in zip(run.scores, self.scores, strict=True)
         ]
         return replace(
             run,
@@ -164,28 +131,19 @@ def compute_baselines(
     layer: int | None = None,
     official: bool = False,
 ) -> Baselines:
-    """Compute baselines, each with a bar where it takes its time.
-
-    Args:
-        names: of `semqa.attribution.q2.BASELINES`.
-        responses: what to score.
-        judge: of entailment, where ``nli`` is among them.
-        model: of BERTScore; None for the paper's.
-        layer: of BERTScore.
-        official: see `semqa.attribution.q2.baselines`.
-    """
-    from semqa.attribution.q2 import BertScore, baseline_scores
+    """Compute baselines, each with a bar where it takes its time; see `baseline_scores`."""
+    from semqa.attribution.q2.baselines import MODEL, BertScore, baseline_scores
     from semqa.attribution.records import versions
 
     wanted = list(dict.fromkeys(names or ()))
     bertscore = None
     if "bertscore" in wanted:
-        bertscore = BertScore(layers=layer) if model is None else BertScore(model, layers=layer)
+        bertscore = BertScore(model or MODEL, layers=layer)
         bertscore.load()  # what cannot be loaded is said before anything else is computed
-    values, described = {}, {}
+    scores: list[dict[str, float]] = [{} for _ in responses]
     for name in wanted:
         with progress_bar(name, "examples") as update:
-            values[name] = baseline_scores(
+            values = baseline_scores(
                 name,
                 responses,
                 judge=judge,
@@ -193,9 +151,12 @@ def compute_baselines(
                 official=official,
                 on_progress=update,
             )
-        described[name] = _described(name, judge, bertscore)
+        for found, value in zip(scores, values, strict=True):
+            if value is not None:
+                found[name] = value
     packages = [package for name in wanted for package in PACKAGES.get(name, ())]
-    return Baselines(values, described, versions(*packages))
+    described = {name: _described(name, judge, bertscore) for name in wanted}
+    return Baselines(scores, described, versions(*packages))
 
 
 def _described(name: str, judge: Any, bertscore: BertScore | None) -> dict[str, Any]:
@@ -211,11 +172,7 @@ def _described(name: str, judge: Any, bertscore: BertScore | None) -> dict[str, 
 
 
 def explanation(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about one response.
-
-    Args:
-        row: of a record, as `semqa.attribution.q2.ResponseScore.to_dict` gives it.
-    """
+    """Yield the lines about one response, from the row of a record."""
     from semqa.attribution.judges.base import Entailment
 
     label = {None: "", True: "; people: inconsistent", False: "; people: consistent"}
@@ -225,10 +182,9 @@ def explanation(row: Mapping[str, Any]) -> Iterator[str]:
     )
     yield f"  response:  {_line(row['response'])}"
     yield f"  knowledge: {_line(row['knowledge'])}"
-    dropped: dict[str, int] = {}
+    dropped = Counter(each["rejected"] for each in row["questions"] if each["rejected"] is not None)
     for question in row["questions"]:
         if question["rejected"] is not None:
-            dropped[question["rejected"]] = dropped.get(question["rejected"], 0) + 1
             continue
         answer, entailment = question["knowledge_answer"], question["entailment"]
         says = "nothing" if answer is None else f"“{_line(answer['text'])}”"
@@ -295,11 +251,10 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
     if contexts is not None and contexts["system_level"]:
         table = make_table("simulated systems", "Spearman", "95% interval", "contexts", "gap")
         for name, row in contexts["system_level"].items():
-            interval = row["interval"]
             table.add_row(
                 shown_name(name),
                 shown(row["spearman"]),
-                "" if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}",
+                _interval(row["interval"]),
                 str(row["contexts"]),
                 f"{row['gap']:.4f}",
             )
@@ -323,40 +278,25 @@ def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
             if row["unscored"]:
                 yield f"unscored: {row['unscored']} labelled responses in {shown_name(name)}"
     for name in record["unlabelled"]:
-        yield f"{name}: its responses have no label; name it by --consistent or --inconsistent"
+        yield f"{name}: its responses have no label, and its name does not say their class"
 
 
 def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
     from semqa.attribution.q2.meta import shown_name
 
-    table = make_table(
-        title,
-        "n",
-        "at",
-        "accuracy",
-        "P incons.",
-        "R incons.",
-        "P cons.",
-        "R cons.",
-        "ROC AUC",
-    )
+    decided = ("accuracy", "P incons.", "R incons.", "P cons.", "R cons.")
+    table = make_table(title, "n", "at", *decided, "ROC AUC")
     for name, row in levels.items():
         for at in row.get("thresholds", [row]):
+            figures = [at["accuracy"]]
+            figures += [
+                at[c][f] for c in ("inconsistent", "consistent") for f in ("precision", "recall")
+            ]
             table.add_row(
                 shown_name(name),
                 str(row["n"]),
                 f"{at['threshold']:g}",
-                *map(
-                    shown,
-                    (
-                        at["accuracy"],
-                        at["inconsistent"]["precision"],
-                        at["inconsistent"]["recall"],
-                        at["consistent"]["precision"],
-                        at["consistent"]["recall"],
-                        row["roc_auc"],
-                    ),
-                ),
+                *map(shown, [*figures, row["roc_auc"]]),
             )
     return table
 
@@ -366,21 +306,18 @@ def _scores(title: str, scores: Mapping[str, Mapping[str, Any]], confidence: flo
 
     table = make_table(title, "score", f"{confidence:.0%} interval", "n")
     for name, score in scores.items():
-        interval = score["interval"]
         table.add_row(
-            shown_name(name),
-            shown(score["value"]),
-            "" if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}",
-            str(score["n"]),
+            shown_name(name), shown(score["value"]), _interval(score["interval"]), str(score["n"])
         )
     return table
 
 
+def _interval(ends: Sequence[float] | None) -> str:
+    return "" if ends is None else f"{ends[0]:.3f} – {ends[1]:.3f}"
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-RATES = (0.05, 0.1, 0.15, 0.2, 0.25)
 
 
 @takes_judge_options
@@ -392,14 +329,6 @@ def meta(
             help="Labelled responses: records of semqa eval q2 --out, or the files that it reads.",
             show_default=False,
         ),
-    ] = None,
-    consistent: Annotated[
-        list[Path] | None,
-        typer.Option(help="A file of responses, all consistent; repeatable.", show_default=False),
-    ] = None,
-    inconsistent: Annotated[
-        list[Path] | None,
-        typer.Option(help="A file of responses, all inconsistent; repeatable.", show_default=False),
     ] = None,
     measure: Annotated[
         list[str] | None,
@@ -420,16 +349,6 @@ def meta(
             show_default="0.5",
         ),
     ] = None,
-    rate: Annotated[
-        list[float] | None,
-        typer.Option(
-            help="Share of inconsistent responses of a simulated system; repeatable.",
-            show_default="0.05, 0.1, 0.15, 0.2, 0.25",
-        ),
-    ] = None,
-    size: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Contexts of a simulated system.")
-    ] = 350,
     iterations: Annotated[
         int, typer.Option(min=1, max=1_000_000, help="How often systems are simulated.")
     ] = 1000,
@@ -454,16 +373,6 @@ def meta(
             "--out", "-o", help="Write all figures and curves here, as JSON.", show_default=False
         ),
     ] = None,
-    paired: Annotated[
-        bool,
-        typer.Option(
-            "--paired",
-            help="Each file is a system, and responses with the same id are to the same context.",
-        ),
-    ] = False,
-    response_column: ResponseColumn = "response",
-    knowledge_column: KnowledgeColumn = "knowledge",
-    label_column: LabelColumn = "label",
     drop_repeated: DropRepeated = False,
     as_json: AsJson = False,
 ) -> None:
@@ -473,22 +382,18 @@ def meta(
     or a column label does. Without --baseline and --measure, overlap and BLEU
     are computed, which need no judge.
     """
-    from semqa.attribution.q2 import Columns, Simulation
+    from semqa.attribution.q2.meta import plot_levels
     from semqa.attribution.records import versions
 
-    named: list[tuple[Path, bool | None]] = [(path, None) for path in files or ()]
-    named += [(path, False) for path in consistent or ()]
-    named += [(path, True) for path in inconsistent or ()]
-    if not named:
+    paths = files or []
+    if not paths:
         raise InputError("Name records or files of labelled responses.")
-    paths = [path for path, _ in named]
     check_stdin_once(*paths)
     check_not_an_input(out, *paths)
     check_not_an_input(plot, *paths)
     check_baselines(baseline)
-    simulation = Simulation(tuple(rate or RATES), size, iterations, seed, official)
-    columns = Columns(response_column, knowledge_column, label_column)
-    judged, described = _judged(named, columns, drop_repeated, measure or (), paired)
+    simulation = {"iterations": iterations, "seed": seed, "official": official}
+    judged, described = _judged(paths, drop_repeated, measure or ())
     wanted = list(dict.fromkeys(baseline or ()))
     if not wanted and not measure and not any(each.scores for each in judged):
         wanted = ["overlap", "bleu"]
@@ -502,26 +407,25 @@ def meta(
         official=official,
     )
     judged = [
-        each._replace(scores={**each.scores, **dict.fromkeys(wanted), **found.of(place)})
+        each._replace(scores={**each.scores, **dict.fromkeys(wanted), **found.scores[place]})
         for place, each in enumerate(judged)
     ]
     measures = list(dict.fromkeys(name for each in judged for name in each.scores))
     thresholds = _thresholds(threshold or (), measures)
-    record, levels = _evaluated(judged, measures, thresholds, simulation)
+    record = _evaluated(judged, measures, thresholds, simulation)
     record |= {
         "files": described,
         "baselines": dict(found.described),
         "versions": versions("numpy", "scipy", "scikit-learn") | dict(found.versions),
     }
     if plot is not None:
-        from semqa.attribution.q2.meta import plot_levels
-
-        plot_levels(levels, plot)
+        drawn = record["responses"] or record["contexts"] or {"response_level": {}}
+        plot_levels(drawn["response_level"], plot)
     if out is not None:
         write_file(out, json_line(record, indent=1))
     for part in (record["responses"], record["contexts"]):
         for row in (part or {}).get("response_level", {}).values():
-            row.pop("curves", None)
+            del row["curves"]
     if as_json:
         write_result(json_line(record, indent=2))
         return
@@ -536,82 +440,56 @@ def meta(
 
 
 def _judged(
-    named: Sequence[tuple[Path, bool | None]],
-    columns: Columns,
-    drop: bool,
-    measures: Sequence[str],
-    paired: bool,
+    paths: Sequence[Path], drop: bool, measures: Sequence[str]
 ) -> tuple[list[Judged], list[dict[str, Any]]]:
     """Read all files; ids and contexts contain the file's name if there are several."""
-    if paired and len(named) < 2:
-        raise InputError("needs one file per system.", field="--paired")
-    from semqa.attribution.q2 import Run
+    from semqa.attribution.q2.meta import Judged
     from semqa.attribution.q2.reading import read_responses
-    from semqa.attribution.q2.record import judged_of, read_if_run
+    from semqa.attribution.q2.record import Run, judged_of, read_if_run
 
     found: list[Judged] = []
     described = []
-    for path, label in named:
+    for path in paths:
         run = read_if_run(path)
         if run is not None:
             part = judged_of(run)
             described.append({"name": str(path), "record": True, "responses": len(part)})
         else:
-            file = read_responses(
-                path,
-                inconsistent=label,
-                columns=columns,
-                drop_repeated=drop,
-                measures=measures,
-            )
-            part = [_plain(each) for each in file.responses]
+            file = read_responses(path, drop_repeated=drop, measures=measures)
+            part = [Judged(each, dict(each.scores)) for each in file.responses]
             described.append(Run.describe_file(file))
-        prefix = f"{path}#" if len(named) > 1 else ""
-        found += [_renamed(each, prefix, str(path) if paired else None) for each in part]
+        prefix = f"{path}#" if len(paths) > 1 else ""
+        for each in part:
+            given = each.response
+            context = None if given.context is None else prefix + given.context
+            renamed = replace(given, id=prefix + given.id, context=context)
+            found.append(each._replace(response=renamed))
     return found, described
-
-
-def _plain(response: Response) -> Judged:
-    from semqa.attribution.q2 import Judged
-
-    return Judged(response, dict(response.scores))
-
-
-def _renamed(judged: Judged, prefix: str, system: str | None) -> Judged:
-    """Return a response as it is named among those of all files.
-
-    Args:
-        judged: the response.
-        prefix: what its id begins with.
-        system: the system that all of its file are of, where ids name contexts.
-    """
-    from dataclasses import replace
-
-    response = judged.response
-    context = None if response.context is None else prefix + response.context
-    if system is not None:
-        if response.context is not None:
-            raise InputError(
-                f"The file has several systems, such as {response.system!r}, which --paired excludes.",
-                where=response.where,
-            )
-        context, response = response.id, replace(response, system=system)
-    return judged._replace(response=replace(response, id=prefix + response.id, context=context))
 
 
 def _evaluated(
     judged: Sequence[Judged],
     measures: Sequence[str],
     thresholds: Mapping[str, Sequence[float]],
-    simulation: Simulation,
-) -> tuple[dict[str, Any], list[Level]]:
-    """Return the record, and the levels to draw: of plain responses, or else of contexts."""
-    from semqa.attribution.q2 import annotation_counts, contexts_of, system_level
+    simulation: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the record of plain responses and of those to shared contexts."""
+    from semqa.attribution.q2.meta import (
+        INCONSISTENT,
+        RATES,
+        SIZE,
+        annotation_counts,
+        contexts_of,
+        response_level,
+        system_level,
+    )
+
+    def levels(some: Sequence[Judged]) -> dict[str, Any]:
+        found = {name: response_level(some, name, *thresholds[name]) for name in measures}
+        return {name: level for name, level in found.items() if level is not None}
 
     shared = [each for each in judged if each.response.context is not None]
     alone = [each for each in judged if each.response.context is None]
-    levels_alone = _levels_of(alone, measures, thresholds)
-    levels_shared = _levels_of(shared, measures, thresholds)
     labelled = {_file(each) for each in judged if each.response.inconsistent is not None}
     record: dict[str, Any] = {
         "kind": "semqa-q2-meta",
@@ -621,36 +499,18 @@ def _evaluated(
         "unlabelled": sorted({_file(each) for each in judged} - labelled),
     }
     if alone:
-        record["responses"] = {
-            "n": len(alone),
-            "response_level": {each.measure: each.to_dict(curves=True) for each in levels_alone},
-        }
+        record["responses"] = {"n": len(alone), "response_level": levels(alone)}
     if shared:
-        systems = [system_level(contexts_of(shared, name), name, simulation) for name in measures]
+        systems = {name: system_level(contexts_of(shared, name), **simulation) for name in measures}
+        made_up = {"rates": list(RATES), "inconsistent": list(INCONSISTENT), "size": SIZE}
         record["contexts"] = {
             "n": len(shared),
             "annotation": annotation_counts(shared),
-            "response_level": {each.measure: each.to_dict(curves=True) for each in levels_shared},
-            "system_level": {each.measure: each.to_dict() for each in systems if each is not None},
-            "simulation": {
-                "rates": list(simulation.rates),
-                "inconsistent": list(simulation.inconsistent),
-                "size": simulation.size,
-                "iterations": simulation.iterations,
-                "seed": simulation.seed,
-                "official": simulation.official,
-            },
+            "response_level": levels(shared),
+            "system_level": {name: row for name, row in systems.items() if row is not None},
+            "simulation": {**made_up, **simulation},
         }
-    return record, levels_alone or levels_shared
-
-
-def _levels_of(
-    judged: Sequence[Judged], measures: Iterable[str], thresholds: Mapping[str, Sequence[float]]
-) -> list[Level]:
-    from semqa.attribution.q2 import response_level
-
-    found = [response_level(judged, name, *thresholds[name]) for name in measures]
-    return [level for level in found if level is not None]
+    return record
 
 
 def _file(judged: Judged) -> str:
@@ -712,13 +572,6 @@ def run(
         ),
     ] = "auto",
     beams: Annotated[int, typer.Option(min=1, max=50, help="Questions asked for a span.")] = BEAMS,
-    every_question: Annotated[
-        bool,
-        typer.Option("--every-question", help="All valid questions count, not one a span."),
-    ] = False,
-    keep_personal: Annotated[
-        bool, typer.Option("--keep-personal", help="Questions with I, you, my, your may count.")
-    ] = False,
     no_nli: Annotated[
         bool, typer.Option("--no-nli", help="Only the variant without NLI; no judge of it needed.")
     ] = False,
@@ -729,9 +582,6 @@ def run(
     baseline: BaselineOption = None,
     bertscore_model: BertScoreModel = None,
     bertscore_layer: BertScoreLayer = None,
-    response_column: ResponseColumn = "response",
-    knowledge_column: KnowledgeColumn = "knowledge",
-    label_column: LabelColumn = "label",
     drop_repeated: DropRepeated = False,
     limit: Limit = None,
     explain: Annotated[
@@ -747,42 +597,41 @@ def run(
     A run that was interrupted goes on where it stopped: give the same command
     again. Whose judgement it is, and what it is worth, is up to --judge.
     """
-    from semqa.attribution.q2 import Columns, Settings, read_responses, read_run, with_ids
+    from semqa.attribution.q2 import Settings
+    from semqa.attribution.q2.reading import read_responses, with_ids
+    from semqa.attribution.q2.record import read_run
 
     check_baselines(baseline)
     check_rescore(rescore, files)
     check_stdin_once(*(files or ()), rescore)
     check_not_an_input(out, *(files or ()), rescore)
     computed = partial(compute_baselines, baseline, model=bertscore_model, layer=bertscore_layer)
-    settings = Settings(beams, every_question, keep_personal, not no_nli, official)
     if rescore is not None:
         found = read_run(rescore)
-        _check_unchanged(
-            {
-                "--spans": spans != "auto",
-                "--beams": beams != BEAMS,
-                "--every-question": every_question,
-                "--keep-personal": keep_personal,
-                "--no-nli": no_nli,
-                "--official": official and not found.settings.official,
-                "--drop-repeated": drop_repeated,
-                "--limit": limit is not None,
-            }
-        )
+        changed = {
+            "--spans": spans != "auto",
+            "--beams": beams != BEAMS,
+            "--no-nli": no_nli,
+            "--official": official and not found.settings.official,
+            "--drop-repeated": drop_repeated,
+            "--limit": limit is not None,
+        }
+        for option in (name for name, given in changed.items() if given):
+            raise InputError(
+                "cannot change with --rescore: the questions are asked already.", field=option
+            )
         asked = asking.open(prompt) if "nli" in (baseline or ()) else None
         responses = [score.response for score in found.scores]
-        found = computed(responses, asked, official=found.settings.official).added_to(found)
+        baselines = computed(responses, asked, official=found.settings.official)
     else:
-        columns = Columns(response_column, knowledge_column, label_column)
-        read = [
-            read_responses(path, columns=columns, drop_repeated=drop_repeated)
-            for path in files or ()
-        ]
+        settings = Settings(beams, not no_nli, official)
+        read = [read_responses(path, drop_repeated=drop_repeated) for path in files or ()]
         responses = with_ids(read)[:limit]
         asked = asking.open(prompt)
         measure = _measure(read, asked, spans, settings)
         baselines = computed(responses, asked, official=official)
-        found = baselines.added_to(_run(read, responses, asked, measure, settings))
+        found = _run(read, responses, asked, measure, settings)
+    found = baselines.added_to(found)
     record = found.to_dict(resamples=resamples, seed=seed)
     if out is not None:
         write_file(out, json_line(record, indent=1))
@@ -802,15 +651,6 @@ def run(
             write_result(note)
         if out is not None:
             say(f"record: {out}")
-
-
-def _check_unchanged(options: Mapping[str, bool]) -> None:
-    """Check that a record is scored as it was made."""
-    for option, given in options.items():
-        if given:
-            raise InputError(
-                "cannot change with --rescore: the questions are asked already.", field=option
-            )
 
 
 def _measure(
@@ -838,7 +678,7 @@ def _run(
     measure: Q2 | None,
     settings: Settings,
 ) -> Run:
-    from semqa.attribution.q2 import Run
+    from semqa.attribution.q2.record import Run
     from semqa.attribution.records import describe_judge, versions
 
     try:
@@ -866,11 +706,10 @@ def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> lis
     """Compare the answers of a file of steps."""
     from semqa.attribution.judges.base import able
     from semqa.attribution.q2.measure import compare_answers
-    from semqa.attribution.q2.reading import scores_of_steps
+    from semqa.attribution.q2.reading import class_by_name, scores_of_steps
 
-    labels = {response.inconsistent for response in file.responses}
-    default = labels.pop() if len(labels) == 1 else None
-    scores = scores_of_steps(file.steps, default, official=settings.official)
+    label = class_by_name(file.name)
+    scores = scores_of_steps(file.steps, label, official=settings.official)
     if not settings.nli:
         return [replace(score, nli=False) for score in scores]
     with judge_progress(judge, "Q²"):

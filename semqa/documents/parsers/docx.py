@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["parse"]
-
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DELETED = frozenset([f"{_W}del", f"{_W}moveFrom", _FALLBACK, f"{_W}pPr", f"{_W}rPr"])
@@ -71,11 +69,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def _check_archive(name: str, data: bytes, limits: Limits) -> None:
-    """See that the archive is a Word document, and does not become much more than it is.
-
-    Raises:
-        InputError: it is not, or it does.
-    """
+    """See that the archive is a Word document, and does not become much more than it is."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["parse", "text_of"]
-
 _STATED = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.I
 )
@@ -54,11 +52,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def text_of(name: str, page: str) -> tuple[str, str, str]:
-    """Return the title, the first heading and the text of a page.
-
-    Raises:
-        InputError: it cannot be parsed.
-    """
+    """Return the title, the first heading and the text of a page."""
     etree = require("lxml.etree", extra="documents", purpose=f"reading {name}")
     parser = etree.HTMLParser(
         encoding="utf-8",

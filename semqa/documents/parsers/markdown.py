@@ -11,8 +11,6 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.documents.document import Limits
 
-__all__ = ["parse"]
-
 LONGEST = 2_000_000
 """Characters from which Markdown is taken as plain text: its parser reads 200,000 a second."""
 

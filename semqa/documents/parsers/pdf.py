@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["join_lines", "parse", "without_furniture"]
-
-
 LEAST = 3
 """Pages on which a line stands before it is taken for more than chance."""
 
@@ -42,9 +39,6 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
     A line is the same on another page where it has the same text, but for one number that counts
     the pages. Left and right pages may have lines of their own. What is left out reaches to the
     edge; and if nothing else were left, all stays.
-
-    Args:
-        pages: a text a page, a line of print a line.
 
     Example:
         >>> without_furniture([f"A report\nText {word}.\n{i}" for i, word in enumerate("abc", 7)])
@@ -314,10 +308,6 @@ def join_lines(text: str, words: set[str]) -> str:
 
     A line goes on in the next one where it is about as long as the page is wide. A word that was
     broken at the end of a line is put together, with its hyphen where the document has it so.
-
-    Args:
-        text: the page, a line of print a line.
-        words: the words of the document.
     """
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line)

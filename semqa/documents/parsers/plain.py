@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["decode", "numeral", "parse", "table_lines"]
-
-
 _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"),
     (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
@@ -50,7 +47,6 @@ def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> lis
     """Return the lines of a table; the first row with any text is its header.
 
     Args:
-        rows: the cells of each row.
         headless: whether the table has no header; an empty one stands in its place.
 
     Example:
@@ -93,12 +89,7 @@ def decode(name: str, data: bytes, stated: str | None = None) -> str:
     """Return bytes as text.
 
     Args:
-        name: the file, for errors.
-        data: its bytes.
         stated: the encoding that the file states for itself, tried where the bytes do not tell.
-
-    Raises:
-        InputError: they are no text in any encoding that could be made out.
     """
     for bom, marked in _BOMS:
         if data.startswith(bom):

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["parse"]
-
 _DELIMITERS = ",;\t|"
 
 

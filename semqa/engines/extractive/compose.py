@@ -27,19 +27,6 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.reading import Reading, Weights
     from semqa.engines.extractive.spans import Candidates
 
-__all__ = [
-    "Chooser",
-    "Pick",
-    "count_words",
-    "join_pick",
-    "other_part",
-    "span_text",
-    "words_of",
-    "write_list",
-    "write_paragraph",
-]
-
-
 _YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?![\d,.]\d|\d)")
 
 _DANGLING = " \t\r\n\u00a0:;,(-–—"
@@ -56,11 +43,9 @@ class Pick:
     """The quote chosen from one source.
 
     Attributes:
-        source: number of the source, from 1.
         span: the quote from the body; empty when only the title is quoted.
         title: the title where it is quoted too, else empty.
         start: offset of the span's first word in the body, in code points.
-        opens: whether the span begins where a sentence begins.
         breaks_off: whether the body ends in the middle of the quoted sentence.
         follows: whether the span reads well after a connector and a comma: it begins with a name
             or in lower case.
@@ -200,7 +185,6 @@ def write_paragraph(picks: Sequence[Pick], max_words: int) -> str:
     after or before those of the quote before it, and once "Also" between two statements.
 
     Args:
-        picks: what to quote; at least one.
         max_words: most words of the paragraph, connectors included.
     """
     room = max_words - sum(words_of(pick) for pick in picks)
@@ -237,10 +221,7 @@ class Chooser:
     """Chooses the quote of one source.
 
     Args:
-        number: number of the source, from 1.
-        reading: the source.
         title: its title as a quote; empty where it cannot be quoted.
-        weights: what the fit learned.
         doubt: share of its worth that a span keeps which holds no answer of the kind asked for,
             where others of this source do.
     """
@@ -380,12 +361,6 @@ def other_part(inquiry: Inquiry, reading: Reading, pick: Pick, room: int) -> Pic
     """Return the sentence that answers what the quote of the same source leaves unanswered.
 
     It must hold a word of the missing part of the question besides an answer of its kind.
-
-    Args:
-        inquiry: what is asked.
-        reading: the source.
-        pick: what is quoted of it already.
-        room: most words.
     """
     passage, relevance = reading.passage, reading.relevance
     spans = [span_text(passage, s.first, s.last) for s in passage.sentences]

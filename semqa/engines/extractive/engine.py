@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
 
-__all__ = ["DEFAULT_COVERAGE", "DEFAULT_MAX_WORDS", "ExtractiveEngine", "Slot"]
-
 DEFAULT_MAX_WORDS = 100
 NEAR = 0.45
 """Cosine from which a passage speaks to a question in other words. All 45 questions of QuoteSum's dev_a come
@@ -61,10 +59,8 @@ class Slot(NamedTuple):
     """A place of an answer, and the quotes that could stand there.
 
     Attributes:
-        source: number of the source that all of them come from.
         strength: how relevant the source is, the best one 1.
         worths: expected F1 of each quote.
-        picks: the quotes, the best first; at least one.
         kind: ``expansion`` for what an abbreviation stands for, ``other`` for the second part of a
             question whose first part another slot of the source answers, else empty.
     """
@@ -80,12 +76,10 @@ class ExtractiveEngine:
     """Quotes the most telling span of each relevant source.
 
     Args:
-        max_words: most words of the answer, marks not counted.
         coverage: how readily a source is kept, in [0, 1]: a source stays when its best sentence is
             at least ``1 - coverage`` times as relevant as the best of all. 0 keeps only the best
             sources, 1 every source that shares a word with the question. Asked what an abbreviation
             stands for, below 1 it keeps just the sources that spell it out, if any does.
-
         encoder: compares documents with the question by meaning: ``auto`` for the packaged encoder
             if it is installed, the name of another, or ``none`` to compare by words only.
 
@@ -128,16 +122,7 @@ class ExtractiveEngine:
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
-        """Answer one question.
-
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation: a follow-up borrows their subject.
-
-        Raises:
-            InputError: the question is blank, there is no source, or no source has any text.
-        """
+        """Answer one question."""
         return QuotedAnswer.parse(self.write(question, sources, history=history), sources)
 
     def attempt(
@@ -174,9 +159,6 @@ class ExtractiveEngine:
         """Estimate how relevant the quotes of an answer are, whoever wrote it.
 
         Passages of one paragraph are compared by words only, which takes a few milliseconds.
-
-        Raises:
-            InputError: the encoder is not usable.
         """
         if answer.abstained or not answer.quotes:
             return answer
@@ -215,15 +197,6 @@ class ExtractiveEngine:
         """Return what an answer could quote, for an engine that makes its own choice among it.
 
         There is nothing for questions that no source has to do with.
-
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from.
-            most: the most candidates of a slot.
-            history: as in `answer`.
-
-        Raises:
-            InputError: the question is blank or there is no source.
 
         Example:
             >>> from semqa.quotes import Source
@@ -314,13 +287,7 @@ class ExtractiveEngine:
         """Return the answer as marked text.
 
         Args:
-            question: the question, in words.
-            sources: the passages to answer from.
             weights: other weights than those that ship.
-            history: as in `answer`.
-
-        Raises:
-            InputError: as `answer`.
         """
         check_request(question, sources)
         if weights is None and documents.are_documents(sources):
@@ -361,11 +328,7 @@ class ExtractiveEngine:
         sources: Sequence[Source],
         weights: Weights,
     ) -> str:
-        """Choose the spans and write the paragraph.
-
-        Raises:
-            InputError: no source has any text.
-        """
+        """Choose the spans and write the paragraph."""
         if inquiry.kind == "expansion" and self.coverage < 1.0:
             listed = write_list(_expansions(inquiry, readings), self.max_words)
             if listed:

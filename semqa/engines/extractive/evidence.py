@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Trust", "dates", "evidence", "expansions", "measures", "names", "trust", "units_asked"]
-
-
 _FAR = "km kilometre kilometres kilometer kilometers mile miles kilómetros kilomètres 公 里 "
 _NEAR = (
     "metre metres meter meters feet foot "
@@ -131,10 +128,6 @@ def measures(passage: Passage, units: frozenset[str]) -> Array:
     With units, a number before one of them weighs 0.8 with it, and 1 where a word such as "long"
     stands beside; any other number 0.3. Without, any number weighs 1 and a unit after it 0.7. A
     date weighs 0.2.
-
-    Args:
-        passage: the body.
-        units: what may follow the number; empty for a question of how many.
     """
     words = passage.words
     out = np.zeros(len(words))

@@ -6,41 +6,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = [
-    "ABBREVIATIONS",
-    "ARTICLES",
-    "AUXILIARIES",
-    "CONJUNCTIONS",
-    "DATE_WORDS",
-    "DETERMINERS",
-    "MADE",
-    "MEASURED",
-    "MONTHS",
-    "NUMBER_WORDS",
-    "OPENING_PREPOSITIONS",
-    "PERSONS",
-    "PLACE_WORDS",
-    "PLACING",
-    "PREPOSITIONS",
-    "PRONOUNS",
-    "REASONS",
-    "RELATIVES",
-    "STOPWORDS",
-    "THINGS",
-    "Language",
-    "is_verb",
-    "language_of",
-    "related",
-    "stem",
-]
-
 
 class Language(NamedTuple):
     """What is known of a language.
 
     Attributes:
         kinds: kind of answer by the pattern of its question words; the first that matches counts.
-        stopwords: words that tell nothing about what is asked.
     """
 
     kinds: tuple[tuple[str, re.Pattern[str]], ...]

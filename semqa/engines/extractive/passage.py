@@ -16,19 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "MAX_CHARACTERS",
-    "MAX_SENTENCE_WORDS",
-    "SIGN_AFTER",
-    "Passage",
-    "Sentence",
-    "quotable",
-    "read_blocks",
-    "read_passage",
-    "split_words",
-]
-
-
 MAX_CHARACTERS = 8_000
 """Longest body that is read whole; of a longer one, this many characters are read."""
 
@@ -93,8 +80,6 @@ class Sentence:
     """A run of words ``first <= i < last`` of a passage that ends with a stop or a break.
 
     Attributes:
-        first: index of the first word.
-        last: index after the last word.
         end: offset after the closing punctuation, in code points of the body.
     """
 
@@ -108,13 +93,8 @@ class Passage:
     """The words of one body with their gaps and sentences.
 
     Attributes:
-        text: the body.
         starts: offset of each word; with `ends`, in code points of the body.
-        ends: offset after each word.
-        words: each word, lower-cased.
-        stems: each word's stem.
         gaps: the text before each word, and one more after the last: ``len(words) + 1``.
-        capitals: whether each word starts with a capital letter.
         sentences: in order; a heading belongs to none.
         sentence_of: index of each word's sentence, -1 in a heading; shape [words].
         title_words: how many words at the start of the body repeat the title.
@@ -179,8 +159,6 @@ def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passa
     a sentence of its own. Square brackets end a sentence: they cannot stand inside a quote.
 
     Args:
-        text: the body.
-        title: the source's title.
         stems: the question's stems, by which `read_blocks` chooses what to read of a long body.
 
     Example:
@@ -230,8 +208,6 @@ def _sentences(
     """Return the sentences, headings left out.
 
     Args:
-        surfaces: the words as written.
-        ends: offset after each word.
         gaps: the text before each word, and one more after the last.
         breaks: words before which text is left out, or a heading ends.
         headings: word ranges that repeat the title.

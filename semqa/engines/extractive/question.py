@@ -13,9 +13,6 @@ from semqa.engines.extractive.evidence import units_asked
 from semqa.engines.extractive.lexicon import MEASURED, STOPWORDS, language_of, stem
 from semqa.engines.extractive.passage import split_words
 
-__all__ = ["KINDS", "Asked", "Inquiry", "questions_in", "read_inquiry"]
-
-
 KINDS = (
     *("when", "who", "where", "quantity", "why", "how", "material", "definition", "whether"),
     *("which", "expansion"),
@@ -61,14 +58,12 @@ class Inquiry:
     """What the engine keeps of a question.
 
     Attributes:
-        kind: one of `KINDS`.
         parts: the two parts of a question such as "who built it, and when did it fall": of each the
             kind and the stems; empty for any other question.
         units: the units of the measure asked for; empty where any number does.
         context: those of the stems that only the context has.
         stems: the distinct stems of its content words, in order; one empty stem, which matches
             nothing, where there is no word.
-        words: all its words, lower-cased.
     """
 
     kind: str
@@ -83,7 +78,6 @@ def read_inquiry(text: str, context: str = "") -> Inquiry:
     """Read a question.
 
     Args:
-        text: the question.
         context: other questions that say what it is about; their words count less.
 
     Example:
@@ -145,12 +139,7 @@ _NEXT = re.compile(r"[,;]?\s+and\s+(?=(?:what|which)\b)", re.IGNORECASE)
 
 
 class Asked(NamedTuple):
-    """One question.
-
-    Attributes:
-        text: the question itself.
-        context: earlier questions, or the others of the same text; may be empty.
-    """
+    """One question."""
 
     text: str
     context: str
@@ -158,10 +147,6 @@ class Asked(NamedTuple):
 
 def questions_in(text: str, context: str = "") -> list[Asked]:
     """Return the questions of a text, in order; one that cannot be taken apart is one.
-
-    Args:
-        text: the text.
-        context: earlier questions that it refers to.
 
     Example:
         >>> questions_in("Who kept the light, and what did the lamp cost?")[1]

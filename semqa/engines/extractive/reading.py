@@ -35,18 +35,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "Reading",
-    "Weights",
-    "bears_on",
-    "load_weights",
-    "read_request",
-    "score_spans",
-    "title_features",
-    "word_features",
-]
-
-
 _BETWEEN = (Cut.SENTENCE, Cut.PUNCTUATION, Cut.BRACKET, Cut.RELATIVE, Cut.CONJUNCTION)
 """Cuts between clauses rather than inside one."""
 
@@ -272,9 +260,6 @@ class Reading:
     """One source as the engine sees it.
 
     Attributes:
-        passage: the body.
-        relevance: how it relates to the question.
-        candidates: the spans to choose from.
         words: features of each word, by name; shapes [words].
         title: features of the title, by name.
         title_words: the title's words, lower-cased, without articles.
@@ -291,16 +276,7 @@ class Reading:
 def read_request(
     question: str, sources: Sequence[Source], context: str = ""
 ) -> tuple[Inquiry, list[Reading]]:
-    """Read a question and its sources; one reading a source, in order.
-
-    Args:
-        question: the question.
-        sources: the passages.
-        context: other questions that say what it is about.
-
-    Raises:
-        CancelledError: the client disconnected.
-    """
+    """Read a question and its sources; one reading a source, in order."""
     inquiry = read_inquiry(question, context)
     passages = []
     for source in sources:

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Relevance", "best_of_each", "decayed", "measure"]
-
-
 _REFERRING = PERSONS | THINGS
 """Words at the start of a sentence that stand for the subject, which then is credited in full."""
 
@@ -113,7 +110,6 @@ class _Match(NamedTuple):
     """What one source holds of the question's terms and, as the last column, of an answer.
 
     Attributes:
-        passage: the body.
         words: how well each word matches each term; shape [words, terms + 1].
         sentences: the best of each sentence; shape [sentences, terms + 1].
         title: 1 for each term that the title holds; shape [terms + 1].
@@ -133,7 +129,6 @@ class _Terms(NamedTuple):
     Attributes:
         rarity: how rarely sentences hold each; shape [terms + 1].
         weights: what each weighs, summing to 1; shape [terms + 1].
-        mean_length: mean number of words of a sentence.
         own: 1 for the terms of the question itself, less for those of its context alone; shape
             [terms + 1].
     """
@@ -147,13 +142,7 @@ class _Terms(NamedTuple):
 def measure(
     inquiry: Inquiry, passages: Sequence[Passage], titles: Sequence[frozenset[str]]
 ) -> list[Relevance]:
-    """Measure all sources of one question together.
-
-    Args:
-        inquiry: what is asked.
-        passages: the bodies.
-        titles: the stems of each source's title.
-    """
+    """Measure all sources of one question together."""
     trusted = trust(inquiry)
     matches = []
     for passage, title in zip(passages, titles, strict=True):
@@ -191,9 +180,7 @@ def _weigh_terms(matches: Sequence[_Match], answer: float, inquiry: Inquiry) -> 
     """Weigh each term by how few sentences of all sources hold it.
 
     Args:
-        matches: the sources.
         answer: what an answer weighs against a term as rare.
-        inquiry: the question; what only its context holds weighs less.
     """
     there = np.concatenate([match.sentences for match in matches])
     lengths = np.concatenate([match.passage.lengths for match in matches])
@@ -212,8 +199,6 @@ def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
     """Measure one source, all but its strength.
 
     Args:
-        match: the source.
-        terms: the terms.
         supplied: what a sentence is credited with of a term that title or subject hold, where it
             does not begin with a word that stands for them.
     """
@@ -256,9 +241,6 @@ def _strengths(
     """Compare the sources by what their sentences hold themselves; shape [sources].
 
     Args:
-        measured: the sources, without their strength.
-        matches: the same sources, as matched.
-        terms: the terms.
         unanswering: share of its strength that a source without an answer keeps.
     """
     shares = _shares_held(matches, terms)

@@ -33,22 +33,6 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.passage import Passage, Sentence
 
-__all__ = [
-    "Candidates",
-    "Cut",
-    "closes_at",
-    "find_candidates",
-    "is_subject",
-    "is_surely_name",
-    "leaves_open",
-    "misleads",
-    "names_person",
-    "nesting",
-    "opens_at",
-    "separates",
-]
-
-
 _OPENING, _CLOSING = '("“', ')"”.,!?'
 """Marks that touch the word after them, and the word before."""
 
@@ -243,15 +227,7 @@ _LEADING = REASONS | RELATIVES | {"to", "of", "using", "via"}
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Spans of one passage as parallel arrays; shapes [spans].
-
-    Attributes:
-        first: index of each span's first word.
-        last: index after its last word.
-        sentence: index of the sentence it starts in.
-        before: the `Cut` it begins at.
-        after: the `Cut` it ends at.
-    """
+    """Spans of one passage as parallel arrays; shapes [spans]."""
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
@@ -276,7 +252,6 @@ def find_candidates(passage: Passage, evidence: NDArray[np.float64]) -> Candidat
     """List the whole sentences and every span between two cuts of one sentence.
 
     Args:
-        passage: the words to choose from.
         evidence: the weight of each word as an answer, shape [words]; a span may also begin or
             end with a run of evidence.
     """
@@ -340,11 +315,6 @@ def leaves_open(passage: Passage, c: Candidates, title: Collection[str]) -> NDAr
 
     Those with "he" or "she" before any name of a person, and those that begin with "it" or "they"
     or have it as the subject of a main clause, and hold no name from the title.
-
-    Args:
-        passage: the body.
-        c: the spans.
-        title: the content words of the title, lower-cased.
     """
     words, count = passage.words, len(passage.words)
     persons = [i for i, word in enumerate(words) if word in PERSONS]
@@ -368,11 +338,6 @@ def misleads(passage: Passage, c: Candidates, title: Collection[str]) -> NDArray
     """Say before which spans the title would pass for a subject that it may not be; shape [spans].
 
     A predicate follows the title only where its own subject is the title or a pronoun.
-
-    Args:
-        passage: the body.
-        c: the spans.
-        title: the content words of the title, lower-cased.
     """
     allowed = PRONOUNS | ARTICLES | AUXILIARIES | set(title)
     strange = np.concatenate([[0], np.cumsum([word not in allowed for word in passage.words])])

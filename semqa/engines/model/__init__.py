@@ -11,7 +11,7 @@ from semqa.engines.model.options import (
     free_options,
     read_text,
 )
-from semqa.engines.model.text import AnswerText, PromptEncoder, StoppedText, find_stop, read_tokens
+from semqa.engines.model.text import AnswerText, PromptEncoder, StoppedText, find_stop
 
 __all__ = [
     "AnswerOptions",
@@ -27,5 +27,4 @@ __all__ = [
     "find_stop",
     "free_options",
     "read_text",
-    "read_tokens",
 ]

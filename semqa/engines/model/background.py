@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     _Last: TypeAlias = Callable[[], Coroutine[object, object, object]]
 
-__all__ = ["Background"]
-
 _T = TypeVar("_T")
 
 _PATIENCE = 1.0
@@ -40,7 +38,6 @@ class Background:
     object any more.
 
     Args:
-        name: of the thread.
         last: makes the coroutine that runs before the thread ends. It must not hold this object.
     """
 
@@ -63,11 +60,7 @@ class Background:
     def iterate(
         self, work: Callable[[Callable[[_T], None]], Coroutine[object, object, None]]
     ) -> Iterator[_T]:
-        """Give what a coroutine hands out while it runs; closing the iterator cancels it.
-
-        Args:
-            work: is called with what takes the next piece.
-        """
+        """Give what a coroutine hands out while it runs; closing the iterator cancels it."""
         queue: SimpleQueue[_T | _End] = SimpleQueue()
 
         async def watched() -> None:

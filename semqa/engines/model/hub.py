@@ -19,22 +19,6 @@ if TYPE_CHECKING:
 
     from semqa.errors import SemqaError
 
-__all__ = [
-    "check_revision",
-    "explained",
-    "first_line",
-    "folder_of",
-    "for_weights",
-    "is_on_disk_only",
-    "load_tokenizer",
-    "model_identity",
-    "model_versions",
-    "quiet",
-    "quiet_hub",
-    "quiet_log",
-]
-
-
 _lock = Lock()
 _inside = 0
 _restore: list[Callable[[], None]] = []
@@ -131,9 +115,6 @@ def for_weights(shared: Mapping[str, Any]) -> dict[str, Any]:
 
     Where peft is installed, transformers looks for an adapter, too, and asks the Hub for it for 20
     seconds though files on disk were to do.
-
-    Args:
-        shared: the options that configuration and tokenizer are loaded with.
     """
     if not shared.get("local_files_only"):
         return dict(shared)
@@ -154,14 +135,7 @@ def explained(
     error: Exception,
     wanted: str = "a causal or encoder-decoder language model",
 ) -> SemqaError:
-    """Say in one line what a library's error means for the user.
-
-    Args:
-        name: of the model.
-        revision: that was asked for.
-        error: of the library.
-        wanted: what kind of model was expected.
-    """
+    """Say in one line what a library's error means for the user."""
     from huggingface_hub import errors
 
     causes = _chain(error)
@@ -231,11 +205,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def folder_of(name: str) -> str | None:
-    """Return the folder that a name stands for, if it is one.
-
-    Raises:
-        InputError: it can only be a folder, and there is none, or the folder holds no model.
-    """
+    """Return the folder that a name stands for, if it is one."""
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
@@ -251,11 +221,7 @@ def folder_of(name: str) -> str | None:
 
 
 def check_revision(folder: str | None, revision: str | None) -> None:
-    """See that a revision is asked of the Hub only.
-
-    Raises:
-        InputError: the model is a folder.
-    """
+    """See that a revision is asked of the Hub only."""
     if folder is not None and revision is not None:
         raise InputError(
             f"applies to models on the Hub; {folder} is a folder.", field="revision", value=revision
@@ -263,16 +229,7 @@ def check_revision(folder: str | None, revision: str | None) -> None:
 
 
 def load_tokenizer(name: str, folder: str | None, shared: dict[str, Any]) -> Any:
-    """Load a tokenizer with transformers.
-
-    Args:
-        name: of the model.
-        folder: where it is, if it is not on the Hub.
-        shared: options of `from_pretrained`.
-
-    Raises:
-        InputError: the folder has none that can be loaded.
-    """
+    """Load a tokenizer with transformers."""
     from transformers import AutoTokenizer
 
     try:
@@ -302,10 +259,6 @@ _PACKAGES = (
 
 def model_identity(engine: str, revision: object = None) -> str | None:
     """Return a digest of a model's folder, or the commit of a model of the Hub.
-
-    Args:
-        engine: the specification, such as ``transformers:MODEL``.
-        revision: branch, tag or commit, for a model of the Hub.
 
     Returns:
         None for a model that is not on this machine, or not yet.

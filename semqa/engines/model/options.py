@@ -23,22 +23,6 @@ if TYPE_CHECKING:
     from semqa.engines.base import Request
     from semqa.prompting import Form, PromptBuilder, Template
 
-__all__ = [
-    "AnswerOptions",
-    "LocalOptions",
-    "check_fits",
-    "check_range",
-    "check_template",
-    "check_whole",
-    "default_prompts",
-    "free_options",
-    "learned_files",
-    "learned_settings",
-    "read_text",
-    "seed_of",
-]
-
-
 _DECODINGS = ("spans", "tokens")
 
 
@@ -47,12 +31,10 @@ class AnswerOptions:
     """How an answer is written; the defaults are greedy and reproducible.
 
     Attributes:
-        max_new_tokens: most tokens of an answer, its end token included.
         temperature: 0 takes the likeliest token; above, tokens are drawn.
         top_p: draw from the likeliest tokens that have this probability together.
         top_k: draw from so many likeliest tokens; 0 for all.
         seed: of the draws: the same question over the same sources gets the same answer.
-        batch_size: how many questions are answered together.
         constraint: one of `SWITCHES`: ``on``, so that only verbatim quotes can be written, or
             ``off``.
         free, boundary, quote_bias: as in `QuotePolicy`; without effect if the constraint is off.
@@ -106,14 +88,7 @@ class AnswerOptions:
         return QuotePolicy(**settings, sources=self.quote_from)
 
     def check_sources(self, count: int) -> None:
-        """See that the sources that may be quoted are among those given.
-
-        Args:
-            count: how many sources are given.
-
-        Raises:
-            InputError: one is not.
-        """
+        """See that the sources that may be quoted are among those given."""
         if self.constrained and self.quote_from and self.quote_from[-1] > count:
             raise InputError(
                 f"names source {self.quote_from[-1]}, but there are {count}.",
@@ -129,9 +104,6 @@ class LocalOptions(AnswerOptions):
     Attributes:
         decoding: ``spans`` to choose among whole quotes, ``tokens`` to choose token by token; by
             default spans wherever `can_choose_spans`.
-
-    Raises:
-        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     decoding: str | None = None
@@ -162,11 +134,7 @@ _LEAST = {"max_new_tokens": 1, "top_k": 0, "seed": 0, "batch_size": 1}
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """See that a setting is a whole number.
-
-    Raises:
-        InputError: it is not, or less than `least`, or beyond 64 bits.
-    """
+    """See that a setting is a whole number."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
         raise InputError(
             f"must be a whole number from {least}, got {value!r}.", field=name, value=value
@@ -176,18 +144,7 @@ def check_whole(name: str, value: object, least: int) -> None:
 def check_range(
     name: str, value: object, least: float, most: float, *, least_given: bool = True
 ) -> None:
-    """See that a setting is a number of a range.
-
-    Args:
-        name: of the setting.
-        value: what was given.
-        least: the least value.
-        most: the greatest value.
-        least_given: whether the least value belongs to the range.
-
-    Raises:
-        InputError: it is not.
-    """
+    """See that a setting is a number of a range."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     fits = number and math.isfinite(value) and least <= value <= most  # type: ignore[arg-type,operator]
     if not fits or (value == least and not least_given):
@@ -223,14 +180,7 @@ def learned_files(template: Template, form: Form) -> dict[str, bytes]:
 
 
 def learned_settings(model: str) -> dict[str, object]:
-    """Return the options by which a model is asked as it was trained; none for other models.
-
-    Args:
-        model: a folder, or a name on the Hub, for which nothing is known.
-
-    Raises:
-        InputError: the folder's file is damaged.
-    """
+    """Return the options by which a model is asked as it was trained; none for other models."""
     file = Path(model).expanduser() / _SETTINGS
     if not file.is_file():
         return {}
@@ -252,11 +202,7 @@ def default_prompts() -> PromptBuilder:
 
 
 def check_template(template: Template) -> None:
-    """Check that a template can be used with the constraint.
-
-    Raises:
-        InputError: it does not ask for quotes, or one of its stop texts holds a bracket.
-    """
+    """Check that a template can be used with the constraint."""
     for stop in template.header.stop:
         if "[" in stop or "]" in stop:
             raise InputError(
@@ -284,12 +230,7 @@ def free_options(options: _Options, max_new_tokens: int, *, sample: bool = False
     """Return options without a constraint.
 
     Args:
-        options: of the engine.
-        max_new_tokens: most tokens of a completion.
         sample: keep the temperature, `top_p`, `top_k` and seed; otherwise decode greedily.
-
-    Raises:
-        InputError: the number of tokens is out of range.
     """
     known = {field.name for field in fields(options)}
     wanted = _FREE if sample else _FREE | _GREEDY
@@ -298,11 +239,7 @@ def free_options(options: _Options, max_new_tokens: int, *, sample: bool = False
 
 
 def check_fits(tokens: int, limit: int) -> None:
-    """Check that a prompt fits into a model's context.
-
-    Raises:
-        PromptTooLongError: it does not.
-    """
+    """Check that a prompt fits into a model's context."""
     if tokens > limit:
         raise PromptTooLongError(
             f"The prompt has {tokens:,} tokens; at most {limit:,} fit. Shorten it."

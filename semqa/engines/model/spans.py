@@ -8,11 +8,11 @@ from math import copysign
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.engines.abstention import ABSTENTION
 from semqa.engines.extractive.compose import join_pick, words_of
 from semqa.engines.extractive.engine import DEFAULT_COVERAGE, DEFAULT_MAX_WORDS, ExtractiveEngine
 from semqa.engines.model.text import find_stop
 from semqa.errors import InputError
+from semqa.quotes import ABSTENTION
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.words import glue_words, language_of, question_words
 
@@ -28,23 +28,6 @@ if TYPE_CHECKING:
     from semqa.prompting.template import Template
     from semqa.quotes import Source
 
-__all__ = [
-    "Ask",
-    "Candidate",
-    "ContinuationEncoder",
-    "Place",
-    "Score",
-    "SpanWriter",
-    "Tokens",
-    "Words",
-    "closing",
-    "connectors",
-    "generic_prompt",
-    "plan",
-    "propose",
-]
-
-
 _ANCHOR = "\n"
 """A character that tokenizers keep apart from the text after it."""
 
@@ -54,10 +37,6 @@ class ContinuationEncoder:
 
     SentencePiece puts a space before a text that stands alone, and other tokenizers join it with
     what stands before. Here the bytes of the tokens are exactly those of the text.
-
-    Args:
-        tokenizer: a tokenizer of transformers.
-        vocabulary: its tokens.
     """
 
     def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
@@ -128,9 +107,7 @@ class Candidate:
 
     Attributes:
         text: the marks, with what joins them.
-        plain: the words that are quoted.
         worth: expected F1, from 0 to 1; `plan` adds what the model thinks of it.
-        words: how many words it adds to the answer.
         follows: whether it reads well after a comma: it begins with a name or in lower case.
     """
 
@@ -146,7 +123,6 @@ class Place:
     """A place of an answer.
 
     Attributes:
-        source: number of the source that is quoted there.
         strength: how relevant the source is, from 0 to 1, the best one 1.
         candidates: what may be quoted, the best first; at least one.
         kind: ``expansion`` for what an abbreviation stands for, else empty.
@@ -174,7 +150,6 @@ def propose(request: Request, numbers: Sequence[int] | None = None) -> list[Plac
     """Return what an answer may quote, in reading order.
 
     Args:
-        request: the question and its sources.
         numbers: the sources that may be quoted; None for all.
     """
     question, sources, history = request
@@ -215,12 +190,7 @@ def plan(
     """Choose the places of an answer, and put the candidates of each in order.
 
     Args:
-        places: what may be quoted.
         generic: the log-probability of the start of each candidate after the generic question.
-        asked: the same after the question itself.
-        max_words: most words of the answer.
-        coverage: as for the extractive engine.
-        weight: what a nat counts.
 
     Returns:
         At least one place, unless there is none or nothing fits.
@@ -277,12 +247,6 @@ def _repeats(candidate: Candidate, said: Sequence[str]) -> bool:
 def connectors(written: str, place: Place, candidate: Candidate, *, last: bool) -> list[str]:
     """Return what may stand between the answer so far and a quote, besides the model's own words.
 
-    Args:
-        written: the answer so far.
-        place: where the quote stands.
-        candidate: the quote.
-        last: whether no other place follows.
-
     Example:
         >>> ada = Candidate("[ 1 Ada ]", ("Ada",), 1.0, 1, follows=True)
         >>> place = Place(1, 1.0, (ada,))
@@ -320,7 +284,6 @@ class Score(NamedTuple):
     The reply has a row for each continuation: the log-probability of each of its tokens.
 
     Attributes:
-        before: the tokens read before each continuation.
         rows: the continuations, none of them empty.
     """
 
@@ -334,7 +297,6 @@ class Words(NamedTuple):
     The reply is its tokens: at most `most`, and none behind the first that `goes_on` refuses.
 
     Attributes:
-        before: the tokens read before.
         most: the largest number of tokens.
         goes_on: whether to write on after some tokens.
     """
@@ -355,11 +317,6 @@ class SpanWriter:
     """Writes one answer.
 
     Args:
-        vocabulary: the model's tokens.
-        encode: text to tokens in the middle of an answer.
-        constraint: which tokens may come next.
-        request: the question and its sources.
-        budget: the largest number of tokens; None for no limit.
         stops: texts that end an answer; the model's own words hold none of them.
 
     Attributes:
@@ -385,8 +342,7 @@ class SpanWriter:
         """Write the answer to `tokens`.
 
         Args:
-            prompt: the tokens of the prompt.
-            generic: the same with the generic question.
+            generic: the tokens of the prompt with a question that favours no span.
         """
         places = yield from self._plan(prompt, generic)
         for place in places:

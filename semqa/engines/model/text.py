@@ -5,19 +5,13 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING, Any
 
-from semqa.decoding.breach import find_breach
-from semqa.engines.generation import Generation
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from semqa.decoding import Vocabulary
-    from semqa.engines.base import Request
-    from semqa.engines.model.options import AnswerOptions
     from semqa.prompting import Form, Prompt
-
-__all__ = ["AnswerText", "PromptEncoder", "StoppedText", "find_stop", "read_tokens"]
 
 
 class StoppedText:
@@ -61,7 +55,6 @@ class AnswerText:
     Without stops, the pieces joined are ``vocabulary.decode(tokens)``.
 
     Args:
-        vocabulary: the tokens.
         stops: texts that end an answer when the last token completes one; they are cut off.
 
     Example:
@@ -118,60 +111,14 @@ def _overlap(text: str, stops: Iterable[str]) -> int:
     )
 
 
-def read_tokens(
-    tokens: Sequence[int],
-    vocabulary: Vocabulary,
-    stops: Sequence[str],
-    *,
-    request: Request,
-    prompt: Prompt,
-    prompt_tokens: int,
-    options: AnswerOptions,
-    finished: bool,
-) -> Generation:
-    """Read what a model wrote that masks kept to its sources, or nothing did.
-
-    Args:
-        tokens: all that it wrote, an end token included.
-        vocabulary: the tokens, of which end tokens are no text.
-        stops: texts that end an answer.
-        request: what was asked.
-        prompt: what the model was given.
-        prompt_tokens: how many tokens that were.
-        options: whether there was a constraint, and its rules.
-        finished: whether it ended by itself.
-    """
-    text = AnswerText(vocabulary, stops)
-    ended = bool(tokens) and tokens[-1] in vocabulary.eos_ids
-    written = "".join(map(text.add, tokens[:-1] if ended else tokens)) + text.end()
-    breach = None
-    if options.constrained:
-        breach = find_breach(written, request.sources, options.policy, request.understood)
-    return Generation(
-        text=written,
-        prompt=prompt,
-        prompt_tokens=prompt_tokens,
-        new_tokens=len(tokens),
-        finished=finished,
-        constraint="processor" if options.constrained else "off",
-        breach=breach,
-    )
-
-
 class PromptEncoder:
     """Encodes prompts for one model.
 
     Args:
-        tokenizer: a tokenizer of transformers.
-        is_encoder_decoder: whether the prompt goes to an encoder.
         form: ``chat``, ``completion``, or ``auto``: chat where the tokenizer has a chat template.
 
     Attributes:
-        chat: whether prompts are given as messages.
         reserved: strings that the tokenizer reads as control tokens.
-
-    Raises:
-        InputError: the chat form is asked for, and the tokenizer has no template.
     """
 
     def __init__(self, tokenizer: Any, *, is_encoder_decoder: bool, form: Form = "auto") -> None:
@@ -186,11 +133,7 @@ class PromptEncoder:
         self._ends = is_encoder_decoder
 
     def encode(self, prompt: Prompt) -> list[int]:
-        """Return the token ids that the model reads.
-
-        Raises:
-            InputError: the model's chat template refuses the messages, or they are no Unicode text.
-        """
+        """Return the token ids that the model reads."""
         text = self._chat_text(prompt) if self.chat else prompt.text
         try:
             text.encode()
@@ -212,9 +155,6 @@ class PromptEncoder:
 
         Where the tokenizer would join the prompt's end and the answer's beginning to one token, the
         answer is encoded by itself: the prompt's tokens are what they are when the model is asked.
-
-        Raises:
-            InputError: as `encode`.
         """
         given = self.encode(prompt)
         gap = "" if self.chat else " "

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from semqa.decoding.grammar import quoting_grammar
 from semqa.decoding.vllm.request import to_extra_args
-from semqa.engines.abstention import ABSTENTION
 from semqa.engines.base import PromptTooLongError
 from semqa.engines.model import StoppedText
 from semqa.engines.openai.capabilities import grammar_fields, schema_fields
 from semqa.engines.openai.client import RefusedError
-from semqa.engines.openai.replies import AnswerSink, Wording
+from semqa.engines.openai.replies import AnswerSink
 from semqa.errors import InputError
 from semqa.prompting import Message, Prompt
+from semqa.quotes import ABSTENTION
 from semqa.quotes.pointing import INSTRUCTION, Pointing
 from semqa.quotes.repair import Repairer, Repairs
 
@@ -29,18 +30,14 @@ if TYPE_CHECKING:
     from semqa.engines.openai.replies import Piece, RemoteModel
     from semqa.prompting.prompt import Spelling
 
-__all__ = ["TOO_LONG", "Asker", "Task", "Written", "complete_all", "make_task", "pointing_prompt"]
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 class Task(NamedTuple):
     """A request, ready for the endpoint.
 
     Attributes:
-        request: the question and its sources.
-        prompt: what the model is given.
-        way: how it is kept to verbatim quotes.
-        fields: of the HTTP request, for that.
-        pointing: reads the reply, if the model points.
         plain: the same without any of this, if the endpoint refuses it.
     """
 
@@ -55,18 +52,7 @@ class Task(NamedTuple):
 def make_task(
     request: Request, prompt: Prompt, offer: Offer, options: OpenAIOptions, spell: Spelling
 ) -> Task:
-    """Return a task; what no grammar takes is repaired, unless a grammar was asked for.
-
-    Args:
-        request: the question and its sources.
-        prompt: what asks for marked answers.
-        offer: the way to take.
-        options: of the engine.
-        spell: spells control tokens out.
-
-    Raises:
-        InputError: the grammar that was asked for cannot be made.
-    """
+    """Return a task; what no grammar takes is repaired, unless a grammar was asked for."""
     question, sources = request.understood, request.sources
     if offer.way == "processor":
         keys = to_extra_args(sources, options.policy, question)
@@ -134,8 +120,6 @@ class Written(NamedTuple):
     """What came of a task.
 
     Attributes:
-        task: as it was asked in the end.
-        piece: what the model wrote, without stops.
         text: the same with its quotes repaired, unless the constraint is off.
         repairs: what was changed; None where the constraint is off.
         repeated: a quote of text that was quoted before, where the answer was cut; None if there is none.
@@ -149,13 +133,7 @@ class Written(NamedTuple):
 
 
 class Asker:
-    """Puts tasks to a model.
-
-    Args:
-        remote: the model.
-        options: how to decode, and how many to ask at the same time.
-        fewer_shots: makes the prompt of a request anew with so many exemplars.
-    """
+    """Puts tasks to a model."""
 
     def __init__(
         self,
@@ -168,33 +146,15 @@ class Asker:
         self._fewer_shots = fewer_shots
 
     async def ask_all(self, tasks: Sequence[Task]) -> list[Written]:
-        """Ask for all; the first that fails ends the others.
+        """Ask for all; the first that fails ends the others."""
 
-        Raises:
-            RefusedError: the endpoint refuses one.
-            UnavailableError: one has no whole answer.
-        """
-        at_once = asyncio.Semaphore(self._options.batch_size)
+        async def ask(task: Task) -> Written:
+            return await self._adapting(task, self._ask)
 
-        async def one(task: Task) -> Written:
-            async with at_once:
-                return await self._adapting(task, self._ask)
-
-        running = [asyncio.ensure_future(one(task)) for task in tasks]
-        try:
-            return list(await asyncio.gather(*running))
-        finally:
-            for each in running:
-                each.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+        return await _all(ask, tasks, self._options.batch_size)
 
     async def stream(self, task: Task, show: Callable[[str], None]) -> Written:
-        """Ask, and show the text that is sure while it comes.
-
-        Raises:
-            RefusedError: as `ask_all`.
-            UnavailableError: as `ask_all`.
-        """
+        """Ask, and show the text that is sure while it comes."""
 
         async def send(task: Task) -> Written:
             if task.pointing is not None:
@@ -216,19 +176,17 @@ class Asker:
             sinks.append(AnswerSink(show, sources, stops, budget, chat=chat, once=once))
             return sinks[-1]
 
-        wording = self._wording(task)
-        await self._remote.stream(wording, self._options, task.fields, sink_for)
+        await self._remote.stream(self._given(task), self._options, task.fields, sink_for)
         return Written(task, *sinks[-1].end())
 
     async def _ask(self, task: Task) -> Written:
         if task.way == "grammar":
             # Closed at the first repeated quote: a small model may go on with it to the last token.
             return await self._stream(task, lambda _: None)
-        wording = self._wording(task)
         # Pointers take more tokens than the words that they stand for.
         budget = 2 * self._options.max_new_tokens if task.pointing else None
-        piece = await self._remote.ask(wording, self._options, task.fields, budget)
-        stopped = StoppedText(() if self._remote.chats(wording.form) else task.prompt.stop)
+        piece = await self._remote.ask(self._given(task), self._options, task.fields, budget)
+        stopped = StoppedText(() if self._remote.chats(task.prompt.form) else task.prompt.stop)
         text = stopped.add(piece.text) + stopped.end()
         piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)
         if task.way == "off":
@@ -242,12 +200,9 @@ class Asker:
         repaired = repairer.add(text) + repairer.end()
         return Written(task, piece, repaired, repairer.repairs)
 
-    def _wording(self, task: Task) -> Wording:
-        wording = Wording.of(task.prompt)
-        if task.way == "processor":
-            # The answer ends by itself, and a stop could end it before its first quote.
-            return wording._replace(stops=())
-        return wording
+    def _given(self, task: Task) -> Prompt:
+        # With the processor the answer ends by itself, and a stop could end it before its first quote.
+        return replace(task.prompt, stop=()) if task.way == "processor" else task.prompt
 
     async def _adapting(self, task: Task, send: Callable[[Task], Awaitable[Written]]) -> Written:
         while True:
@@ -281,33 +236,37 @@ async def complete_all(
     """Return the reply to each prompt, stripped; the first that fails ends the others.
 
     Args:
-        remote: the model.
-        prompts: the prompts to complete.
-        options: how to decode, and how many to ask at the same time.
         schema: a JSON schema of the replies; left out once the endpoint has refused it.
 
     Raises:
         PromptTooLongError: one is too long for the model.
-        RefusedError: the endpoint refuses one.
-        UnavailableError: one has no whole reply.
     """
-    at_once = asyncio.Semaphore(options.batch_size)
 
     async def one(prompt: Prompt) -> str:
-        async with at_once:
-            while True:
-                held = schema is not None and remote.takes_schemas
-                fields = schema_fields(schema) if held and schema is not None else {}
-                try:
-                    return (await remote.ask(Wording.of(prompt), options, fields)).text.strip()
-                except RefusedError as error:
-                    if TOO_LONG.search(error.detail):
-                        raise PromptTooLongError(str(error)) from error
-                    if not held or error.status in (401, 403, 404):
-                        raise
-                    remote.takes_schemas = False
+        while True:
+            held = schema is not None and remote.takes_schemas
+            fields = schema_fields(schema) if held and schema is not None else {}
+            try:
+                return (await remote.ask(prompt, options, fields)).text.strip()
+            except RefusedError as error:
+                if TOO_LONG.search(error.detail):
+                    raise PromptTooLongError(str(error)) from error
+                if not held or error.status in (401, 403, 404):
+                    raise
+                remote.takes_schemas = False
 
-    running = [asyncio.ensure_future(one(prompt)) for prompt in prompts]
+    return await _all(one, prompts, options.batch_size)
+
+
+async def _all(work: Callable[[_T], Awaitable[_R]], items: Sequence[_T], at_once: int) -> list[_R]:
+    """Work on all items, so many at once; the first that fails ends the others."""
+    limit = asyncio.Semaphore(at_once)
+
+    async def one(item: _T) -> _R:
+        async with limit:
+            return await work(item)
+
+    running = [asyncio.ensure_future(one(item)) for item in items]
     try:
         return list(await asyncio.gather(*running))
     finally:

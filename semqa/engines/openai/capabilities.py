@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from semqa.engines.generation import Way
 from semqa.engines.openai.client import RefusedError
-from semqa.engines.openai.replies import Wording
 from semqa.errors import InputError, UnavailableError
-from semqa.prompting import Message
 from semqa.quotes.pointing import object_schema, parts_schema
 
 if TYPE_CHECKING:
@@ -22,11 +20,7 @@ if TYPE_CHECKING:
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]
     """Asks the model anything, with further fields in the request and a budget of tokens."""
 
-__all__ = ["PROBE", "Dialect", "Offer", "find_way", "grammar_fields", "schema_fields"]
-
-
-_HELLO = (Message("user", "Say hello."),)
-PROBE = Wording(_HELLO, _HELLO, "Hello", "auto")
+PROBE = "Say hello."
 """What is asked where only the outcome of other fields matters."""
 
 Dialect = Literal["lark", "gbnf"]
@@ -41,8 +35,6 @@ class Offer(NamedTuple):
     """What an endpoint offers.
 
     Attributes:
-        way: the way to take.
-        dialect: of the grammars that it reads.
         bounded: whether it takes lengths in JSON schemas.
     """
 
@@ -67,16 +59,7 @@ def schema_fields(schema: Mapping[str, object]) -> dict[str, object]:
 
 
 async def find_way(asked: str, ask: Ask) -> Offer:
-    """Return the way to take.
-
-    Args:
-        asked: the option: ``auto``, or one of the ways.
-        ask: asks the endpoint.
-
-    Raises:
-        InputError: the endpoint does not offer the way that was asked for.
-        UnavailableError: it does not answer.
-    """
+    """Return the way to take."""
     if asked in ("processor", "auto") and await _takes_processor(ask):
         return Offer("processor")
     if (

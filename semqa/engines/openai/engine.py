@@ -8,13 +8,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from semqa.decoding.breach import find_breach
-from semqa.engines.base import Request, check_request
+from semqa.engines.base import Request
 from semqa.engines.generation import Generation
-from semqa.engines.model import check_template, default_prompts, free_options
+from semqa.engines.model import free_options
 from semqa.engines.model.background import Background
+from semqa.engines.model.engine import ModelEngine
 from semqa.engines.openai.asking import Asker, complete_all, make_task
 from semqa.engines.openai.capabilities import PROBE, find_way
-from semqa.engines.openai.client import Endpoint, Patience, Transport
+from semqa.engines.openai.client import Endpoint, Transport
 from semqa.engines.openai.options import OpenAIOptions
 from semqa.engines.openai.replies import RemoteModel, Usage
 from semqa.errors import InputError
@@ -29,28 +30,18 @@ if TYPE_CHECKING:
     from semqa.engines.openai.replies import Piece
     from semqa.history import Exchange
     from semqa.prompting import PromptBuilder
-    from semqa.quotes import QuotedAnswer, Source
-
-__all__ = ["Connection", "OpenAIEngine"]
+    from semqa.quotes import Source
 
 
 class Connection:
     """The connections, and what is known of the endpoint.
 
-    Args:
-        model: its name at the endpoint.
-        endpoint: where it is.
-        patience: how long to wait.
-
     Attributes:
-        remote: asks the model.
-        background: where it is asked.
         ways: the way to take for each setting of the constraint, once it is known.
-        lock: held while `ways` is read or written.
     """
 
-    def __init__(self, model: str, endpoint: Endpoint, patience: Patience) -> None:
-        transport = Transport(endpoint, patience)
+    def __init__(self, model: str, endpoint: Endpoint, options: OpenAIOptions) -> None:
+        transport = Transport(endpoint, options)
         self.remote = RemoteModel(model, transport)
         self.background = Background("semqa-endpoint", transport.close)
         self.ways: dict[str, Offer] = {}
@@ -78,7 +69,7 @@ _CONTROL = re.compile(
 )
 
 
-class OpenAIEngine:
+class OpenAIEngine(ModelEngine):
     """Answers with a model behind an OpenAI-compatible endpoint, with the best quoting it offers.
 
     Four ways keep a model to verbatim quotes. ``processor``: the endpoint is a vLLM server with
@@ -90,26 +81,19 @@ class OpenAIEngine:
     threads, which ask at the same time.
 
     Args:
-        model: its name at the endpoint.
-        options: all settings; greedy decoding by default.
         prompts: makes the prompts; by default with five exemplars of our own.
         base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
             ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
-        name: what the engine is called; by default ``openai:MODEL``.
-        say: told in words what takes long, which is nothing here.
         warm: whether the endpoint is asked now what it offers; otherwise by `warm_up`, or by the
             first answer.
-
-    Attributes:
-        name: the specification that creates this engine again.
-        batch_size: how many questions are asked at the same time.
-        options: the settings.
 
     Raises:
         InputError: there is no address, or the endpoint refuses, or does not offer the constraint.
         UnavailableError: the endpoint does not answer.
     """
+
+    options: OpenAIOptions
 
     def __init__(
         self,
@@ -124,15 +108,10 @@ class OpenAIEngine:
         warm: bool = True,
         connection: Connection | None = None,
     ) -> None:
-        self.options = options or OpenAIOptions()
-        self.name = name or f"openai:{model}"
-        self.batch_size = self.options.batch_size
+        super().__init__(name or f"openai:{model}", options or OpenAIOptions(), prompts)
         self._model = model
-        self._prompts = prompts or default_prompts()
-        if self.options.constrained:
-            check_template(self._prompts.template)
         self._connection = connection or Connection(
-            model, Endpoint.find(base_url, api_key), _patience(self.options)
+            model, Endpoint.find(base_url, api_key), self.options
         )
         self._asker = Asker(self._connection.remote, self.options, self._prompt)
         self._closed = False
@@ -140,20 +119,11 @@ class OpenAIEngine:
             self.warm_up(say)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:  # noqa: ARG002 - a protocol
-        """Ask the endpoint what it offers, unless that is known.
-
-        Raises:
-            InputError: it does not offer the constraint.
-            UnavailableError: it does not answer.
-        """
+        """Ask the endpoint what it offers, unless that is known."""
         self._way()
 
     def with_constraint(self, switch: Literal["on", "off"]) -> OpenAIEngine:
-        """Return an engine with the constraint on or off that shares this one's connections.
-
-        Raises:
-            InputError: the prompt does not go with it, or the engine is closed.
-        """
+        """Return an engine with the constraint on or off that shares this one's connections."""
         self._check_open()
         options = replace(self.options, constraint=switch)
         shared = self._connection.share()
@@ -170,42 +140,8 @@ class OpenAIEngine:
             shared.release()
             raise
 
-    def answer(
-        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
-    ) -> QuotedAnswer:
-        """Answer one question.
-
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first.
-
-        Raises:
-            InputError: the question is blank, there is no source, or the endpoint refuses.
-            UnavailableError: there is no whole answer.
-        """
-        return self.answer_batch([Request(question, sources, history)])[0]
-
-    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        """Answer several questions, at most `batch_size` at the same time.
-
-        Raises:
-            InputError: as `answer`. What only the endpoint can find wrong with one is found when the
-                others are under way: these are given up.
-            UnavailableError: as `answer`.
-        """
-        return [
-            generation.read(request.sources)
-            for request, generation in zip(requests, self.generate(requests), strict=True)
-        ]
-
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it.
-
-        Raises:
-            InputError: as `answer_batch`.
-            UnavailableError: as `answer`.
-        """
+        """Return what the model writes for each request, as `answer_batch` reads it."""
         tasks = self._prepare(requests)
         return [
             self._generation(written)
@@ -220,11 +156,7 @@ class OpenAIEngine:
         Joined, the pieces are the text of what `answer` returns. What stands in brackets comes when
         it is closed and checked. Closing the iterator closes the connection.
 
-        Returns:
-            What `generate` returns.
-
         Raises:
-            InputError: as `answer`, at the first piece.
             UnavailableError: as `answer`; a connection that breaks is tried again until the first
                 piece, and raises afterwards.
         """
@@ -244,10 +176,6 @@ class OpenAIEngine:
 
         At most `batch_size` prompts are under way at the same time; the first that fails ends the
         others.
-
-        Raises:
-            InputError: the endpoint refuses one, as it does one that is too long.
-            UnavailableError: one has no whole reply.
         """
         return self._complete(prompts, max_new_tokens, sample, None)
 
@@ -259,12 +187,7 @@ class OpenAIEngine:
         max_new_tokens: int = 256,
         sample: bool = False,
     ) -> list[str]:
-        """Complete prompts with JSON that conforms to a schema; free text if that is refused.
-
-        Raises:
-            InputError: as `complete`.
-            UnavailableError: as `complete`.
-        """
+        """Complete prompts with JSON that conforms to a schema; free text if that is refused."""
         return self._complete(prompts, max_new_tokens, sample, schema)
 
     def _complete(
@@ -291,9 +214,6 @@ class OpenAIEngine:
         """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.
 
         Until it is known what the endpoint offers (`warm_up`), the one that asks for marks.
-
-        Raises:
-            InputError: as `answer`.
         """
         request = Request(question, sources, history)
         prompt = self._prompt(request)
@@ -325,8 +245,8 @@ class OpenAIEngine:
         asked, connection = self.options.constraint, self._connection
 
         async def ask(fields: Mapping[str, object], budget: int) -> Piece:
-            wording = PROBE._replace(form=self._prompts.form)
-            return await connection.remote.ask(wording, self.options, fields, budget)
+            prompt = Prompt.plain(PROBE, self._prompts.form)
+            return await connection.remote.ask(prompt, self.options, fields, budget)
 
         with connection.lock:
             if asked not in connection.ways:
@@ -348,8 +268,7 @@ class OpenAIEngine:
         ]
 
     def _check(self, request: Request) -> None:
-        check_request(request.question, request.sources)
-        self.options.check_sources(len(request.sources))
+        super()._check(request)
         texts = [request.question, *(text for each in request.history for text in each)]
         for source in request.sources:
             texts += [source.title, source.text]
@@ -401,12 +320,3 @@ def _check_unicode(text: str, where: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"Lone surrogate in {where}: {error.object[error.start]!a}.") from error
-
-
-def _patience(options: OpenAIOptions) -> Patience:
-    return Patience(
-        total=options.timeout,
-        connect=options.connect_timeout,
-        read=options.read_timeout,
-        attempts=options.attempts,
-    )

@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from semqa.engines.model import AnswerOptions, check_range, check_whole
 
-__all__ = ["OpenAIOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAIOptions(AnswerOptions):
@@ -24,9 +22,6 @@ class OpenAIOptions(AnswerOptions):
         read_timeout: seconds of silence on a connection before it counts as dead; an answer that is
             not streamed is silent until it is finished.
         attempts: how often a request is made that fails for reasons that may pass.
-
-    Raises:
-        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     SWITCHES: ClassVar[tuple[str, ...]] = (

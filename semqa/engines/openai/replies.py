@@ -19,26 +19,13 @@ from semqa.quotes.words import leaks
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from semqa.engines.openai.client import Sink, Transport
+    from semqa.engines.openai.client import Transport
     from semqa.engines.openai.options import OpenAIOptions
-    from semqa.prompting import Form, Message, Prompt
+    from semqa.prompting import Form, Prompt
     from semqa.quotes import Source
 
-__all__ = [
-    "AnswerSink",
-    "Piece",
-    "QuotesOnce",
-    "RemoteModel",
-    "Usage",
-    "Wording",
-    "check_length",
-    "read_piece",
-    "read_reply",
-]
-
-
-_ENDED = frozenset({"stop", "eos", "end_turn", "stop_sequence"})
-_CUT_OFF = frozenset({"length", "max_tokens"})
+_ENDED = ("stop", "eos", "end_turn", "stop_sequence")
+_CUT_OFF = ("length", "max_tokens")
 
 
 class Usage(NamedTuple):
@@ -52,10 +39,8 @@ class Piece(NamedTuple):
     """A whole reply, or a piece of one.
 
     Attributes:
-        text: the text, or more of it.
         finished: whether the model ended by itself; None where it is not said, as in all pieces but
             the last.
-        usage: the tokens, where they are said.
     """
 
     text: str
@@ -63,86 +48,46 @@ class Piece(NamedTuple):
     usage: Usage | None
 
 
-def read_reply(value: object, *, chat: bool) -> Piece:
-    """Read a whole reply.
-
-    Raises:
-        UnavailableError: it is none, or the endpoint withheld the answer.
-    """
-    choice = _choice(value)
-    if choice is None:
-        raise _malformed("no choices", value)
-    if chat:
-        message = choice.get("message")
-        if not isinstance(message, dict):
-            raise _malformed("a choice without a message", choice)
-        text = message.get("content")
-    else:
-        text = choice.get("text")
-    finished = _finished(choice)
-    if text is None and finished is not None:
-        text = ""  # where a model thought, or ended at once
-    if not isinstance(text, str):
-        raise _malformed("an answer that is no text", choice)
-    if finished is None:
-        raise _malformed("no finish_reason", choice)
-    return Piece(_sound(text), finished, _usage(value))
-
-
-def read_piece(value: object, *, chat: bool) -> Piece:
-    """Read one event of a stream.
+def read_reply(value: object, *, chat: bool, event: bool = False) -> Piece:
+    """Read a whole reply, or an event of a stream, whose text may be missing.
 
     Raises:
         UnavailableError: it is none, it tells an error, or the endpoint withheld the answer.
     """
-    if isinstance(value, dict) and value.get("error"):
-        raise UnavailableError(f"The endpoint failed while answering: {_shown(value['error'])}.")
-    choice = _choice(value)
-    if choice is None:  # the event with the usage has none
-        return Piece("", None, _usage(value))
-    if chat:
-        delta = choice.get("delta")
-        if delta is None and choice.get("finish_reason") is not None:
-            delta = {}
-        if not isinstance(delta, dict):
-            raise _malformed("a piece without a delta", choice)
-        text = delta.get("content")
-    else:
-        text = choice.get("text")
-    if text is not None and not isinstance(text, str):
-        raise _malformed("a piece that is no text", choice)
-    return Piece(text or "", _finished(choice), _usage(value))
-
-
-def _choice(value: object) -> Mapping[str, object] | None:
-    choices = value.get("choices") if isinstance(value, dict) else None
-    if not isinstance(choices, list):
+    reply = value if isinstance(value, dict) else {}
+    if event and reply.get("error"):
+        raise UnavailableError(f"The endpoint failed while answering: {_shown(reply['error'])}.")
+    choices, told = reply.get("choices"), reply.get("usage")
+    usage = None
+    if isinstance(told, dict):
+        usage = Usage(*(_count(told.get(name)) for name in ("prompt_tokens", "completion_tokens")))
+    if event and choices == []:  # the event with the usage
+        return Piece("", None, usage)
+    if not isinstance(choices, list) or not choices:
         raise _malformed("no choices", value)
-    if not choices:
-        return None
-    if not isinstance(choices[0], dict):
+    choice = choices[0]
+    if not isinstance(choice, dict):
         raise _malformed("a choice that is no object", value)
-    return choices[0]
-
-
-def _finished(choice: Mapping[str, object]) -> bool | None:
     reason = choice.get("finish_reason")
-    if reason is None:
-        return None
-    if reason in _ENDED:
-        return True
-    if reason in _CUT_OFF:
-        return False
-    raise UnavailableError(
-        f"The endpoint's answer is incomplete: finish_reason is {_shown(reason)}."
+    if reason not in (None, *_ENDED, *_CUT_OFF):
+        raise UnavailableError(
+            f"The endpoint's answer is incomplete: finish_reason is {_shown(reason)}."
+        )
+    said = choice.get("delta" if event else "message") if chat else choice
+    if said is None and event and reason is not None:
+        said = {}
+    if not isinstance(said, dict):
+        raise _malformed("a choice without a message", choice)
+    text = said.get("content" if chat else "text")
+    if text is None:  # where a model thought, or ended at once
+        text = ""
+    if not isinstance(text, str):
+        raise _malformed("an answer that is no text", choice)
+    if reason is None and not event:
+        raise _malformed("no finish_reason", choice)
+    return Piece(
+        text if event else _sound(text), None if reason is None else reason in _ENDED, usage
     )
-
-
-def _usage(value: object) -> Usage | None:
-    usage = value.get("usage") if isinstance(value, dict) else None
-    if not isinstance(usage, dict):
-        return None
-    return Usage(*(_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")))
 
 
 def _count(value: object) -> int | None:
@@ -172,9 +117,6 @@ _OPEN = re.compile(r"\[ ([1-9][0-9]{0,8}) ([^\[\]]+)$")
 
 class QuotesOnce:
     """Holds back of a text what may turn out to repeat a quote, or not to end in a quote.
-
-    Args:
-        sources: the numbered sources.
 
     Attributes:
         repeated: the mark that quotes a text again; the answer ends before it.
@@ -241,11 +183,7 @@ class AnswerSink:
     """Takes the events of a stream.
 
     Args:
-        show: is given each piece of text that is sure.
         sources: to repair quotes by; None leaves the text as it is.
-        stops: texts that end the answer.
-        budget: tokens that were asked for.
-        chat: whether the events are those of a chat.
         once: whether the answer ends where a text is quoted again.
     """
 
@@ -299,21 +237,11 @@ class AnswerSink:
         return self._shown
 
     def take(self, value: object) -> None:
-        """Take one event.
-
-        Raises:
-            UnavailableError: it is none of the API, or there is more text than was asked for.
-            InputError: there are more marks than are read.
-        """
-        self._add(read_piece(value, chat=self._chat))
+        """Take one event."""
+        self._add(read_reply(value, chat=self._chat, event=True))
 
     def take_whole(self, value: object) -> None:
-        """Take a reply in one piece.
-
-        Raises:
-            UnavailableError: as `take`.
-            InputError: as `take`.
-        """
+        """Take a reply in one piece."""
         self._add(read_reply(value, chat=self._chat))
 
     def end(self) -> tuple[Piece, str, Repairs | None, str | None]:
@@ -361,38 +289,10 @@ _NO_SYSTEM = re.compile(r"system.{0,20}role|role.{0,20}system", re.IGNORECASE | 
 _CHARACTERS_A_TOKEN = 256
 
 
-class Wording(NamedTuple):
-    """What is asked, in both forms.
-
-    Attributes:
-        messages: the chat form.
-        folded: the same, without a system message.
-        text: the completion form.
-        form: which of them is wanted.
-        stops: texts that end the completion form's answer.
-    """
-
-    messages: Sequence[Message]
-    folded: Sequence[Message]
-    text: str
-    form: Form
-    stops: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, prompt: Prompt) -> Wording:
-        """Return the wording of a prompt."""
-        return cls(prompt.messages, prompt.folded, prompt.text, prompt.form, prompt.stop)
-
-
 class RemoteModel:
     """Asks one model of an endpoint, in the form that the endpoint takes.
 
-    Args:
-        name: of the model, as the endpoint knows it.
-        transport: makes the requests.
-
     Attributes:
-        has_chat: whether the endpoint takes messages; None until it is known.
         takes_schemas: False once the endpoint has refused a JSON schema.
     """
 
@@ -411,69 +311,51 @@ class RemoteModel:
 
     async def ask(
         self,
-        wording: Wording,
+        prompt: Prompt,
         options: OpenAIOptions,
         fields: Mapping[str, object],
         budget: int | None = None,
     ) -> Piece:
-        """Return what the model answers.
-
-        Args:
-            wording: what is asked.
-            options: how to decode.
-            fields: further fields of the request.
-            budget: most tokens; by default as in the options.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no whole answer.
-        """
+        """Return what the model answers."""
         most = budget or options.max_new_tokens
 
         async def send(*, chat: bool) -> Piece:
-            path, body = self._request(wording, options, most, chat=chat)
+            path, body = self._request(prompt, options, most, chat=chat)
             piece = read_reply(await self.transport.post(path, {**body, **fields}), chat=chat)
             check_length(len(piece.text), most)
             return piece
 
-        return await self._adapting(wording, send)
+        return await self._adapting(prompt, send)
 
     async def stream(
         self,
-        wording: Wording,
+        prompt: Prompt,
         options: OpenAIOptions,
         fields: Mapping[str, object],
-        sink_for: Callable[[bool], Sink],
+        sink_for: Callable[[bool], AnswerSink],
     ) -> None:
         """Hand out what the model answers, event by event.
 
         Args:
-            wording: what is asked.
-            options: how to decode.
-            fields: further fields of the request.
             sink_for: makes what takes the events, told whether they are those of a chat.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no whole answer.
         """
         more = {**fields, "stream": True, "stream_options": {"include_usage": True}}
 
         async def send(*, chat: bool) -> None:
-            path, body = self._request(wording, options, options.max_new_tokens, chat=chat)
+            path, body = self._request(prompt, options, options.max_new_tokens, chat=chat)
             await self.transport.stream(path, {**body, **more}, sink_for(chat))
 
-        await self._adapting(wording, send)
+        await self._adapting(prompt, send)
 
-    async def _adapting(self, wording: Wording, send: Callable[..., Awaitable[_T]]) -> _T:
+    async def _adapting(self, prompt: Prompt, send: Callable[..., Awaitable[_T]]) -> _T:
         """Send, and once more in another form where the endpoint says that it does not take one."""
         while True:
-            chat, system, budget = self.chats(wording.form), self._has_system, self._budget
+            chat, system, budget = self.chats(prompt.form), self._has_system, self._budget
             temperature = self._has_temperature
             try:
                 return await send(chat=chat)
             except RefusedError as error:
-                if chat and wording.form == "auto" and _lacks_chat(error):
+                if chat and prompt.form == "auto" and _lacks_chat(error):
                     self.has_chat = False
                 elif "max_completion_tokens" in error.detail and budget == "max_tokens":
                     self._budget = "max_completion_tokens"
@@ -485,7 +367,7 @@ class RemoteModel:
                     raise
 
     def _request(
-        self, wording: Wording, options: OpenAIOptions, budget: int, *, chat: bool
+        self, prompt: Prompt, options: OpenAIOptions, budget: int, *, chat: bool
     ) -> tuple[str, dict[str, object]]:
         body: dict[str, object] = {
             "model": self.name,
@@ -499,21 +381,17 @@ class RemoteModel:
         if options.top_k:
             body["top_k"] = options.top_k
         if chat:
-            messages = wording.messages if self._has_system else wording.folded
+            messages = prompt.messages if self._has_system else prompt.folded
             body["messages"] = [message.to_dict() for message in messages]
             return "/chat/completions", body
-        body["prompt"] = wording.text
-        if wording.stops:
-            body["stop"] = list(wording.stops)
+        body["prompt"] = prompt.text
+        if prompt.stop:
+            body["stop"] = list(prompt.stop)
         return "/completions", body
 
 
 def check_length(characters: int, budget: int) -> None:
-    """See that an answer is not longer than its tokens can be.
-
-    Raises:
-        UnavailableError: it is.
-    """
+    """See that an answer is not longer than its tokens can be."""
     most = (budget + 16) * _CHARACTERS_A_TOKEN
     if characters > most:
         raise UnavailableError(

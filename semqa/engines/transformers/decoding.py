@@ -34,15 +34,9 @@ if TYPE_CHECKING:
     from semqa.engines.transformers.loading import LoadedModel
     from semqa.engines.transformers.options import TransformersOptions
 
-__all__ = ["Decoder", "Draws", "StopTexts", "Watcher"]
-
 
 class Draws(LogitsProcessor):
-    """Adds noise to scores, so that greedy search draws. The last processor of all.
-
-    Args:
-        seeds: of each row.
-    """
+    """Adds noise to scores, so that greedy search draws. The last processor of all."""
 
     def __init__(self, seeds: Sequence[int]) -> None:
         self._seeds = tuple(seeds)
@@ -117,10 +111,6 @@ class StopTexts(LogitsProcessor):
     """Lets nothing but an end token follow a stop text, where an end token may follow at all.
 
     Stands after the constraint: in a quote no answer ends, whatever text it holds.
-
-    Args:
-        vocabulary: the tokens.
-        stops: the texts.
     """
 
     def __init__(self, vocabulary: Vocabulary, stops: Sequence[str]) -> None:
@@ -154,13 +144,6 @@ class Decoder:
 
     What the model's own generation settings say of decoding (sampling, lengths, banned tokens) is
     not used: the engine's options alone decide. Its end, start and padding tokens are.
-
-    Attributes:
-        vocabulary: the tokens, as wide as the model's scores.
-        ends: the end tokens.
-
-    Raises:
-        InputError: the model or its tokenizer has no end token.
     """
 
     def __init__(self, loaded: LoadedModel, options: TransformersOptions) -> None:
@@ -206,11 +189,7 @@ class Decoder:
         return int(self._forced_bos is not None)
 
     def check(self, prompt: Sequence[int]) -> None:
-        """See that the model knows every token of a prompt.
-
-        Raises:
-            InputError: there is one that it does not know.
-        """
+        """See that the model knows every token of a prompt."""
         highest = max(prompt, default=0)
         if highest >= self._known:
             raise InputError(
@@ -233,11 +212,7 @@ class Decoder:
         stops: Sequence[str] = (),
         watcher: Watcher | None = None,
     ) -> list[list[int]]:
-        """Return the new tokens of each prompt, up to and with its first end token.
-
-        Raises:
-            InputError: the decoder is closed, or the budget is too small for any answer.
-        """
+        """Return the new tokens of each prompt, up to and with its first end token."""
         if self._model is None:
             raise InputError("The engine is closed.")
         ids, attention = self._padded(prompts)
@@ -302,11 +277,7 @@ class Decoder:
 
 
 def _vocabulary(loaded: LoadedModel) -> Vocabulary:
-    """Return the tokenizer's tokens, as many as the model has scores, and all its end tokens.
-
-    Raises:
-        InputError: there is no end token.
-    """
+    """Return the tokenizer's tokens, as many as the model has scores, and all its end tokens."""
     width = int(loaded.model.config.get_text_config().vocab_size)
     own = loaded.model.generation_config.eos_token_id
     ends = {loaded.tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])} - {None}

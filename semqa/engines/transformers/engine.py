@@ -11,24 +11,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from semqa.decoding import warm_up
 from semqa.decoding.masks import compile_masking
-from semqa.engines.base import Request, check_request
-from semqa.engines.model import (
-    AnswerText,
-    PromptEncoder,
-    check_fits,
-    check_template,
-    default_prompts,
-    free_options,
-    read_text,
-    read_tokens,
-)
-from semqa.engines.model.spans import generic_prompt
-from semqa.engines.transformers.loading import Limits, LoadedModel, load_model
+from semqa.engines.base import Request
+from semqa.engines.model import PromptEncoder, free_options, read_text
+from semqa.engines.model.engine import LocalEngine
+from semqa.engines.transformers.loading import LoadedModel, load_model, prompt_limit
 from semqa.engines.transformers.options import LOADING, TransformersOptions
 from semqa.errors import InputError
-from semqa.prompting import Prompt
-from semqa.prompting.prompt import Spelling
-from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -38,10 +26,8 @@ if TYPE_CHECKING:
     from semqa.engines.transformers.decoding import Watcher
     from semqa.engines.transformers.spans import SpanDecoder
     from semqa.history import Exchange
-    from semqa.prompting import PromptBuilder
+    from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import Source
-
-__all__ = ["TransformersEngine"]
 
 
 class _Task(NamedTuple):
@@ -54,7 +40,7 @@ class _Task(NamedTuple):
     constraint: CopyConstraint | None
 
 
-class TransformersEngine:
+class TransformersEngine(LocalEngine):
     """Answers with a causal or encoder-decoder model of Hugging Face transformers.
 
     With the constraint on, every answer is finished and every quote in it verified, whatever the
@@ -62,17 +48,10 @@ class TransformersEngine:
 
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedModel`.
-        options: all settings; greedy decoding by default.
         prompts: makes the prompts; by default with five exemplars of our own.
-        name: what the engine is called; by default ``transformers:MODEL``.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
         warm: whether that is done now; otherwise by `warm_up`, or by the first answer that needs it.
-
-    Attributes:
-        name: the specification that creates this engine again.
-        batch_size: how many questions are answered together.
-        options: the settings.
 
     Raises:
         InputError: the model cannot be loaded, the options do not fit it, or its context is too
@@ -80,6 +59,8 @@ class TransformersEngine:
         UnavailableError: the model was not reached.
         MissingExtraError: a package is missing.
     """
+
+    options: TransformersOptions
 
     def __init__(
         self,
@@ -91,12 +72,8 @@ class TransformersEngine:
         say: Callable[[str], None] | None = None,
         warm: bool = True,
     ) -> None:
-        self.options = options or TransformersOptions()
-        self.name = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
-        self.batch_size = self.options.batch_size
-        self._prompts = prompts or default_prompts()
-        if self.options.constrained:
-            check_template(self._prompts.template)
+        called = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
+        super().__init__(called, options or TransformersOptions(), prompts)
         loaded = load_model(model, self.options) if isinstance(model, str) else model
         self._loaded: LoadedModel | None = loaded
         self._encoder = PromptEncoder(
@@ -104,10 +81,11 @@ class TransformersEngine:
             is_encoder_decoder=bool(loaded.model.config.is_encoder_decoder),
             form=self._prompts.form,
         )
-        self._limits = Limits.of(loaded, self.options)
+        self._most = prompt_limit(loaded, self.options)
         from semqa.engines.transformers.decoding import Decoder
 
         self._decoder = Decoder(loaded, self.options)
+        self._vocabulary = self._decoder.vocabulary
         self._spans = self._span_decoder(loaded)
         self._lock = Lock()
         if warm:
@@ -115,11 +93,7 @@ class TransformersEngine:
             self.warm_up(say)
 
     def _span_decoder(self, loaded: LoadedModel) -> SpanDecoder | None:
-        """Return what chooses whole quotes; None if tokens are chosen.
-
-        Raises:
-            InputError: spans are asked for, and the model is no decoder.
-        """
+        """Return what chooses whole quotes; None if tokens are chosen."""
         given = self.options.decoding
         causal = not loaded.model.config.is_encoder_decoder
         if given == "spans" and not causal:
@@ -130,25 +104,18 @@ class TransformersEngine:
             return None
         from semqa.engines.transformers.spans import SpanDecoder
 
-        return SpanDecoder(loaded.model, loaded.tokenizer, self._decoder.vocabulary)
+        return SpanDecoder(loaded.model, loaded.tokenizer, self._vocabulary)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
-        """Get the constraint ready, if it is on: compile its code, or load it, and make tables.
-
-        Args:
-            say: told in words when that takes long.
-        """
+        """Get the constraint ready, if it is on: compile its code, or load it, and make tables."""
         if self.options.constrained:
-            warm_up(say, self._decoder.vocabulary)
+            warm_up(say, self._vocabulary)
             compile_masking()
 
     def with_constraint(self, switch: Literal["on", "off"]) -> TransformersEngine:
         """Return an engine with the constraint on or off that shares this one's model.
 
         The two take turns. Nothing is compiled for it yet.
-
-        Raises:
-            InputError: the prompt does not go with it, or the engine is closed.
         """
         options = replace(self.options, constraint=switch)
         other = TransformersEngine(
@@ -163,13 +130,6 @@ class TransformersEngine:
         """Return an engine with other settings and prompts that shares this one's model.
 
         The two take turns. Nothing is compiled for it yet.
-
-        Returns:
-            None where the model would have to be loaded anew for them.
-
-        Raises:
-            InputError: a setting is not usable, the prompts do not go with them, or the engine is
-                closed.
         """
         options = TransformersOptions(**settings)  # type: ignore[arg-type]  # checked by the record
         if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
@@ -180,43 +140,8 @@ class TransformersEngine:
         other._lock = self._lock
         return other
 
-    def answer(
-        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
-    ) -> QuotedAnswer:
-        """Answer one question.
-
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first.
-
-        Raises:
-            InputError: the question is blank, there is no source, the prompt does not fit into the
-                model's context, or the policy asks for what cannot be written.
-        """
-        return self.answer_batch([Request(question, sources, history)])[0]
-
-    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        """Answer several questions, `batch_size` at a time, those of similar length together.
-
-        Each gets the answer that it would get alone, but for what the model computes differently
-        for other shapes of its input: nothing noticeable in float32, the last digits of a score in
-        half precision, where a tie may then fall another way.
-
-        Raises:
-            InputError: as `answer`, for any of the requests, before the first is answered.
-        """
-        return [
-            QuotedAnswer.parse(generation.text, request.sources)
-            for request, generation in zip(requests, self.generate(requests), strict=True)
-        ]
-
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it.
-
-        Raises:
-            InputError: as `answer_batch`.
-        """
+        """Return what the model writes for each request, as `answer_batch` reads it."""
         tasks = self._prepare(requests)
         written: list[list[int]] = [[] for _ in tasks]
         # Neighbours in length need little padding.
@@ -227,7 +152,7 @@ class TransformersEngine:
                 rows = self._run([tasks[place] for place in places])
             for place, row in zip(places, rows, strict=True):
                 written[place] = row
-        return [self._generation(task, row) for task, row in zip(tasks, written, strict=True)]
+        return [self._read(task, row) for task, row in zip(tasks, written, strict=True)]
 
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
@@ -236,12 +161,6 @@ class TransformersEngine:
 
         Joined, the pieces are the text of what `answer` returns. With beams, which are not decided
         until the end, there is one piece. Closing the iterator stops the model.
-
-        Returns:
-            What `generate` returns.
-
-        Raises:
-            InputError: as `answer`, at the first piece.
         """
         request = Request(question, sources, history)
         if self.options.num_beams > 1:
@@ -256,7 +175,7 @@ class TransformersEngine:
             target=self._watched, args=(task, watcher), daemon=True, name="semqa-stream"
         )
         thread.start()
-        text = self._text(task)
+        text = self._text(task.prompt)
         row: list[int] = []
         try:
             for token in watcher.tokens():
@@ -270,7 +189,7 @@ class TransformersEngine:
         finally:
             watcher.cancel()
             thread.join()
-        return self._generation(task, row)
+        return self._read(task, row)
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
@@ -278,17 +197,12 @@ class TransformersEngine:
         """Return what the model writes after each prompt, freely, without the prompt.
 
         Prompts of similar length are worked on together, `batch_size` at a time.
-
-        Raises:
-            InputError: a prompt does not fit into the model's context, or the engine is closed.
         """
         loaded = self._open()
         options = free_options(self.options, max_new_tokens, sample=sample)
-        limit = Limits.of(loaded, options).prompt
-        encoded = [self._encoder.encode(prompt) for prompt in self._plain(prompts)]
+        encoded = self._encode_plain(prompts, prompt_limit(loaded, options))
         for ids in encoded:
             self._decoder.check(ids)
-            check_fits(len(ids), limit)
         decoder = self._decoder.with_options(options)
         written = [""] * len(encoded)
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place]))
@@ -298,35 +212,8 @@ class TransformersEngine:
             with self._lock:
                 rows = decoder.run([encoded[p] for p in places], [None] * len(places), requests)
             for place, row in zip(places, rows, strict=True):
-                written[place] = read_text(row, self._decoder.vocabulary)
+                written[place] = read_text(row, self._vocabulary)
         return written
-
-    def _plain(self, prompts: Sequence[str]) -> list[Prompt]:
-        spelled = Spelling(self._encoder.reserved)
-        return [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
-
-    def prompt(
-        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
-    ) -> Prompt:
-        """Return the prompt of a question, with the exemplars that fit.
-
-        Raises:
-            InputError: as `answer`.
-        """
-        self._check(Request(question, sources, history))
-        return self._prompts.build(
-            question,
-            sources,
-            history,
-            count_tokens=lambda prompt: len(self._encoder.encode(prompt)),
-            limit=self._limits.prompt,
-            reserved=self._encoder.reserved,
-        )
-
-    @property
-    def chat(self) -> bool:
-        """Whether the model is given a prompt's messages; otherwise, its completion form."""
-        return self._encoder.chat
 
     def close(self) -> None:
         """Let go of the model and its memory; the engine answers no more."""
@@ -350,32 +237,20 @@ class TransformersEngine:
         for ids in encoded:
             self._decoder.check(ids)
         return [
-            _Task(request, prompt, ids, self._generic(request, prompt), self._constrain(request))
+            _Task(
+                request,
+                prompt,
+                ids,
+                None if self._spans is None else self._generic(request, prompt),
+                self._constrain(request),
+            )
             for request, prompt, ids in zip(requests, prompts, encoded, strict=True)
         ]
-
-    def _generic(self, request: Request, prompt: Prompt) -> list[int] | None:
-        if self._spans is None:
-            return None
-        spelling = Spelling(self._encoder.reserved)
-        generic = generic_prompt(self._prompts.template, prompt, request.sources, spelling)
-        return self._encoder.encode(generic)
-
-    def _check(self, request: Request) -> None:
-        check_request(request.question, request.sources)
-        self.options.check_sources(len(request.sources))
 
     def _constrain(self, request: Request) -> CopyConstraint | None:
         if not self.options.constrained:
             return None
-        from semqa.decoding import CopyConstraint
-
-        constraint = CopyConstraint(
-            self._decoder.vocabulary,
-            request.sources,
-            self.options.policy,
-            question=request.understood,
-        )
+        constraint = self._constraint(request)
         try:
             constraint.start(self.options.max_new_tokens - self._decoder.forced)
         except InputError as error:
@@ -396,7 +271,7 @@ class TransformersEngine:
                     task.constraint,
                     task.request,
                     budget=self.options.max_new_tokens,
-                    stops=self._stops(task),
+                    stops=self._stops(task.prompt),
                     say=watcher.put if watcher is not None else None,
                 )
                 for task in tasks
@@ -406,7 +281,7 @@ class TransformersEngine:
             [task.ids for task in tasks],
             [task.constraint for task in tasks],
             [task.request for task in tasks],
-            stops=self._stops(tasks[0]),
+            stops=self._stops(tasks[0].prompt),
             watcher=watcher,
         )
 
@@ -420,20 +295,6 @@ class TransformersEngine:
         else:
             watcher.finish()
 
-    def _stops(self, task: _Task) -> tuple[str, ...]:
-        return () if self.chat else task.prompt.stop
-
-    def _text(self, task: _Task) -> AnswerText:
-        return AnswerText(self._decoder.vocabulary, self._stops(task))
-
-    def _generation(self, task: _Task, row: list[int]) -> Generation:
-        return read_tokens(
-            row,
-            self._decoder.vocabulary,
-            self._stops(task),
-            request=task.request,
-            prompt=task.prompt,
-            prompt_tokens=len(task.ids),
-            options=self.options,
-            finished=bool(row) and row[-1] in self._decoder.ends,
-        )
+    def _read(self, task: _Task, row: list[int]) -> Generation:
+        finished = bool(row) and row[-1] in self._decoder.ends
+        return self._generation(task.request, task.prompt, len(task.ids), row, finished=finished)

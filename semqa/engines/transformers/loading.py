@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from semqa.engines.model.engine import check_budget
 from semqa.engines.model.hub import (
     check_revision,
     explained,
@@ -21,22 +22,9 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.engines.transformers.options import TransformersOptions
 
-__all__ = [
-    "Limits",
-    "LoadedModel",
-    "check_tokenizer",
-    "choose_device",
-    "dtype_option",
-    "load_model",
-]
-
 
 def choose_device(given: str | None) -> str:
-    """Return the device to run on: the given one, else a GPU if there is one.
-
-    Raises:
-        InputError: there is no such device here.
-    """
+    """Return the device to run on: the given one, else a GPU if there is one."""
     import torch
 
     if given is None:
@@ -69,9 +57,6 @@ def check_tokenizer(name: str, tokenizer: Any, model: Any) -> None:
 
     Tokens that were added to a tokenizer later may be more than the model knows, such as a padding
     token: those are found where a prompt holds one.
-
-    Raises:
-        InputError: the tokenizer is empty, or belongs to another model.
     """
     added = set(getattr(tokenizer, "added_tokens_decoder", {}))
     apart = set(tokenizer.all_special_tokens)
@@ -104,10 +89,6 @@ class LoadedModel:
 
 def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     """Load a causal or an encoder-decoder model; its configuration says which it is.
-
-    Args:
-        name: a folder, or the name of a model on the Hub.
-        options: dtype, device, quantisation and the like.
 
     Raises:
         InputError: there is no such model, it cannot be loaded so, or it has no tokenizer.
@@ -192,42 +173,27 @@ _UNLIMITED = 1 << 30
 _NAMES = ("max_position_embeddings", "max_seq_len", "seq_length", "max_sequence_length")
 
 
-class Limits(NamedTuple):
-    """Limits in tokens.
+def prompt_limit(loaded: LoadedModel, options: TransformersOptions) -> int:
+    """Return the most tokens of a prompt, by the model's configuration or the option `context`.
 
-    Attributes:
-        prompt: most tokens of a prompt.
+    A causal model has prompt and answer in one context. An encoder has the prompt for itself.
+
+    Raises:
+        InputError: the answer alone does not fit, or the model has no positions for `context`.
     """
-
-    prompt: int
-
-    @classmethod
-    def of(cls, loaded: LoadedModel, options: TransformersOptions) -> Limits:
-        """Return what the model's configuration says, or the option `context` in its place.
-
-        A causal model has prompt and answer in one context. An encoder has the prompt for itself.
-
-        Raises:
-            InputError: the answer alone does not fit, or the model has no positions for `context`.
-        """
-        config = loaded.model.config
-        most = _last_position(loaded)
-        if options.context is not None and options.context > most:
-            raise InputError(
-                f"must be at most {most:,}, the model's positions, got {options.context:,}.",
-                field="context",
-                value=options.context,
-            )
-        positions = options.context or _positions(loaded)
-        # An encoder-decoder model reads a start token before the answer.
-        taken = options.max_new_tokens + (1 if config.is_encoder_decoder else 0)
-        if taken >= positions:
-            raise InputError(
-                f"must be less than the model's context of {positions:,} tokens, got {options.max_new_tokens:,}.",
-                field="max_new_tokens",
-                value=options.max_new_tokens,
-            )
-        return cls(positions if config.is_encoder_decoder else positions - taken)
+    config = loaded.model.config
+    most = _last_position(loaded)
+    if options.context is not None and options.context > most:
+        raise InputError(
+            f"must be at most {most:,}, the model's positions, got {options.context:,}.",
+            field="context",
+            value=options.context,
+        )
+    positions = options.context or _positions(loaded)
+    # An encoder-decoder model reads a start token before the answer.
+    start = 1 if config.is_encoder_decoder else 0
+    check_budget(options.max_new_tokens, positions - start)
+    return positions if config.is_encoder_decoder else positions - options.max_new_tokens
 
 
 def _last_position(loaded: LoadedModel) -> int:

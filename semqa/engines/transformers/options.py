@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from semqa.engines.model import LocalOptions, check_range, check_whole
 from semqa.errors import InputError
 
-__all__ = ["LOADING", "TransformersOptions"]
-
 LOADING = (
     "dtype",
     "device",
@@ -36,19 +34,10 @@ class TransformersOptions(LocalOptions):
             ``bfloat16``.
         device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
         device_map: how to spread the model over devices (``auto``); instead of `device`.
-        load_in_8bit: quantise the weights to 8 bits, with bitsandbytes.
-        load_in_4bit: quantise the weights to 4 bits, with bitsandbytes.
-        revision: branch, tag or commit of the model on the Hub.
-        trust_remote_code: whether code that comes with the model may run here.
-        attn_implementation: such as ``sdpa`` or ``flash_attention_2``.
         context: tokens of prompt and answer together; by default what the model's configuration
             says.
-        num_beams: beams of a beam search; needs temperature 0.
         repetition_penalty: above 1 makes tokens of the answer so far less likely. The prompt is
             left out of account, for quotes repeat it on purpose.
-
-    Raises:
-        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     dtype: str = "auto"

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from semqa.decoding import CopyConstraint, Vocabulary
     from semqa.engines.base import Request
 
-__all__ = ["Reader", "SpanDecoder"]
-
-
 _ROWS = 8
 """Continuations that are read together: each needs a copy of the cache."""
 
@@ -36,11 +33,7 @@ class _Tried(NamedTuple):
 class Reader:
     """A causal model, the tokens that it has read, and its cache of them.
 
-    Args:
-        model: a causal model of transformers.
-
     Attributes:
-        ids: the tokens read so far.
         logits: scores [V] of the next token, float32.
     """
 
@@ -142,13 +135,7 @@ def _is_plain(cache: Any) -> bool:
 
 
 class SpanDecoder:
-    """Writes answers span by span; what was read to choose a quote is not decoded again.
-
-    Args:
-        model: a causal model of transformers.
-        tokenizer: its tokenizer.
-        vocabulary: the tokens.
-    """
+    """Writes answers span by span; what was read to choose a quote is not decoded again."""
 
     def __init__(self, model: Any, tokenizer: Any, vocabulary: Vocabulary) -> None:
         self._reader = Reader(model)
@@ -169,12 +156,6 @@ class SpanDecoder:
         """Return the tokens of one answer, up to and with its end token.
 
         Args:
-            prompt: the tokens of the prompt.
-            generic: the same with the generic question.
-            constraint: which tokens may come next.
-            request: the question and its sources.
-            budget: the largest number of tokens; None for no limit.
-            stops: texts that end an answer.
             say: called with each token, returns whether to go on.
         """
         writer = SpanWriter(

@@ -9,38 +9,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.decoding import warm_up
-from semqa.engines.base import Request, check_request
-from semqa.engines.model import (
-    AnswerText,
-    PromptEncoder,
-    check_fits,
-    check_template,
-    check_whole,
-    default_prompts,
-    free_options,
-    read_text,
-    read_tokens,
-)
+from semqa.engines.base import Request
+from semqa.engines.model import PromptEncoder, free_options, read_text
+from semqa.engines.model.engine import LocalEngine, check_budget
 from semqa.engines.model.options import seed_of
-from semqa.engines.model.spans import ContinuationEncoder, SpanWriter, generic_prompt
+from semqa.engines.model.spans import ContinuationEncoder, SpanWriter
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import LOADING, VllmOptions
 from semqa.engines.vllm.service import Written
 from semqa.engines.vllm.spans import SpanTask, write_spans
 from semqa.errors import InputError
-from semqa.prompting import Prompt
-from semqa.prompting.prompt import Spelling
-from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from semqa.engines.generation import Generation
     from semqa.history import Exchange
-    from semqa.prompting import PromptBuilder
+    from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import Source
-
-__all__ = ["VllmEngine"]
 
 
 class _Task(NamedTuple):
@@ -52,7 +38,7 @@ class _Task(NamedTuple):
     params: Any
 
 
-class VllmEngine:
+class VllmEngine(LocalEngine):
     """Answers with a model that vLLM runs in processes of its own.
 
     By default it chooses among whole quotes, which takes several requests for an answer.
@@ -62,17 +48,9 @@ class VllmEngine:
 
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedService`.
-        options: all settings; greedy decoding by default.
         prompts: makes the prompts; by default with five exemplars of our own.
-        name: what the engine is called; by default ``vllm:MODEL``.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
-        warm: has no meaning here: the constraint is compiled before vLLM starts.
-
-    Attributes:
-        name: the specification that creates this engine again.
-        batch_size: how many questions are handed to vLLM together.
-        options: the settings.
 
     Raises:
         InputError: the model cannot be loaded, the options do not fit it, or its context is too
@@ -80,6 +58,8 @@ class VllmEngine:
         UnavailableError: the model was not reached.
         MissingExtraError: a package is missing.
     """
+
+    options: VllmOptions
 
     def __init__(
         self,
@@ -91,12 +71,8 @@ class VllmEngine:
         say: Callable[[str], None] | None = None,
         warm: bool = True,  # noqa: ARG002  (as other engines that ask a model)
     ) -> None:
-        self.options = options or VllmOptions()
-        self.name = name or f"vllm:{model if isinstance(model, str) else 'loaded'}"
-        self.batch_size = self.options.batch_size
-        self._prompts = prompts or default_prompts()
-        if self.options.constrained:
-            check_template(self._prompts.template)
+        called = name or f"vllm:{model if isinstance(model, str) else 'loaded'}"
+        super().__init__(called, options or VllmOptions(), prompts)
         if isinstance(model, str):
             require_vllm(model)
             # Here, where it can be said that it takes long; vLLM's processes find it compiled. Even
@@ -110,36 +86,22 @@ class VllmEngine:
         self._encoder = PromptEncoder(
             model.tokenizer, is_encoder_decoder=False, form=self._prompts.form
         )
-        if self.options.max_new_tokens >= model.context:
-            raise InputError(
-                f"must be less than the model's context of {model.context:,} tokens, got {self.options.max_new_tokens:,}.",
-                field="max_new_tokens",
-                value=self.options.max_new_tokens,
-            )
+        self._vocabulary = model.vocabulary
+        check_budget(self.options.max_new_tokens, model.context)
+        self._most = model.context - self.options.max_new_tokens
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
         """Do nothing: the constraint was made ready before vLLM started."""
 
     def with_constraint(self, switch: Literal["on", "off"]) -> VllmEngine:
-        """Return an engine with the constraint on or off that shares this one's vLLM.
-
-        Raises:
-            InputError: the prompt does not go with it.
-        """
+        """Return an engine with the constraint on or off that shares this one's vLLM."""
         options = replace(self.options, constraint=switch)
         return VllmEngine(self._loaded, options, prompts=self._prompts, name=self.name)
 
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None
     ) -> VllmEngine | None:
-        """Return an engine with other settings and prompts that shares this one's vLLM.
-
-        Returns:
-            None where vLLM would have to be started anew for them.
-
-        Raises:
-            InputError: a setting is not usable, or the prompts do not go with them.
-        """
+        """Return an engine with other settings and prompts that shares this one's vLLM."""
         options = VllmOptions(**settings)  # type: ignore[arg-type]  # checked by the record itself
         if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
             return None
@@ -147,40 +109,8 @@ class VllmEngine:
             return None  # vLLM is started otherwise where tokens are drawn
         return VllmEngine(self._loaded, options, prompts=prompts, name=self.name)
 
-    def answer(
-        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
-    ) -> QuotedAnswer:
-        """Answer one question.
-
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first.
-
-        Raises:
-            InputError: the question is blank, there is no source, the prompt does not fit into the
-                model's context, or the policy asks for what cannot be written.
-            UnavailableError: vLLM stopped working.
-        """
-        return self.answer_batch([Request(question, sources, history)])[0]
-
-    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        """Answer several questions; vLLM works on all of them together.
-
-        Raises:
-            InputError, UnavailableError: as `answer`, for any of the requests.
-        """
-        return [
-            QuotedAnswer.parse(generation.text, request.sources)
-            for request, generation in zip(requests, self.generate(requests), strict=True)
-        ]
-
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it.
-
-        Raises:
-            InputError, UnavailableError: as `answer_batch`.
-        """
+        """Return what the model writes for each request, as `answer_batch` reads it."""
         tasks = self._prepare(requests)
         if self._spans is not None:
             spans = [self._span_task(task, self._spans) for task in tasks]
@@ -190,8 +120,7 @@ class VllmEngine:
         else:
             rows = self._loaded.service.run([(task.ids, task.params) for task in tasks])
         return [
-            self._generation(task, row.tokens, row.ended)
-            for task, row in zip(tasks, rows, strict=True)
+            self._read(task, row.tokens, row.ended) for task, row in zip(tasks, rows, strict=True)
         ]
 
     def stream(
@@ -201,16 +130,10 @@ class VllmEngine:
 
         Joined, the pieces are the text of what `answer` returns. Closing the iterator stops the
         model.
-
-        Returns:
-            What `generate` returns.
-
-        Raises:
-            InputError, UnavailableError: as `answer`, at the first piece or at a later one.
         """
         (task,) = self._prepare([Request(question, sources, history)], streamed=self._spans is None)
-        text, row, ended = self._text(task), list[int](), None
-        ends = self._loaded.vocabulary.eos_ids
+        text, row, ended = self._text(task.prompt), list[int](), None
+        ends = self._vocabulary.eos_ids
         for written in self._follow(task):
             row += written.tokens
             ended = written.ended
@@ -218,7 +141,7 @@ class VllmEngine:
                 yield piece
         if rest := text.end():
             yield rest
-        return self._generation(task, row, ended)
+        return self._read(task, row, ended)
 
     def _follow(self, task: _Task) -> Iterator[Written]:
         """Give an answer's tokens while they are written."""
@@ -235,23 +158,12 @@ class VllmEngine:
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt.
-
-        Raises:
-            InputError: a prompt does not fit into the model's context.
-            UnavailableError: vLLM stopped working.
-        """
+        """Return what the model writes after each prompt, freely, without the prompt."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
-        check_whole("max_new_tokens", max_new_tokens, 1)
         options = free_options(self.options, max_new_tokens, sample=sample)
-        limit = self._loaded.context - max_new_tokens
-        spelled = Spelling(self._encoder.reserved)
-        plain = [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
-        encoded = [self._encoder.encode(prompt) for prompt in plain]
-        for ids in encoded:
-            check_fits(len(ids), limit)
+        encoded = self._encode_plain(prompts, self._loaded.context - max_new_tokens)
         params = SamplingParams(
             max_tokens=max_new_tokens,
             temperature=options.temperature,
@@ -261,31 +173,7 @@ class VllmEngine:
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         rows = self._loaded.service.run([(ids, params) for ids in encoded])
-        return [read_text(row.tokens, self._loaded.vocabulary) for row in rows]
-
-    def prompt(
-        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
-    ) -> Prompt:
-        """Return the prompt of a question, with the exemplars that fit.
-
-        Raises:
-            InputError: as `answer`.
-        """
-        check_request(question, sources)
-        self.options.check_sources(len(sources))
-        return self._prompts.build(
-            question,
-            sources,
-            history,
-            count_tokens=lambda prompt: len(self._encoder.encode(prompt)),
-            limit=self._loaded.context - self.options.max_new_tokens,
-            reserved=self._encoder.reserved,
-        )
-
-    @property
-    def chat(self) -> bool:
-        """Whether the model is given a prompt's messages; otherwise, its completion form."""
-        return self._encoder.chat
+        return [read_text(row.tokens, self._vocabulary) for row in rows]
 
     def close(self) -> None:
         """Stop vLLM; this engine and those that share it answer no more."""
@@ -325,38 +213,17 @@ class VllmEngine:
             raise InputError(str(error)) from error
 
     def _span_task(self, task: _Task, encode: ContinuationEncoder) -> SpanTask:
-        from semqa.decoding import CopyConstraint
-
-        request, vocabulary = task.request, self._loaded.vocabulary
-        constraint = CopyConstraint(
-            vocabulary, request.sources, self.options.policy, question=request.understood
-        )
         writer = SpanWriter(
-            vocabulary,
+            self._vocabulary,
             encode,
-            constraint,
-            request,
+            self._constraint(task.request),
+            task.request,
             budget=self.options.max_new_tokens,
             stops=self._stops(task.prompt),
         )
-        spelling = Spelling(self._encoder.reserved)
-        generic = generic_prompt(self._prompts.template, task.prompt, request.sources, spelling)
-        return SpanTask(writer, task.ids, self._encoder.encode(generic), task.params)
+        return SpanTask(writer, task.ids, self._generic(task.request, task.prompt), task.params)
 
-    def _stops(self, prompt: Prompt) -> tuple[str, ...]:
-        return () if self.chat else prompt.stop
-
-    def _text(self, task: _Task) -> AnswerText:
-        return AnswerText(self._loaded.vocabulary, self._stops(task.prompt))
-
-    def _generation(self, task: _Task, row: Sequence[int], ended: str | None) -> Generation:
-        return read_tokens(
-            row,
-            self._loaded.vocabulary,
-            self._stops(task.prompt),
-            request=task.request,
-            prompt=task.prompt,
-            prompt_tokens=len(task.ids),
-            options=self.options,
-            finished=ended == "stop",
+    def _read(self, task: _Task, row: Sequence[int], ended: str | None) -> Generation:
+        return self._generation(
+            task.request, task.prompt, len(task.ids), row, finished=ended == "stop"
         )

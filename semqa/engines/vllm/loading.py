@@ -27,21 +27,12 @@ if TYPE_CHECKING:
     from semqa.decoding import Vocabulary
     from semqa.engines.vllm.options import VllmOptions
 
-__all__ = ["LoadedService", "load_service", "require_vllm"]
-
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedService:
-    """A model that vLLM runs, and its tokenizer.
-
-    Attributes:
-        service: where requests go.
-        tokenizer: of transformers.
-        vocabulary: its tokens, to read answers with.
-        context: tokens of prompt and answer together.
-    """
+    """A model that vLLM runs, and its tokenizer."""
 
     service: Service
     tokenizer: Any
@@ -51,10 +42,6 @@ class LoadedService:
 
 def load_service(name: str, options: VllmOptions) -> LoadedService:
     """Start vLLM with a model and the constraint's processor.
-
-    Args:
-        name: a folder, or the name of a model on the Hub.
-        options: what to load, and how.
 
     Raises:
         InputError: there is no such model, it cannot be loaded so, or it has no tokenizer.
@@ -92,11 +79,7 @@ def load_service(name: str, options: VllmOptions) -> LoadedService:
 
 
 def require_vllm(name: str) -> None:
-    """See that vLLM is there, without importing it, which takes long.
-
-    Raises:
-        MissingExtraError: it is not.
-    """
+    """See that vLLM is there, without importing it, which takes long."""
     if find_spec("vllm") is None:
         require("vllm", extra="vllm", purpose=f"the engine vllm:{name}")
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from semqa.engines.model import LocalOptions, check_range, check_whole
 from semqa.errors import InputError
 
-__all__ = ["LOADING", "VllmOptions"]
-
 LOADING = (
     "dtype",
     "revision",
@@ -43,22 +41,14 @@ class VllmOptions(LocalOptions):
         batch_size: how many questions are handed to vLLM together; it forms its own batches.
         dtype: of the weights: ``auto`` as they were saved, ``float32``, ``float16`` or
             ``bfloat16``.
-        revision: branch, tag or commit of the model on the Hub.
-        trust_remote_code: whether code that comes with the model may run here.
         context: tokens of prompt and answer together; by default what the model's configuration
             says.
-        tensor_parallel_size: GPUs that share each layer.
         pipeline_parallel_size: groups of GPUs that share the layers.
         data_parallel_size: copies of the model, each on GPUs of its own, that share the questions.
         distributed_executor_backend: what starts vLLM's processes for several GPUs: ``mp`` on one
             machine, ``ray`` on several; by default vLLM's choice.
         gpu_memory_utilization: share of a GPU's memory to use; by default vLLM's.
-        quantization: how the weights are quantised, such as ``awq`` or ``fp8``; by default as the
-            model's configuration says.
         engine_args: further arguments of vLLM's ``AsyncEngineArgs``, by name.
-
-    Raises:
-        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     batch_size: int = 64

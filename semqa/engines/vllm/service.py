@@ -18,9 +18,6 @@ from semqa.errors import InputError, SemqaError, UnavailableError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-__all__ = ["Service", "Written"]
-
-
 _SECONDS_BETWEEN_LOOKS = 1.0
 _DEAD = "vLLM stopped working ({}). Set VLLM_LOGGING_LEVEL=INFO to see its log, and start again."
 
@@ -32,7 +29,6 @@ class Written(NamedTuple):
         tokens: all of it, or, in a stream, what is new.
         ended: ``stop`` or ``length`` once it is whole; None before.
         prompt_ids: if scores of the prompt were asked for, the tokens that have one.
-        prompt_scores: the log-probability of each of them.
     """
 
     tokens: list[int]
@@ -42,14 +38,7 @@ class Written(NamedTuple):
 
 
 class Service:
-    """Runs requests, each a prompt's token ids and vLLM's sampling parameters.
-
-    Args:
-        start: makes the engine; called in the service's thread.
-
-    Raises:
-        Exception: what `start` raised.
-    """
+    """Runs requests, each a prompt's token ids and vLLM's sampling parameters."""
 
     def __init__(self, start: Callable[[], Any]) -> None:
         self._background = Background("semqa-vllm")
@@ -89,11 +78,7 @@ class Service:
             _raise_explained(error)
 
     def stream(self, prompt: Sequence[int], params: Any) -> Iterator[Written]:
-        """Give what is written piece by piece; closing the iterator abandons the request.
-
-        Raises:
-            InputError, UnavailableError: as `run`.
-        """
+        """Give what is written piece by piece; closing the iterator abandons the request."""
         self._open()
 
         async def follow(put: Callable[[Written], None]) -> None:
@@ -173,11 +158,7 @@ class Service:
 
 
 def _raise_explained(error: Exception) -> NoReturn:
-    """Say in one line what an error of a request means.
-
-    Raises:
-        Exception: it, if it says so itself, or else one that does.
-    """
+    """Say in one line what an error of a request means."""
     if isinstance(error, (CancelledError, SemqaError)):
         raise error
     from vllm.exceptions import VLLMClientError

@@ -12,16 +12,11 @@ if TYPE_CHECKING:
     from semqa.engines.model.spans import Ask, SpanWriter
     from semqa.engines.vllm.service import Service
 
-__all__ = ["SpanTask", "write_spans"]
-
 
 class SpanTask(NamedTuple):
     """An answer to write.
 
     Attributes:
-        writer: writes it, and holds its tokens.
-        prompt: the tokens of the prompt.
-        generic: the same with the generic question.
         params: the sampling parameters of an answer that is written token by token.
     """
 
@@ -32,12 +27,7 @@ class SpanTask(NamedTuple):
 
 
 def write_spans(service: Service, tasks: Sequence[SpanTask]) -> Iterator[None]:
-    """Write answers, each to its writer's `tokens`; yields after each step.
-
-    Raises:
-        InputError: vLLM, or the constraint, refuses a request.
-        UnavailableError: vLLM stopped working.
-    """
+    """Write answers, each to its writer's `tokens`; yields after each step."""
     works = [task.writer.write(task.prompt, task.generic) for task in tasks]
     replies: dict[int, Any] = dict.fromkeys(range(len(works)))
     while replies:

@@ -36,8 +36,6 @@ from semqa.harness.quotesum import MAX_NEW_TOKENS, MEANS, HarnessSettings, Quest
 from semqa.metrics import METRICS
 from semqa.prompting import Form, Prompt
 
-__all__ = ["quotesum", "quotesum_scorer", "semqa"]
-
 _TURNS = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -71,17 +69,9 @@ def quotesum(
         data: the QuoteSum file; see `HarnessSettings` for this and the others.
         split: which split of the cache, without a file.
         prompt: a template's name or path.
-        shots: how many exemplars to show.
-        exemplars: how they are chosen.
-        train: the QuoteSum file that they come from.
-        encoder: the model that ``knn`` compares questions with.
         form: ``chat``, or ``completion`` for one user turn with the whole text.
-        seed: of exemplars by chance.
         canonical: score answers as they are read, sloppy marks and all.
         all_sources: score source 8 too.
-
-    Raises:
-        InputError: an argument or the data is not usable.
     """
     questions = QuestionSet(
         HarnessSettings(
@@ -161,15 +151,6 @@ def quotesum_scorer(
     """Score answers as ``semqa score`` does.
 
     Its arguments are plain ones, so that ``inspect score`` can make it anew of a log.
-
-    Args:
-        data: the QuoteSum file; see `HarnessSettings` for this and the others.
-        split: which split of the cache, without a file.
-        canonical: score answers as they are read, sloppy marks and all.
-        all_sources: score source 8 too.
-
-    Raises:
-        InputError: an argument or the data is not usable.
     """
     questions = QuestionSet(
         HarnessSettings(data=data, split=split, canonical=canonical, all_sources=all_sources)

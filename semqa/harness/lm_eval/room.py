@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Room", "find_room"]
-
 _ANSWER = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """What the harness's arguments of decoding may call the most tokens of an answer."""
 
@@ -25,7 +23,6 @@ class Room:
     """What a prompt has room in.
 
     Attributes:
-        tokens: the most tokens of a prompt.
         count: counts the tokens of a text, as the model gets it.
     """
 
@@ -44,9 +41,7 @@ def find_room(
     are those that the arguments of the model name.
 
     Args:
-        chat_template: what the harness gives to apply one.
         arguments: those of model and task.
-        decoding: the arguments of decoding.
     """
     answer = next((int(decoding[name]) for name in _ANSWER if decoding.get(name)), 0)
     model = getattr(chat_template, "__self__", None)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from semqa.prompting import Message, Prompt, PromptBuilder
 
-__all__ = ["QuoteSum"]
-
 _DEFAULTS = {"do_sample": False, "temperature": 0.0, "max_gen_toks": MAX_NEW_TOKENS}
 _log = logging.getLogger("lm_eval.tasks.quotesum")
 _TAKEN = ("task", "task_alias", "tag", "num_fewshot", "metadata", "repeats")
@@ -34,12 +32,6 @@ class QuoteSum(Task):
 
     Arguments come as ``--metadata``; `HarnessSettings` lists them. ``--num_fewshot`` and
     ``--apply_chat_template`` are the harness's own.
-
-    Args:
-        config: the task's YAML, with what the command line says.
-
-    Raises:
-        InputError: an argument or the data is not usable.
     """
 
     VERSION = 1
@@ -137,9 +129,6 @@ class QuoteSum(Task):
         """Return the prompt of a question: one text, or what a chat template makes of messages.
 
         As many exemplars are left out as it takes for the model's context.
-
-        Raises:
-            InputError: it is too long without any.
         """
         template = chat_template if apply_chat_template else None
 

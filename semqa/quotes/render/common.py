@@ -16,25 +16,6 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.source import Field
 
-__all__ = [
-    "Block",
-    "Judged",
-    "JudgedSentence",
-    "Part",
-    "Piece",
-    "blocks",
-    "cells",
-    "dropped_words",
-    "excerpt",
-    "is_low",
-    "parts",
-    "percent",
-    "quoted_pieces",
-    "safe_text",
-    "verdict_text",
-]
-
-
 # Controls but for tab and newline, and the overrides and embeddings that reorder text for the eye.
 # The marks that right-to-left text needs among neutral characters (U+200E, U+200F) reorder no words.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -175,9 +156,7 @@ class JudgedSentence(NamedTuple):
     """A sentence and what was made of it.
 
     Attributes:
-        text: the sentence.
         support: ``supported``, ``not supported`` or ``unclear``.
-        sources: numbers of the sources that it was held against.
         reason: why nobody was asked; empty where somebody was.
     """
 
@@ -205,12 +184,7 @@ class JudgedSentence(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """An answer's sentences as a judge sees them.
-
-    Attributes:
-        judge: its name.
-        sentences: in order.
-    """
+    """An answer's sentences as a judge sees them."""
 
     judge: str
     sentences: tuple[JudgedSentence, ...]
@@ -331,7 +305,6 @@ class Block(NamedTuple):
     Attributes:
         kind: a ``list`` has an item a line, without its dash; each line of a ``table`` is one quote,
             which `cells` cuts.
-        lines: the parts of each line, in reading order.
     """
 
     kind: Kind

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.common import Judged, Part
 
-__all__ = ["to_html"]
-
 
 def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
     """Render the answer beside its sources as a standalone page.
@@ -44,7 +42,6 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
     Args:
         answer: the answer to show; every source is shown, quoted or not.
         question: becomes the heading; its words claim nothing.
-        judged: what a judge says of its sentences, shown under the answer.
     """
     quotes = answer.quotes
     order = {id(quote): index for index, quote in enumerate(quotes)}

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.common import Block, Judged, Part
 
-__all__ = ["conversation_to_markdown", "escape", "to_markdown"]
-
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
 _FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)
@@ -31,9 +29,7 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
     too. The verdict follows in italics.
 
     Args:
-        answer: the answer to show.
         question: the question that was answered; its words claim nothing.
-        judged: what a judge says of its sentences: a list underneath.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -65,7 +61,6 @@ def conversation_to_markdown(title: str, said: Iterable[tuple[str, str]]) -> str
     Each answer has footnotes of its own: ``[^2-1]`` is source 1 of the second answer.
 
     Args:
-        title: plain text.
         said: questions as plain text, each with its answer as `to_markdown` returns it; either may
             be empty.
     """

@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.common import Judged
 
-__all__ = [
-    "answer_text",
-    "judged_text",
-    "source_colour",
-    "sources_text",
-    "summary_text",
-    "to_ansi",
-]
-
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"
 _CHANGED = "dim yellow"
@@ -61,11 +52,8 @@ def to_ansi(
     """Render the answer, its sources and the outcome of the check for a terminal.
 
     Args:
-        answer: the answer to show.
         question: the question that was answered; its words claim nothing.
-        judged: what a judge says of its sentences, shown underneath.
         color: with ANSI colours; without, unverified quotes are still told in words.
-        width: columns to wrap at.
     """
     from rich.console import Console
 
@@ -80,11 +68,7 @@ def to_ansi(
         markup=False,
         emoji=False,
     )
-    blocks = [
-        answer_text(answer, question),
-        sources_text(answer),
-        summary_text(answer, question),
-    ]
+    blocks = [answer_text(answer, question), sources_text(answer), summary_text(answer, question)]
     if judged is not None:
         blocks.append(judged_text(judged))
     for block in blocks:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages.search import Dense, Reranker
     from semqa.retrieval.passages.store import Access, Found, Store
 
-__all__ = ["Collection", "Prepared"]
-
 RECIPE = "3"
 """Changes when documents are read or cut differently: then all of them are done again."""
 
@@ -53,11 +51,7 @@ class Prepared:
     """A document that was read and is not yet there.
 
     Attributes:
-        info: what is known of it.
-        document: its text.
-        passages: what it was cut into.
         origin: the folder that it was found in, if any.
-        stamp: what changes when the file does.
     """
 
     info: DocumentInfo
@@ -96,21 +90,11 @@ class Collection:
         self.limits = limits or Limits()
 
     def put(self, name: str, data: bytes) -> DocumentInfo:
-        """Put a file there; the same again does nothing, other content takes the old one's place.
-
-        Raises:
-            InputError: the file cannot be read, or its name is not usable.
-            NotFoundError: the collection is gone.
-        """
+        """Put a file there; the same again does nothing, other content takes the old one's place."""
         return self.put_all([(name, data)])[0]
 
     def put_all(self, files: Sequence[tuple[str, bytes]]) -> list[DocumentInfo]:
-        """Put files there as `put` does, all or none of them.
-
-        Raises:
-            InputError: a file cannot be read, or its name is not usable.
-            NotFoundError: the collection is gone.
-        """
+        """Put files there as `put` does, all or none of them."""
         self._check_writable()
         infos: dict[str, DocumentInfo] = {}
         new: list[Prepared] = []
@@ -133,11 +117,7 @@ class Collection:
         return None
 
     def prepare(self, name: str, data: bytes, *, origin: str = "", stamp: str = "") -> Prepared:
-        """Read a file and cut it into passages, without putting it there.
-
-        Raises:
-            InputError: the file cannot be read, or its name is not usable.
-        """
+        """Read a file and cut it into passages, without putting it there."""
         document = extract(name, data, self.limits)
         passages = split(document)
         digest = hashlib.sha256(data).hexdigest()
@@ -158,12 +138,8 @@ class Collection:
         """Put documents there, all or none of them; the last one of a name counts.
 
         Args:
-            prepared: the documents.
             more: whether others follow at once, and then `optimize`: until then searches find all
                 of them, but slowly.
-
-        Raises:
-            NotFoundError: the collection is gone.
         """
         self._check_writable()
         by_name = {each.info.name: each for each in prepared}
@@ -222,28 +198,16 @@ class Collection:
             merge.execute(self._store.arrow.table(columns))
 
     def find(self, document_id: str) -> DocumentInfo:
-        """Return what is known of a document.
-
-        Raises:
-            NotFoundError: it is not there.
-        """
+        """Return what is known of a document."""
         return _info(self._row(document_id, _INFO))
 
     def document(self, document_id: str) -> Document:
-        """Return a document's text.
-
-        Raises:
-            NotFoundError: it is not there.
-        """
+        """Return a document's text."""
         row = self._row(document_id, ("name", "kind", "title", "text", "pages"))
         return Document(row["name"], row["kind"], row["title"], row["text"], tuple(row["pages"]))
 
     def remove(self, document_id: str) -> None:
-        """Remove a document.
-
-        Raises:
-            NotFoundError: it is not there.
-        """
+        """Remove a document."""
         self._row(document_id, ("id",))
         self.remove_all([document_id])
 
@@ -259,11 +223,7 @@ class Collection:
             clear(self._passages, [(row["id"], row["write"]) for row in old])
 
     def _check_writable(self) -> None:
-        """Raise if this is shared to be read only.
-
-        Raises:
-            ForbiddenError: it is.
-        """
+        """Raise if this is shared to be read only."""
         if self.access == "read":
             raise ForbiddenError(f"Collection {self.name!r} is shared with you to be read only.")
 
@@ -272,7 +232,6 @@ class Collection:
 
         Raises:
             InputError: the question is blank, or the limit is not from 1 to 100.
-            NotFoundError: the collection is gone.
         """
         with self._reading():
             search = Search(self._passages, self._live, self.name, self._dense, self._reranker)
@@ -379,11 +338,7 @@ class Collection:
         found = [(each, passage) for each in prepared for passage in each.passages]
         searched = [
             "\n".join(
-                (
-                    each.info.title,
-                    *passage.context,
-                    each.document.text[passage.start : passage.end],
-                )
+                (each.info.title, *passage.context, each.document.text[passage.start : passage.end])
             )
             for each, passage in found
         ]

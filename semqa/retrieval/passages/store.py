@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes import Source
 
-__all__ = [
-    "CollectionInfo",
-    "DocumentInfo",
-    "Found",
-    "Store",
-    "clear",
-    "clear_leftovers",
-    "documents_schema",
-    "literal",
-    "noted",
-    "passage_url",
-    "passages_schema",
-]
-
 
 def documents_schema(arrow: Any) -> Any:
     """Return the schema of the table of documents.
@@ -84,9 +70,6 @@ class CollectionInfo:
     """A collection.
 
     Attributes:
-        name: its name, one of its owner's.
-        documents: how many documents it holds.
-        passages: how many passages they were cut into.
         created: when it was made, ISO 8601 in UTC.
         access: ``own``, or what its owner lets this one do: ``read``, or ``write`` as well.
     """
@@ -103,8 +86,6 @@ class Share:
     """A collection that its owner shares with another.
 
     Attributes:
-        owner: who it is shared with.
-        name: what it is called there.
         access: ``read`` or ``write``.
     """
 
@@ -120,10 +101,7 @@ class DocumentInfo:
     Attributes:
         id: tells it from all others; other content has another id.
         name: the file's name; there is one document of a name in a collection.
-        kind: one of `semqa.documents.KINDS`.
-        title: its title.
         characters: code points of its text.
-        passages: how many passages it was cut into.
         sha256: the digest of the file's bytes.
         added: when it was put there, ISO 8601 in UTC.
     """
@@ -143,9 +121,6 @@ class Found:
     """A passage that a search found.
 
     Attributes:
-        source: the passage, ready to be quoted.
-        document_id: the document's id.
-        name: the document's name.
         start: where the passage begins in the document's text, in code points.
         end: where it ends, exclusive.
         page: the page of a PDF on which it begins, from 1.

@@ -81,7 +81,7 @@ export class Answer {
     const streamed = drawn === JSON.stringify(final.quotes) && said === count(final.plain) && final.quotes.length;
     const shaped = blocks(parts(final));
     if (!streamed || final.dropped?.length || final.claims?.length || shaped.some(({ kind }) => kind !== "text")) this.#draw(shaped);
-    this.badge = make("p", { class: `verdict ${final.verdict}${isLow(final) ? " low" : ""}` }, icon(final.verdict === "quoted" ? "check" : "cross"), visible(verdictWords(final)));
+    this.badge = make("p", { class: `verdict ${final.verdict}${isLow(final) ? " low" : ""}` }, icon(final.verdict === "quoted" && !isLow(final) ? "check" : "notice"), visible(verdictWords(final)));
     for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
     if (final.nearest?.length) this.element.append(this.#nearest(final.nearest));
     this.element.append(make("footer", {}, this.badge));

@@ -73,10 +73,7 @@ messages = Table(
     "messages",
     metadata,
     Column(
-        "number",
-        BigInteger().with_variant(Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
+        "number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
     ),
     Column("id", Text, nullable=False, unique=True),
     Column(
@@ -101,21 +98,10 @@ _LOCK = 0x73656D7161
 
 
 class Database:
-    """Connections to one database, and transactions over them. Thread-safe.
-
-    Attributes:
-        name: its URL without the password.
-    """
+    """Connections to one database, and transactions over them. Thread-safe."""
 
     def __init__(self, url: str | Path) -> None:
-        """Take note of a database; nothing is opened before it is needed.
-
-        Args:
-            url: of it, or the file of SQLite.
-
-        Raises:
-            InputError: the URL is not one of SQLite or PostgreSQL.
-        """
+        """Take note of a database; nothing is opened before it is needed."""
         self._url = _of_file(url) if isinstance(url, Path) else _read(url)
         self.name = self._url.render_as_string(hide_password=True)
         self._sqlite = self._url.drivername == "sqlite"
@@ -141,10 +127,6 @@ class Database:
         """Bring the tables up to date, and create missing ones, in one transaction.
 
         Several processes may do so at once.
-
-        Raises:
-            InputError: the database was written by a newer semqa.
-            UnavailableError: it cannot be reached.
         """
         from alembic import command
         from alembic.config import Config
@@ -170,11 +152,7 @@ class Database:
             command.upgrade(config, "head")
 
     def create(self, tables: MetaData) -> None:
-        """Create missing tables of a schema that has no migrations.
-
-        Raises:
-            UnavailableError: the database cannot be reached.
-        """
+        """Create missing tables of a schema that has no migrations."""
         if self._sqlite:
             self._create_file()
         with self.writing() as connection:

@@ -36,8 +36,6 @@ class Key:
 
     Attributes:
         id: what owns collections and conversations.
-        name: for people.
-        created: when, in UTC.
         revoked: when it was revoked; None for a key that opens.
     """
 
@@ -52,11 +50,8 @@ class Message:
     """One turn of a conversation.
 
     Attributes:
-        id: unique among all messages.
-        role: the speaker.
         content: what was said, JSON-ready; of a user ``{"question": …}``, of an assistant the final
             object of ``POST /v1/answers``.
-        created: when, in UTC.
     """
 
     id: str
@@ -79,10 +74,6 @@ class Conversation:
     """Questions and answers that belong together.
 
     Attributes:
-        id: unique among all conversations.
-        title: given by its owner, or the beginning of the first question.
-        created: when, in UTC.
-        updated: when the last message was added, in UTC.
         messages: in order; empty in a list of conversations.
     """
 
@@ -142,10 +133,6 @@ class Store:
         Args:
             url: such as ``sqlite:////var/lib/semqa/semqa.sqlite`` or
                 ``postgresql://user:password@host/name``, or the file of SQLite.
-
-        Raises:
-            InputError: it is no such URL.
-            MissingExtraError: packages are missing.
         """
         require("sqlalchemy", extra="serve", purpose="the store of conversations")
         require("alembic", extra="serve", purpose="the store of conversations")
@@ -155,20 +142,11 @@ class Store:
         self._database = database.Database(url)
 
     def migrate(self) -> None:
-        """Bring the tables up to date; nothing is lost if this is cut off.
-
-        Raises:
-            InputError: the database was written by a newer semqa.
-            UnavailableError: it cannot be reached.
-        """
+        """Bring the tables up to date; nothing is lost if this is cut off."""
         self._database.migrate()
 
     def check(self) -> None:
-        """Raise if the database does not answer.
-
-        Raises:
-            UnavailableError: it does not.
-        """
+        """Raise if the database does not answer."""
         from sqlalchemy import text
 
         with self._database.reading() as connection:
@@ -211,11 +189,7 @@ class Store:
         ]
 
     def revoke(self, key: str) -> None:
-        """Revoke a key: it opens nothing from now on. What it owns stays.
-
-        Raises:
-            NotFoundError: there is no such key.
-        """
+        """Revoke a key: it opens nothing from now on. What it owns stays."""
         table = self._tables.keys
         where = table.c.id == _known_id("key", key)
         with self._database.writing() as connection:
@@ -242,9 +216,6 @@ class Store:
         """Return conversations of an owner without their messages, last used first.
 
         Args:
-            owner: whose.
-            limit: most of them.
-            offset: how many to pass over.
             title: what their titles hold, whatever its case (of the letters that the database knows: a
                 PostgreSQL of locale C knows those of ASCII).
         """
@@ -268,11 +239,7 @@ class Store:
         return Conversation(row["id"], row["title"], moment(now), moment(now))
 
     def conversation(self, owner: str, conversation: str) -> Conversation:
-        """Return a conversation with its messages.
-
-        Raises:
-            NotFoundError: the owner has no such conversation.
-        """
+        """Return a conversation with its messages."""
         table = self._tables.messages
         with self._database.reading() as connection:
             row = self._find(connection, owner, conversation)
@@ -286,28 +253,20 @@ class Store:
         return _conversation(row, messages)
 
     def rename(self, owner: str, conversation: str, title: str) -> Conversation:
-        """Give a conversation another title, and return it without its messages.
-
-        Raises:
-            NotFoundError: the owner has no such conversation.
-        """
+        """Give a conversation another title, and return it without its messages."""
         table = self._tables.conversations
         with self._database.writing() as connection:
-            row = self._hold(connection, owner, conversation)
+            row = self._find(connection, owner, conversation, held=True)
             connection.execute(
                 table.update().where(table.c.id == row.id).values(title=_line(title))
             )
             return _conversation(self._find(connection, owner, conversation))
 
     def delete(self, owner: str, conversation: str) -> None:
-        """Delete a conversation and its messages.
-
-        Raises:
-            NotFoundError: the owner has no such conversation.
-        """
+        """Delete a conversation and its messages."""
         table = self._tables.conversations
         with self._database.writing() as connection:
-            row = self._hold(connection, owner, conversation)
+            row = self._find(connection, owner, conversation, held=True)
             connection.execute(table.delete().where(table.c.id == row.id))
 
     def add_message(
@@ -316,10 +275,6 @@ class Store:
         """Add a message at the end of a conversation.
 
         A conversation without a title takes the question of its first message of a user.
-
-        Raises:
-            InputError: the role is unknown, or the content is not JSON-ready.
-            NotFoundError: the owner has no such conversation.
         """
         if role not in get_args(Role):
             raise InputError(
@@ -332,7 +287,7 @@ class Store:
         identifier = _new_id("msg")
         table = self._tables.conversations
         with self._database.writing() as connection:
-            found = self._hold(connection, owner, conversation)
+            found = self._find(connection, owner, conversation, held=True)
             now = _now()
             changes: dict[str, object] = {"updated": now}
             if not found.title and role == "user":
@@ -340,22 +295,15 @@ class Store:
             connection.execute(table.update().where(table.c.id == found.id).values(**changes))
             connection.execute(
                 self._tables.messages.insert().values(
-                    id=identifier,
-                    conversation=found.id,
-                    role=role,
-                    content=written,
-                    created=now,
+                    id=identifier, conversation=found.id, role=role, content=written, created=now
                 )
             )
         return Message(identifier, role, json.loads(written), moment(now))
 
-    def _hold(self, connection: Connection, owner: str, conversation: str) -> Row[Any]:
-        """Find a conversation and lock it until the end of the transaction."""
-        return self._find(connection, owner, conversation, held=True)
-
     def _find(
         self, connection: Connection, owner: str, conversation: str, *, held: bool = False
     ) -> Row[Any]:
+        """Find a conversation; if it is held, locked until the end of the transaction."""
         table = self._tables.conversations
         query = table.select().where(
             table.c.id == _known_id("conversation", conversation), table.c.owner == owner
@@ -408,12 +356,7 @@ def _line(text: str) -> str:
 
 
 def open_store(settings: ServerSettings) -> Store:
-    """Open the database of keys and conversations, and bring its tables up to date.
-
-    Raises:
-        InputError: the data folder or the database cannot be used.
-        UnavailableError: a package is missing, or the database does not answer.
-    """
+    """Open the database of keys and conversations, and bring its tables up to date."""
     make_folder(settings.data)
     store = Store(settings.store)
     store.migrate()
@@ -421,11 +364,7 @@ def open_store(settings: ServerSettings) -> Store:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder to keep data in.
-
-    Raises:
-        InputError: it cannot be made.
-    """
+    """Make a folder to keep data in."""
     try:
         # Conversations are private, also on a shared machine.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 // How far the study is, for the one who runs it.
 
-import { find, make } from "../dom.js";
+import { find, make, plural } from "../dom.js";
 import { visible } from "../visible.js";
 import { call } from "./api.js";
 
@@ -41,10 +41,10 @@ function draw(place, said) {
     ),
   );
   place.replaceChildren(...[
-    make("h2", {}, `${said.ratings} of ${said.wanted} ratings`),
-    make("p", { class: "hint" }, `${said.items} items, ${said.per_item} ratings each`),
+    make("h2", {}, `${said.ratings} of ${plural(said.wanted, "rating")}`),
+    make("p", { class: "hint" }, `${plural(said.items, "item")}, ${plural(said.per_item, "rating")} each`),
     said.unread ? make("p", { class: "hint" }, `${said.unread} more finished, but not accepted by a reviewer yet`) : null,
-    said.missing ? make("p", { class: "problem" }, `${said.missing} ratings have no rater. Add one with semqa study raters --add.`) : null,
+    said.missing ? make("p", { class: "problem" }, `${plural(said.missing, "rating")} without a rater. Add one with semqa study raters --add.`) : null,
     make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Raters" }, make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))),
   ].filter(Boolean));
 }

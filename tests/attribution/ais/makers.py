@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from semqa.attribution.ais import Rating, Verdict
+from semqa.attribution.ais.ratings import Rating, Verdict
 from semqa.attribution.ais.released import COLUMNS
+from semqa.data.jsonl import write_jsonl
 
 ROW: dict[str, str] = {
     "ex-idx": "1:1",
@@ -69,3 +71,7 @@ def said(answers: str, **fields: Any) -> list[Rating]:
         Rating(annotator=f"a{number}", **common, **kinds[letter])  # type: ignore[arg-type]
         for number, letter in enumerate(answers)
     ]
+
+
+def write_ratings(path: Path, ratings: Sequence[Rating]) -> None:
+    write_jsonl(path, (rating.to_dict() for rating in ratings))

@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from semqa.attribution.ais import (
+from semqa.attribution.ais.rates import (
     Rate,
-    Rating,
-    Verdict,
+    SystemTest,
     agreement_of_ratings,
     compare_designs,
     compare_systems,
     completion_times,
+    system_rates,
+)
+from semqa.attribution.ais.ratings import (
+    Rating,
     consensus,
     join_sentences,
     read_ratings,
-    system_rates,
-    write_ratings,
 )
-from semqa.attribution.ais.rates import SystemTest
-from semqa.attribution.ais.ratings import Ties
 from semqa.errors import InputError
 from semqa.metrics.statistics import compare_rates
-from tests.attribution.ais.makers import said, verdicts
-
-LETTERS = st.text("funy", min_size=1, max_size=7)
+from tests.attribution.ais.makers import said, verdicts, write_ratings
 
 
-def outcome(letters: str, ties: Ties = "no") -> tuple[bool, bool | None, bool | None]:
-    (unit,) = consensus(said(letters), ties=ties)
+def outcome(letters: str) -> tuple[bool, bool | None, bool | None]:
+    (unit,) = consensus(said(letters))
     verdict = unit.verdict
     return verdict.flagged, verdict.interpretable, verdict.attributable
 
@@ -59,43 +52,17 @@ def test_each_majority_is_among_those_who_were_asked(letters: str, expected: Any
 
 
 @pytest.mark.parametrize(
-    ("letters", "no", "yes", "left_open"),
+    ("letters", "expected", "tied"),
     [
-        ("yyuu", (False, False, None), (False, True, True), (False, None, None)),
-        ("yynn", (False, True, False), (False, True, True), (False, True, None)),
-        ("ynuu", (False, False, None), (False, True, True), (False, None, None)),
-        ("fy", (False, True, True), (False, True, True), (False, True, True)),
+        ("yyuu", (False, False, None), ("int",)),
+        ("yynn", (False, True, False), ("ais",)),
+        ("ynuu", (False, False, None), ("int",)),
+        ("fy", (False, True, True), ()),
     ],
 )
-def test_half_against_half(letters: str, no: Any, yes: Any, left_open: Any) -> None:
-    assert [outcome(letters, ties) for ties in ("no", "yes", "open")] == [no, yes, left_open]
-    assert bool(consensus(said(letters))[0].tied) is (no != left_open)
-
-
-def test_what_is_left_open_is_in_no_rate_that_it_would_decide() -> None:
-    ratings = [*said("yynn"), *said("yyuu", item="2"), *said("yyy", item="3")]
-    verdicts = [unit.verdict for unit in consensus(ratings, ties="open")]
-    rates = system_rates(verdicts)[0].rates
-    counts = {measure: (rate.count, rate.n) for measure, rate in rates.items()}
-    assert counts == {"flag": (0, 3), "int": (2, 2), "ais": (1, 1), "int_and_ais": (1, 1)}
-
-
-@given(LETTERS, st.randoms())
-def test_the_order_of_annotators_does_not_matter(letters: str, random: Any) -> None:
-    shuffled = list(letters)
-    random.shuffle(shuffled)
-    assert outcome(letters) == outcome("".join(shuffled))
-
-
-@given(LETTERS)
-def test_agreeing_annotators_are_counted(letters: str) -> None:
-    verdict = consensus(said(letters))[0].verdict
-    clear = Counter(rating.interpretable for rating in said(letters))
-    whole = Counter(rating.attributable for rating in said(letters))
-    if verdict.interpretable is not None:
-        assert verdict.agree_int == clear[verdict.interpretable] >= clear[True] - clear[False]
-    if verdict.attributable is not None:
-        assert verdict.agree_ais == whole[verdict.attributable]
+def test_half_against_half_is_no(letters: str, expected: Any, tied: tuple[str, ...]) -> None:
+    assert outcome(letters) == expected
+    assert consensus(said(letters))[0].tied == tied
 
 
 @pytest.mark.parametrize(
@@ -190,13 +157,6 @@ def test_a_tie_is_no_consensus_to_hold_an_annotator_to() -> None:
     assert whole.fit.accuracy.value == 0.75
 
 
-def test_agreement_of_one_opinion_is_unscored() -> None:
-    flag, clear, whole = agreement_of_ratings(consensus(said("yyyyy")))
-    assert all(each.alpha.value is None for each in (flag, clear, whole))
-    assert whole.pairs.value == 1.0
-    assert whole.to_dict()["f1_no"] is None
-
-
 def test_times() -> None:
     ratings = [
         *said("yy", task="wow", seconds=10.0),
@@ -289,18 +249,6 @@ def test_a_sentence_that_nobody_rated_leaves_the_answer_open() -> None:
     assert joined.verdict.interpretable is False
 
 
-def test_ties_that_are_left_open_stay_open() -> None:
-    _, (joined,) = join_sentences(consensus(rated("yynn", "yyyy"), ties="open"))
-    assert (joined.verdict.interpretable, joined.verdict.attributable) == (True, None)
-    assert joined.share.to_dict() == {"value": 1.0, "n": 1}
-    _, (joined,) = join_sentences(consensus(rated("yynn"), ties="open"))
-    assert joined.to_dict()["attributable_sentences"] == {
-        "value": None,
-        "n": 0,
-        "unscored": "every sentence is open",
-    }
-
-
 def test_whole_answers_and_sentences_keep_their_order() -> None:
     ratings = [*said("yyy", item="b"), *rated("nnn", item="a"), *said("yyy", item="a")]
     verdicts, joined = join_sentences(consensus(ratings))
@@ -312,10 +260,6 @@ BEST = verdicts("best", not_ais=10, ais=90)
 CLOSE = verdicts("close", not_ais=20, ais=80)
 WORST = verdicts("worst", flagged=4, unclear=30, not_ais=36, ais=30)
 ALL = [*CLOSE, *WORST, *BEST]
-
-
-def p_values(found: Sequence[object]) -> list[float]:
-    return [each.p for each in found]  # type: ignore[attr-defined]
 
 
 def test_the_best_is_that_of_each_column() -> None:
@@ -333,35 +277,19 @@ def test_a_baseline_is_compared_with_in_both_directions() -> None:
     assert found["worst"].difference == pytest.approx(100 * 30 / 66 - 80)
     assert found["worst"].significant
     assert not found["best"].significant
-    assert found["best"].p == compare_rates((90, 100), (80, 100)).p
-    less = compare_systems(ALL, "ais", baseline="close", alternative="less")
-    assert {each.system: each.p for each in less}["best"] == pytest.approx(0.977, abs=1e-3)
+    assert found["best"].p == compare_rates((90, 100), (80, 100)).value
 
 
 def test_corrections_count_the_comparisons_of_the_column() -> None:
     plain = compare_systems(ALL, "ais", level=0.05)
-    corrected = compare_systems(ALL, "ais", correction="bonferroni", level=0.05)
-    assert p_values(corrected) == p_values(plain)
-    assert [each.adjusted for each in corrected] == [min(1.0, 2 * p) for p in p_values(plain)]
-    close = next(each for each in plain if each.system == "close")
+    corrected = compare_systems(ALL, "ais", correct=True, level=0.05)
+    assert [each.p for each in corrected] == [each.p for each in plain]
+    close, worst = plain
+    assert (corrected[0].adjusted, corrected[1].adjusted) == (close.p, 2 * (worst.p or 0))
     assert close.significant
-    tight = compare_systems(ALL, "ais", correction="bonferroni", level=0.049)
-    assert 0.0245 < (close.p or 0) < 0.049
-    assert [each.significant for each in tight if each.system == "close"] == [False]
 
 
-def test_mcnemar_sees_what_independent_tests_do_not() -> None:
-    # The close system fails on ten examples that the best one gets right, and never the other way.
-    (found,) = compare_systems([*BEST, *CLOSE], "ais", test="mcnemar")
-    assert found.pairs is not None
-    assert (found.pairs.n, found.pairs.only_first, found.pairs.only_second) == (100, 0, 10)
-    assert found.p == 2 / 2**10
-    assert found.significant
-    (independent,) = compare_systems([*BEST, *CLOSE], "ais")
-    assert not independent.significant
-
-
-@pytest.mark.parametrize("test", ["z", "fisher", "chi2", "welch", "mcnemar"])
+@pytest.mark.parametrize("test", ["z", "mcnemar"])
 def test_what_cannot_be_tested_says_why(test: SystemTest) -> None:
     nothing = verdicts("nothing", unclear=5)
     flagged = verdicts("flagged", flagged=5)
@@ -381,8 +309,6 @@ def test_what_cannot_be_tested_says_why(test: SystemTest) -> None:
 def test_a_mistake_in_the_settings_is_named() -> None:
     with pytest.raises(InputError, match="baseline must"):
         compare_systems(ALL, "ais", baseline="bset")
-    with pytest.raises(InputError, match="alternative must"):
-        compare_systems(ALL, "ais", test="mcnemar", alternative="less")
     with pytest.raises(InputError, match="level must"):
         compare_systems(ALL, "ais", level=1)
 
@@ -392,13 +318,4 @@ def test_intervals_of_a_rate() -> None:
     assert rate.percent == 50
     low, high = rate.interval() or (0, 0)
     assert (low + high) / 2 == pytest.approx(50)
-    drawn = rate.interval("bootstrap", seed=1) or (0, 0)
-    assert drawn == pytest.approx((low, high), abs=2)
     assert Rate(0, 0).interval() is None
-
-
-def test_a_verdict_hangs_together() -> None:
-    with pytest.raises(ValueError, match="not judged"):
-        Verdict("1", "m", "", True, True, None)
-    with pytest.raises(ValueError, match="not compared with its source"):
-        Verdict("1", "m", "", False, False, True)

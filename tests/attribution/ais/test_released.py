@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from semqa.attribution.ais import (
+from semqa.attribution.ais.rates import system_rates
+from semqa.attribution.ais.released import (
+    COLUMNS,
     ReleasedFile,
     data_checks,
     drop_doubles,
     read_released,
-    system_rates,
     write_released,
 )
-from semqa.attribution.ais.released import COLUMNS
 from semqa.errors import InputError
 from tests.attribution.ais.makers import released_csv
 

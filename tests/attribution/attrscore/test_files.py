@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.attrscore import LABELS, Example, read_examples, write_examples
+from semqa.attribution.attrscore.files import read_examples, write_examples
+from semqa.attribution.attrscore.labels import LABELS, Example
 from semqa.errors import InputError
 
 GENSEARCH = (
@@ -92,16 +93,6 @@ def test_a_bad_row_is_named(tmp_path: Path, name: str, text: str, message: str) 
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_examples(tmp_path / name)
-
-
-def test_a_file_beyond_the_limit_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SEMQA_MAX_BYTES", "1000")
-    for name in ("e.csv", "e.jsonl"):
-        (tmp_path / name).write_text("answer,reference\n" + "a,r\n" * 1000, encoding="utf-8")
-        with pytest.raises(InputError, match="too large"):
-            read_examples(tmp_path / name)
 
 
 def test_labels_may_be_missing_unless_they_are_needed(tmp_path: Path) -> None:

@@ -72,24 +72,17 @@ def test_snli_s_tables_are_read(tmp_path: Path) -> None:
     ]
 
 
-def test_columns_and_spellings_of_one_s_own(tmp_path: Path) -> None:
+def test_spellings_of_one_s_own(tmp_path: Path) -> None:
     rows = [
-        {"said": "s", "passages": ["one", "two"], "mark": word, "asked": "q?"}
+        {"claim": "s", "evidence": ["one", "two"], "label": word}
         for word in ("Half True", "pants-on-fire", "unproven")
     ]
     mapped = map_examples(
         write(tmp_path / "d.jsonl", rows),
         TASKS["fact-checking"],
-        claim="said",
-        reference="passages",
-        label="mark",
-        query="asked",
-        words={"half true": None, "pants on fire": "Contradictory", "Unproven": "Extrapolatory"},
+        {"half true": None, "pants on fire": "Contradictory", "Unproven": "Extrapolatory"},
     )
-    assert [(e.query, e.reference, e.label) for e in mapped.examples] == [
-        ("q?", "one two", C),
-        ("q?", "one two", E),
-    ]
+    assert [(e.reference, e.label) for e in mapped.examples] == [("one two", C), ("one two", E)]
     assert mapped.skipped == {"the label halftrue is none of the three": 1}
 
 

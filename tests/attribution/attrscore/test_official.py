@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from semqa.attribution.attrscore import FAMILIES, parse_label
+from semqa.attribution.attrscore.labels import FAMILIES, parse_label
 from semqa.errors import InputError
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.attrscore import LABELS, Label, official_scores, score_labels
+from semqa.attribution.attrscore.labels import LABELS, Label
+from semqa.attribution.attrscore.scores import official_scores, score_labels
 
 
 def none(labels: list[str]) -> list[Any]:
@@ -29,10 +30,10 @@ def test_figures_equal_the_golden_ones(shared: Path) -> None:
         expected, true, predicted = case["expected"], case["true"], none(case["pred"])
         assert list(LABELS) == expected["labels"]
         ours = score_labels(true, predicted)
-        assert [each.f1 for each in ours.labels.values()] == expected["f1_zero_division_0"]
-        assert ours.micro_f1 == expected["accuracy_over_all"]
-        assert ours.micro_f1_labels == expected["micro_f1_sklearn_over_3_labels"]
-        assert (ours.n, ours.unparsed) == (expected["n"], expected["unparsed"])
+        assert [each["f1"] for each in ours["labels"].values()] == expected["f1_zero_division_0"]
+        assert ours["micro_f1"] == expected["accuracy_over_all"]
+        assert ours["micro_f1_labels"] == expected["micro_f1_sklearn_over_3_labels"]
+        assert (ours["n"], ours["unparsed"]) == (expected["n"], expected["unparsed"])
         theirs = official_scores(true, predicted)
         assert [list(row) for row in theirs.confusion] == expected["confusion_rows_true_cols_pred"]
         assert written(theirs.precision) == expected["precision"]
@@ -60,30 +61,30 @@ def test_scores_equal_scikit_learn_s(pairs: list[tuple[Label, Label | None]]) ->
         true, predicted, labels=list(LABELS), average="micro", zero_division=0
     )[2]
     ours = score_labels(true, [guess for _, guess in pairs], resamples=0)
-    assert ours.micro_f1 == pytest.approx(accuracy_score(true, predicted))
-    assert ours.micro_f1_labels == pytest.approx(micro)
-    for i, each in enumerate(ours.labels.values()):
-        assert (each.precision or 0) == pytest.approx(precision[i])
-        assert (each.recall or 0) == pytest.approx(recall[i])
-        assert (each.f1 or 0) == pytest.approx(f1[i])
-        assert (each.f1 is None) is (each.n == 0 and each.predicted == 0)
-        assert {"precision", "recall", "f1"} >= set(each.unscored)
-        assert (each.precision is None) is ("precision" in each.unscored)
+    assert ours["micro_f1"] == pytest.approx(accuracy_score(true, predicted))
+    assert ours["micro_f1_labels"] == pytest.approx(micro)
+    for i, each in enumerate(ours["labels"].values()):
+        assert (each["precision"] or 0) == pytest.approx(precision[i])
+        assert (each["recall"] or 0) == pytest.approx(recall[i])
+        assert (each["f1"] or 0) == pytest.approx(f1[i])
+        assert (each["f1"] is None) is (each["n"] == 0 and each["predicted"] == 0)
+        assert {"precision", "recall", "f1"} >= set(each["unscored"])
+        assert (each["precision"] is None) is ("precision" in each["unscored"])
 
 
 @given(LABELLED)
 def test_nothing_that_is_written_is_nan(pairs: list[tuple[Label, Label | None]]) -> None:
     scores = score_labels([gold for gold, _ in pairs], [guess for _, guess in pairs], resamples=50)
-    json.dumps(scores.to_dict(), allow_nan=False)
-    for name, (low, high) in scores.intervals.items():
+    json.dumps(scores, allow_nan=False)
+    for name, (low, high) in scores["intervals"].items():
         assert 0 <= low <= high <= 1, name
 
 
 def test_no_examples_have_no_scores_but_reasons() -> None:
     scores = score_labels([], [])
-    assert (scores.micro_f1, scores.macro_f1, scores.intervals) == (None, None, {})
-    assert scores.unscored["micro_f1"] == "no labelled examples"
-    assert all(each.f1 is None and each.unscored["f1"] for each in scores.labels.values())
+    assert (scores["micro_f1"], scores["macro_f1"], scores["intervals"]) == (None, None, {})
+    assert scores["unscored"]["micro_f1"] == "no labelled examples"
+    assert all(each["f1"] is None and each["unscored"]["f1"] for each in scores["labels"].values())
 
 
 def test_intervals_are_those_of_examples_drawn_again() -> None:
@@ -95,9 +96,9 @@ def test_intervals_are_those_of_examples_drawn_again() -> None:
     right = np.array([gold == guess for gold, guess in zip(true, guesses, strict=True)])
     draws = np.random.default_rng(5).integers(0, 60, size=(20_000, 60))
     low, high = np.quantile(right[draws].mean(axis=1), [0.025, 0.975])
-    found = score_labels(true, guesses, resamples=20_000, seed=1).intervals["micro_f1"]
+    found = score_labels(true, guesses, resamples=20_000, seed=1)["intervals"]["micro_f1"]
     assert found == pytest.approx((low, high), abs=0.02)
-    assert found == score_labels(true, guesses, resamples=20_000, seed=1).intervals["micro_f1"]
+    assert found == score_labels(true, guesses, resamples=20_000, seed=1)["intervals"]["micro_f1"]
 
 
 def test_lists_of_unequal_length_are_refused() -> None:

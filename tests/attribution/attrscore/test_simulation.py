@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from semqa.attribution.attrscore import LABELS
 from semqa.attribution.attrscore.answers import (
     Forms,
     Needle,
@@ -20,6 +19,7 @@ from semqa.attribution.attrscore.answers import (
     occurrences,
     varied,
 )
+from semqa.attribution.attrscore.labels import LABELS
 from semqa.attribution.attrscore.simulation import (
     Candidates,
     QAItem,

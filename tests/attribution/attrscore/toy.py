@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore import Example, Label
+from semqa.attribution.attrscore.labels import Example, Label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def _tokenizer() -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    from semqa.attribution.attrscore import AttrPrompt
+    from semqa.attribution.attrscore.judging import AttrPrompt
 
     prompt = AttrPrompt.create("attribution")
     texts = [prompt.fill(each.claim(), each.reference) for each in toy_examples()]

@@ -64,20 +64,6 @@ def test_official(text: str, citations: tuple[int, ...], recall: float, precisio
     assert (scores.recall, scores.precision) == pytest.approx((recall, precision))
 
 
-def test_an_answer_is_scored_over_all_its_sentences_and_citations() -> None:
-    (scores,) = score_citations(
-        [answer(("a b", (1,)), ("z", (1, 2)), ("c", ()), ("a b", (1, 2)))], WordJudge()
-    )
-    assert scores.recall == 50
-    assert scores.precision == 40
-    assert scores.n_sentences == 4
-
-
-def test_at_most_leaves_out_the_later_citations() -> None:
-    (scores,) = score_citations([answer(("a c", (1, 2)))], WordJudge(), at_most=1)
-    assert (scores.recall, scores.n_citations) == (0, 1)
-
-
 def test_unscored_is_said() -> None:
     uncited, empty = score_citations([answer(("a", ())), answer()], WordJudge())
     assert (uncited.recall, uncited.precision) == (0, None)

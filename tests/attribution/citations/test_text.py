@@ -15,7 +15,6 @@ from semqa import Source
 from semqa.attribution.citations.examples import NO_SUB_QUESTIONS, sub_questions
 from semqa.attribution.citations.reading import (
     official_citations,
-    official_output,
     read_cited,
     remove_citations,
     remove_citations_officially,
@@ -121,10 +120,6 @@ def test_citations_of_quotesum(shared: Path) -> None:
         cited = {n for sentence in cited_sentences(answer) for n in sentence.citations}
         assert {int(n) for n in re.findall(r"\[(\d+)\]", text)} == cited
         assert {n for _, numbers in read(text) for n in numbers} == cited
-
-
-def test_first_line_alone_is_official() -> None:
-    assert official_output(" \nA b.<|im_end|>\nC d.") == "A b."
 
 
 pieces = st.lists(

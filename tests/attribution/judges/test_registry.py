@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from semqa.attribution.attrscore.training import TrainingOptions, load
+from semqa.attribution.attrscore.options import TrainingOptions
+from semqa.attribution.attrscore.training import load
 from semqa.attribution.judges import EntailmentJudge, Pair, create_judge
 from semqa.attribution.judges.models import DEFAULTS, ModelSettings, read_parts
 from semqa.errors import InputError, MissingExtraError
@@ -21,17 +22,16 @@ from tests.judge_models import save_classifier
     ("spec", "message"),
     [
         ("lexicla", "Judge 'lexicla'"),
-        ("lexical:x", "lexical takes"),
-        ("engine", "engine needs"),
+        ("lexical:x", "Judge 'lexical:x'"),
+        ("engine", "Judge 'engine'"),
         ("engine:lead-2", "asks no language model"),
         ("engine:nobody:x", "Unknown engine"),
-        ("transformers:nil=x", "Did you mean nli="),
+        ("transformers:nil=x", "must begin with one of nli="),
         ("transformers:nli=a/b,nli=c/d", "nli is"),
-        ("transformers:lm", "lm needs"),
         ("transformers:nli=/no/such/folder", "No such folder"),
         ("transformers:nli=a/b,words=1", "words must"),
-        ("transformers:nli=a/b,stride=x", "stride must"),
-        ("transformers:nli=a/b,ask-format=x", "ask_format must"),
+        ("transformers:nli=a/b,threshold=x", "threshold must"),
+        ("transformers:nli=a/b,premise-format=x", "premise_format must"),
     ],
 )
 def test_what_is_wrong_with_a_specification_is_said(spec: str, message: str) -> None:
@@ -41,9 +41,9 @@ def test_what_is_wrong_with_a_specification_is_said(spec: str, message: str) -> 
 
 def test_parts_may_take_the_papers_models() -> None:
     assert read_parts("", "") == (DEFAULTS, {})
-    assert read_parts("", "nli,qa=x/y, words = yes/no ,ask-format=a: {answer} c: {context}") == (
+    assert read_parts("", "nli,qa=x/y, words = yes/no") == (
         {"nli": DEFAULTS["nli"], "qa": "x/y"},
-        {"words": "yes/no", "ask_format": "a: {answer} c: {context}"},
+        {"words": "yes/no"},
     )
 
 

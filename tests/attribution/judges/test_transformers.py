@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 
-from semqa import QuotedAnswer, Source
-from semqa.attribution.ais.auto import ToCheck, check_answers
 from semqa.attribution.judges import (
-    CachedJudge,
     Pair,
     Reading,
     create_judge,
 )
 from semqa.attribution.judges.base import abilities_of
-from semqa.attribution.judges.models import padded, read_labels
+from semqa.attribution.judges.models import padded
 from semqa.errors import InputError
 from tests.judge_models import save_classifier
 
@@ -48,8 +45,6 @@ def entailer(folder: Path, more: str = "") -> Any:
 def test_a_judge_can_what_it_has_models_for(models: Path) -> None:
     judge = create_judge(f"transformers:nli={models / 'nli'},qg={models / 'qg'}")
     assert abilities_of(judge) == {"entailment", "ask"}
-    judge = create_judge(f"transformers:qa={models / 'qa'},lm={models / 'lm'}")
-    assert abilities_of(judge) == {"answer", "complete"}
 
 
 def test_probabilities_are_those_of_the_model(models: Path) -> None:
@@ -101,7 +96,7 @@ def test_a_batch_gives_what_single_inputs_give(
 def test_a_long_premise_is_read_in_windows_and_the_likeliest_one_counts(models: Path) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    judge = entailer(models / "nli", ",stride=8")
+    judge = entailer(models / "nli")
     (whole,) = judge.entailment([Pair(LONG, "Ann built it.")])
     model = AutoModelForSequenceClassification.from_pretrained(models / "nli")
     tokenizer = AutoTokenizer.from_pretrained(models / "nli")
@@ -110,7 +105,7 @@ def test_a_long_premise_is_read_in_windows_and_the_likeliest_one_counts(models: 
     tokens = tokenizer(LONG, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     offsets = tokens["offset_mapping"]
     size, chances = 64 - hypothesis - 4, []
-    for first in range(0, len(offsets), size - 8):
+    for first in range(0, len(offsets), size - size // 2):  # neighbours share half of it
         part = LONG[offsets[first][0] : offsets[min(first + size, len(offsets)) - 1][1]]
         with torch.inference_mode():
             made = tokenizer(part, "Ann built it.", return_tensors="pt")
@@ -220,13 +215,6 @@ def test_labels_without_names_have_to_be_explained(tmp_path: Path) -> None:
     assert told.entailment(PAIRS) == entailer(tmp_path / "named").entailment(PAIRS)
     with pytest.raises(InputError, match="labels must"):
         entailer(tmp_path, ",labels=entailment/neutral").entailment(PAIRS[:1])
-
-
-def test_two_labels_of_one_meaning_that_is_not_entailment_are_added() -> None:
-    labels = {0: "refutes", 1: "supports", 2: "not enough info", 3: "neutral"}
-    assert read_labels("m", labels, None) == (
-        "contradiction", "entailment", "neutral", "neutral",
-    )  # fmt: skip
 
 
 def test_a_model_that_writes_its_verdict_is_compared_at_its_words(models: Path) -> None:
@@ -350,31 +338,3 @@ def test_a_model_that_was_not_trained_for_it_is_refused(
     judge = create_judge(f"transformers:{part}={models / other}")
     with pytest.raises(InputError, match="The model"):
         getattr(judge, method)([given])
-
-
-def test_answers_are_checked_by_a_real_model_and_again_from_what_is_kept(
-    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The second run loads no model, and says the same."""
-    sources = [Source(LONG, "The bridge"), Source("It was late.")]
-    answer = QuotedAnswer.parse("[ 1 Ann ] built it. [ 2 It was late ]. Nobody knows.", sources)
-    asked = [ToCheck("Who built it?", answer)]
-    checks = []
-    for run in range(2):
-        judge: Any = CachedJudge(create_judge(f"transformers:nli={models / 'nli'}"), tmp_path)
-        checks.append(check_answers(asked, judge))
-        assert (judge.asked, judge.kept) == ((2, 0) if run == 0 else (0, 2))
-        judge.close()
-        monkeypatch.setattr("semqa.attribution.judges.transformers.load", None)
-    assert checks[0] == checks[1]
-    probabilities = [each.entailment for each in checks[0][0].sentences]
-    assert probabilities[2] is None
-    assert all(found is not None and sum(found) == pytest.approx(1) for found in probabilities[:2])
-
-
-def test_a_language_model_completes(models: Path) -> None:
-    judge: Any = create_judge(f"transformers:lm={models / 'lm'}", {"device": "cpu"})
-    texts = judge.complete(["Who built it?", "When was the bridge opened?"], max_new_tokens=4)
-    assert texts == [judge.complete([text], max_new_tokens=4)[0] for text in (
-        "Who built it?", "When was the bridge opened?"
-    )]  # fmt: skip

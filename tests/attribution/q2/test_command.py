@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 from semqa.cli.eval.q2 import explanation
-from semqa.cli.main import main
+from tests.attribution.commands import Command, command_in
 
 CONSISTENT = (
     "response,knowledge\nAnn built the bridge in 1932 .,Ann built the old bridge in 1932.\n"
@@ -27,38 +25,14 @@ CONTEXTS = (
 FEW = ("--iterations", "20", "--json")
 
 
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Command = Callable[..., Outcome]
-
-
 @pytest.fixture
 def semqa(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    run = command_in(tmp_path, monkeypatch, capsys)
     (tmp_path / "consistent.csv").write_text(CONSISTENT, encoding="utf-8")
     (tmp_path / "contexts.csv").write_text(CONTEXTS, encoding="utf-8")
-
-    def run(*args: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["semqa", "eval", "q2", *args])
-        with pytest.raises(SystemExit) as end:
-            main()
-        code = end.value.code
-        return Outcome(
-            code if isinstance(code, int) else int(code is not None), *capsys.readouterr()
-        )
-
-    return run
+    return partial(run, "eval", "q2")
 
 
 def test_a_file_is_scored_and_rescored_without_a_judge(
@@ -152,26 +126,10 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
     assert found["simulation"]["iterations"] == 20
 
 
-def test_meta_of_a_file_for_each_system(semqa: Command) -> None:
-    """As the released code keeps them: scores of two systems, joined by their ids."""
-    both = semqa("meta", "contexts.csv", "--measure", "mine", *FEW).json["contexts"]
-    header = "id,response,knowledge,mine,label\n"
-    Path("a.csv").write_text(header + "0,r,k,.9,0\n1,r,k,.2,1\n2,r,k,.5,0\n", encoding="utf-8")
-    Path("b.csv").write_text(header + "0,s,k,.1,1\n1,s,k,.8,0\n2,s,k,.5,0\n", encoding="utf-8")
-    options = ("--measure", "mine", *FEW)
-    found = semqa("meta", "--paired", "a.csv", "b.csv", *options).json["contexts"]
-    assert found["annotation"]["inconsistent"] == {"a.csv": 1, "b.csv": 1}
-    for level in ("response_level", "system_level"):
-        assert found[level] == both[level]
-    assert "--paired" in semqa("meta", "--paired", "a.csv").err
-    mixed = semqa("meta", "--paired", "a.csv", "contexts.csv").err
-    assert "contexts.csv:2: The file" in mixed
-
-
 def test_meta_draws_and_names_classes(semqa: Command) -> None:
+    Path("inconsistent.csv").write_text(CONSISTENT, encoding="utf-8")
     Path("a.csv").write_text(CONSISTENT, encoding="utf-8")
-    Path("b.csv").write_text(CONSISTENT, encoding="utf-8")
-    done = semqa("meta", "--consistent", "a.csv", "--inconsistent", "b.csv", "--plot", "p.svg")
+    done = semqa("meta", "consistent.csv", "inconsistent.csv", "--plot", "p.svg")
     assert done.code == 0, done.err
     assert "written: p.svg" in done.err
     assert Path("p.svg").read_bytes().startswith(b"<?xml")
@@ -191,11 +149,9 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
         (["consistent.csv", "--judge", "x"], "Judge 'x'"),
         (["missing.csv", "--judge", "x"], "missing.csv: cannot be read"),
         (["consistent.csv", "-o", "consistent.csv"], "would overwrite an input"),
-        (["consistent.csv", "--response-column", "x"], "consistent.csv: There is"),
         (["meta"], "Name records"),
         (["meta", "consistent.csv", "--threshold", "x"], "--threshold"),
         (["meta", "consistent.csv", "--threshold", "q=1"], "--threshold"),
-        (["meta", "consistent.csv", "--rate", ".1"], "--rate"),
         (["meta", "contexts.csv", "--plot", "p.gif"], "--plot"),
         (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: There is"),
     ],
@@ -208,29 +164,11 @@ def test_mistakes_end_in_one_line(semqa: Command, arguments: list[str], message:
     assert done.err.count("\n") == 1
 
 
-def test_records_that_are_none(semqa: Command) -> None:
-    semqa("consistent.csv", "-o", "record.json")
-    record = json.loads(Path("record.json").read_text("utf-8"))
-    for change, message in (
-        ({"kind": "other"}, "kind must be"),
-        ({"rows": None}, "rows must be"),
-        ({"settings": {}}, "settings must be"),
-        ({"rows": [{**record["rows"][0], "questions": 1}]}, "row 1: questions must be"),
-        ({"rows": [{**record["rows"][0], "fallback": {"entailment": 2}}]}, "fallback must be"),
-        ({"rows": [{**record["rows"][0], "questions": [{}]}]}, "row 1, question 1: "),
-    ):  # fmt: skip
-        Path("broken.json").write_text(json.dumps(record | change), encoding="utf-8")
-        done = semqa("--rescore", "broken.json")
-        assert (done.code, message in done.err) == (2, True), done.err
-
-
 @pytest.mark.parametrize(
     "option",
     [
         ["--official"],
         ["--no-nli"],
-        ["--every-question"],
-        ["--keep-personal"],
         ["--drop-repeated"],
         ["--limit", "1"],
         ["--beams", "4"],
@@ -271,13 +209,6 @@ def test_steps_of_the_released_code_are_finished(semqa: Command) -> None:
     assert rows[0]["q2"] == 0.0
     assert rows[1]["fallback"] is not None
     assert semqa("--rescore", "record.json", "--json").json == found
-
-
-def test_help_names_the_default_command(semqa: Command) -> None:
-    shown = semqa("--help").out
-    assert "run" in shown
-    assert "meta" in shown
-    assert "Usage" in semqa("run", "--help").out
 
 
 def test_a_tie_is_explained_as_it_is_scored() -> None:

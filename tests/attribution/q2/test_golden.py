@@ -10,21 +10,19 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.q2 import (
+from semqa.attribution.q2 import summarise
+from semqa.attribution.q2.baselines import Overlap, baseline_scores
+from semqa.attribution.q2.measure import compare_answers
+from semqa.attribution.q2.meta import (
+    INCONSISTENT,
     Judged,
-    Overlap,
-    Response,
-    Simulation,
     annotation_counts,
-    baseline_scores,
     contexts_of,
-    read_responses,
+    detection,
     response_level,
-    summarise,
     system_level,
 )
-from semqa.attribution.q2.measure import compare_answers
-from semqa.attribution.q2.reading import scores_of_steps
+from semqa.attribution.q2.reading import read_responses, scores_of_steps
 from semqa.attribution.q2.responses import clean_officially, overlap_of_answers
 from semqa.data.jsonl import Row
 from tests.attribution.q2.judges import WrittenJudge
@@ -111,25 +109,25 @@ def test_simulated_systems_are_ranked_as_in_the_paper(
     wanted = golden["table4"]["metrics"][measure]
     contexts = contexts_of(cross, measure)
     assert len(contexts) == golden["table4"]["contexts"]
-    assert list(Simulation().inconsistent) == golden["table4"]["inconsistent_counts_per_350"]
+    assert list(INCONSISTENT) == golden["table4"]["inconsistent_counts_per_350"]
 
-    released = system_level(contexts, measure, Simulation(iterations=300, official=True))
+    released = system_level(contexts, iterations=300, official=True)
     assert released is not None
-    assert released.gap == pytest.approx(golden["table4"]["mean_gap"][measure], abs=1e-9)
+    assert released["gap"] == pytest.approx(golden["table4"]["mean_gap"][measure], abs=1e-9)
     mean, low, high = wanted["official_code_np_random_seed_0_n_iter_300"]
-    assert released.mean == pytest.approx(mean, rel=0, abs=1e-9)
-    assert released.interval == pytest.approx((low, high), rel=0, abs=1e-9)
+    assert released["spearman"] == pytest.approx(mean, rel=0, abs=1e-9)
+    assert released["interval"] == pytest.approx((low, high), rel=0, abs=1e-9)
 
-    own = system_level(contexts, measure, Simulation(seed=1))
+    own = system_level(contexts, seed=1)
     assert own is not None
     mean, low, high = wanted["runs_mean_lo_hi"][1]
-    assert own.mean == pytest.approx(mean, rel=0, abs=1e-9)
-    assert own.interval == pytest.approx((low, high), rel=0, abs=1e-9)
-    assert own.unscored == 0
+    assert own["spearman"] == pytest.approx(mean, rel=0, abs=1e-9)
+    assert own["interval"] == pytest.approx((low, high), rel=0, abs=1e-9)
+    assert own["unscored"] == 0
     # The paper's figure is one such run, of other draws.
     spread = 4 * wanted["sd_of_means"]
-    assert own.mean == pytest.approx(wanted["mean_of_means"], abs=spread)
-    assert own.mean == pytest.approx(wanted["paper"][0], abs=spread)
+    assert own["spearman"] == pytest.approx(wanted["mean_of_means"], abs=spread)
+    assert own["spearman"] == pytest.approx(wanted["paper"][0], abs=spread)
 
 
 def test_scores_stand_for_labels_at_a_threshold(shared: Path) -> None:
@@ -143,11 +141,11 @@ def test_scores_stand_for_labels_at_a_threshold(shared: Path) -> None:
     assert level is not None
     below = [each for each in judged if (each.scores["overlap"] or 0) <= 0.3]
     right = sum(bool(each.response.inconsistent) for each in below)
-    confusion = level.to_dict()["confusion"]
+    confusion = level["confusion"]
     assert confusion["inconsistent_as_inconsistent"] == right
     assert confusion["consistent_as_inconsistent"] == len(below) - right
-    assert level.to_dict()["inconsistent"]["precision"] == pytest.approx(right / len(below))
-    assert level.n == 300
+    assert level["inconsistent"]["precision"] == pytest.approx(right / len(below))
+    assert level["n"] == 300
 
 
 @pytest.mark.parametrize(
@@ -170,33 +168,33 @@ def test_detection_at_every_threshold_of_the_golden_file(
     assert len(thresholds) == 6
     level = response_level(judged, measure, *thresholds)
     assert level is not None
-    assert level.n == 600
-    for at in level.at:
-        row = wanted[str(at.threshold)]
+    assert level["n"] == 600
+    for at in level["thresholds"]:
+        row = wanted[str(at["threshold"])]
         confusion = row["confusion"]
-        assert at.true_negatives == confusion["inc_pred_inc"]
-        assert at.false_positives == confusion["inc_pred_con"]
-        assert at.false_negatives == confusion["con_pred_inc"]
-        assert at.true_positives == confusion["con_pred_con"]
-        for name, detection in (("grounded", at.positive), ("ungrounded", at.negative)):
-            for figure in ("precision", "recall", "f1"):
-                found = getattr(detection, figure).value
+        assert at["confusion"] == {
+            "inconsistent_as_inconsistent": confusion["inc_pred_inc"],
+            "inconsistent_as_consistent": confusion["inc_pred_con"],
+            "consistent_as_inconsistent": confusion["con_pred_inc"],
+            "consistent_as_consistent": confusion["con_pred_con"],
+        }
+        for name, kind in (("grounded", "consistent"), ("ungrounded", "inconsistent")):
+            for figure, found in at[kind].items():
                 assert found == pytest.approx(row[f"{name}_{figure}"], rel=0, abs=1e-9)
-        assert at.accuracy == pytest.approx(row["accuracy"], rel=0, abs=1e-9)
-    row = level.to_dict()
+        assert at["accuracy"] == pytest.approx(row["accuracy"], rel=0, abs=1e-9)
     for name in ("roc_auc", "average_precision_consistent", "average_precision_inconsistent"):
         # The golden figures of the overlap tell sums apart that differ in their last bits alone.
-        assert row[name] == pytest.approx(
+        assert level[name] == pytest.approx(
             wanted[name], rel=0, abs=1e-9 if measure == "bleu" else 1e-3
         )
     if measure != "bleu":
         return
-    curve, points = level.consistent, wanted["pr_curve_consistent"]
-    assert curve is not None
-    assert (len(curve.precision), len(curve.thresholds)) == (points["points"], points["thresholds"])
-    assert curve.precision[0] == points["precision_at_lowest"]
-    assert [curve.precision[-1], curve.recall[-1]] == points["last"]
-    best = curve.precision[curve.recall >= 0.5].max()
+    curve, points = level["curves"]["consistent"], wanted["pr_curve_consistent"]
+    precision, recall = curve["precision"], curve["recall"]
+    assert (len(precision), len(curve["thresholds"])) == (points["points"], points["thresholds"])
+    assert precision[0] == points["precision_at_lowest"]
+    assert [precision[-1], recall[-1]] == points["last"]
+    best = max(p for p, r in zip(precision, recall, strict=True) if r >= 0.5)
     assert best == pytest.approx(points["max_precision_with_recall_ge_0_5"], rel=0, abs=1e-9)
 
 
@@ -277,35 +275,17 @@ def test_default_differs_from_the_released_code_where_that_is_said(
 
 def test_responses_of_the_paper_are_integers_of_its_table(golden: dict[str, Any]) -> None:
     """300 and 299 responses give the printed figures: the released one is repeated."""
-    from semqa.metrics.agreement import AtThreshold
-
     for name, (solution,) in golden["table3_printed"]["integer_solutions"].items():
         row = golden["table3_printed"]["rows"][name]
-        hits, found = solution["inc_hit"], solution["con_hit"]
-        missed, false = solution["n_inc"] - hits, solution["n_con"] - found
-        at = AtThreshold(0.5, found, missed, false, hits)
-        assert 100 * at.accuracy == pytest.approx(row["accuracy"], abs=0.051)
-        for figure, wanted in (
-            (at.negative.precision, row["inc_P"]),
-            (at.negative.recall, row["inc_R"]),
-            (at.positive.precision, row["con_P"]),
-            (at.positive.recall, row["con_R"]),
-            (at.negative.f1, 100 * row["inc_F1"]),
-            (at.positive.f1, 100 * row["con_F1"]),
+        hits, right = solution["inc_hit"], solution["con_hit"]
+        missed, false = solution["n_inc"] - hits, solution["n_con"] - right
+        total = hits + right + missed + false
+        assert 100 * (hits + right) / total == pytest.approx(row["accuracy"], abs=0.051)
+        for found, kind in (
+            (detection(hits, false, missed), "inc"),
+            (detection(right, missed, false), "con"),
         ):
-            assert figure.value is not None
-            assert 100 * figure.value == pytest.approx(wanted, abs=0.051)
-
-
-def test_end_to_end_nli_is_the_premise_of_the_knowledge() -> None:
-    judge = WrittenJudge(
-        labels={("Tea is hot.", "tea"): "entailment", ("no", "yes"): "contradiction"}
-    )
-    responses = [
-        Response("1", "tea", "Tea is hot."),
-        Response("2", "yes", "no"),
-        Response("3", "?", "K"),
-    ]
-    assert baseline_scores("nli", responses, judge=judge) == [1.0, 0.0, 0.5]
-    baseline_scores("nli", responses, judge=judge, official=True)
-    assert judge.pairs[-1].premise == "k"
+            percent = {figure: 100 * (value or 0) for figure, value in found.items()}
+            assert percent["precision"] == pytest.approx(row[f"{kind}_P"], abs=0.051)
+            assert percent["recall"] == pytest.approx(row[f"{kind}_R"], abs=0.051)
+            assert percent["f1"] == pytest.approx(100 * row[f"{kind}_F1"], abs=0.051)

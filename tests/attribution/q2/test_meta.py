@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.q2 import (
+from semqa.attribution.q2 import Response
+from semqa.attribution.q2.meta import (
     Judged,
-    Response,
-    Simulation,
     annotation_counts,
     contexts_of,
+    plot_levels,
     response_level,
+    spearman_rows,
     system_level,
 )
-from semqa.attribution.q2.meta import plot_levels
 from semqa.errors import InputError
 
 
@@ -40,21 +40,19 @@ def test_a_score_at_the_threshold_is_inconsistent() -> None:
     ]
     level = response_level(given_scores, "m", 0.5)
     assert level is not None
-    assert (level.n, level.unscored) == (4, 1)
-    row = level.to_dict()
-    assert row["confusion"] == {
+    assert (level["n"], level["unscored"]) == (4, 1)
+    assert level["confusion"] == {
         "inconsistent_as_inconsistent": 1,
         "inconsistent_as_consistent": 1,
         "consistent_as_inconsistent": 1,
         "consistent_as_consistent": 1,
     }
-    assert row["accuracy"] == 0.5
-    assert "curves" not in row
-    assert "thresholds" not in row
+    assert level["accuracy"] == 0.5
+    assert "thresholds" not in level
     several = response_level(given_scores, "m", 0.5, 0.6)
     assert several is not None
-    assert [at["threshold"] for at in several.to_dict()["thresholds"]] == [0.5, 0.6]
-    assert several.to_dict()["thresholds"][1]["confusion"]["inconsistent_as_consistent"] == 0
+    assert [at["threshold"] for at in several["thresholds"]] == [0.5, 0.6]
+    assert several["thresholds"][1]["confusion"]["inconsistent_as_consistent"] == 0
     assert response_level(given_scores, "other") is None
 
 
@@ -63,14 +61,46 @@ def test_low_scores_detect_what_is_inconsistent(examples: list[tuple[int, bool]]
     rows = [row for n, label in examples for row in judged(n / 8, inconsistent=label)]
     level = response_level(rows, "m")
     assert level is not None
+    curve = level["curves"]["inconsistent"]
     if not any(label for _, label in examples):
-        assert level.inconsistent is None
+        assert curve is None
         return
-    assert level.inconsistent is not None
-    for precision, recall, turned in zip(*level.inconsistent, strict=False):
+    points = zip(curve["precision"], curve["recall"], curve["thresholds"], strict=False)
+    for precision, recall, turned in points:
         below = [label for n, label in examples if n / 8 <= 1 - turned]
         assert precision == pytest.approx(sum(below) / len(below))
         assert recall == pytest.approx(sum(below) / sum(label for _, label in examples))
+
+
+@given(st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=30))
+def test_areas_by_counting_pairs(examples: list[tuple[int, bool]]) -> None:
+    rows = [row for n, label in examples for row in judged(n / 8, inconsistent=label)]
+    level = response_level(rows, "m")
+    assert level is not None
+    good = [n for n, label in examples if not label]
+    bad = [n for n, label in examples if label]
+    if not good or not bad:
+        assert level["roc_auc"] is level["average_precision_consistent"] is None
+        return
+    pairs = [(a > b) + 0.5 * (a == b) for a in good for b in bad]
+    assert level["roc_auc"] == pytest.approx(sum(pairs) / len(pairs))
+
+
+@given(
+    st.integers(2, 8).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.lists(st.integers(0, 5), min_size=n, max_size=n), min_size=1, max_size=4),
+            st.permutations(range(n)),
+        )
+    )
+)
+def test_spearman_is_scipys(case: tuple[list[list[int]], list[int]]) -> None:
+    from scipy.stats import spearmanr
+
+    rows, reference = case
+    varied = [row for row in rows if len(set(row)) > 1]
+    wanted = [spearmanr(row, reference).statistic for row in varied]
+    assert spearman_rows(np.array(rows, dtype=float), reference) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_bleu_and_bertscore_are_put_on_a_scale_of_one() -> None:
@@ -81,13 +111,13 @@ def test_bleu_and_bertscore_are_put_on_a_scale_of_one() -> None:
     bleu, bert = response_level(rows, "bleu", 0.15), response_level(rows, "bertscore", 0.5)
     assert bleu is not None
     assert bert is not None
-    assert bleu.at[0].accuracy == bert.at[0].accuracy == 1.0
-    assert bert.consistent is not None
-    assert bert.consistent.thresholds.tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert bleu["accuracy"] == bert["accuracy"] == 1.0
+    thresholds = bert["curves"]["consistent"]["thresholds"]
+    assert thresholds == pytest.approx([0, 1 / 3, 2 / 3, 1])
     same = [row._replace(scores={"bertscore": 0.5}) for row in rows]
     level = response_level(same, "bertscore")
     assert level is not None
-    assert level.at[0].accuracy == 0.5
+    assert level["accuracy"] == 0.5
 
 
 def test_contexts_with_one_response_of_each_kind() -> None:
@@ -112,71 +142,29 @@ def test_contexts_with_one_response_of_each_kind() -> None:
 
 
 def test_a_perfect_measure_ranks_perfectly_and_a_constant_one_not_at_all() -> None:
-    simulation = Simulation(size=40, iterations=20)
-    perfect = system_level([(1.0, 0.0)] * 7, "m", simulation)
-    assert perfect is not None
-    assert (perfect.mean, perfect.interval, perfect.unscored, perfect.gap) == (
-        1.0,
-        (1.0, 1.0),
-        0,
-        1.0,
-    )
-    inverted = system_level([(0.0, 1.0)] * 7, "m", simulation)
+    perfect = system_level([(1.0, 0.0)] * 7, iterations=20)
+    assert perfect == {
+        "contexts": 7, "spearman": 1.0, "interval": [1.0, 1.0], "unscored": 0, "gap": 1.0,
+    }  # fmt: skip
+    inverted = system_level([(0.0, 1.0)] * 7, iterations=20)
     assert inverted is not None
-    assert inverted.mean == -1.0
-    constant = system_level([(0.5, 0.5)] * 7, "m", simulation)
+    assert inverted["spearman"] == -1.0
+    constant = system_level([(0.5, 0.5)] * 7, iterations=20)
     assert constant is not None
-    assert (constant.mean, constant.interval, constant.unscored) == (None, None, 20)
-    assert system_level([], "m") is None
+    assert (constant["spearman"], constant["interval"], constant["unscored"]) == (None, None, 20)
+    assert system_level([]) is None
 
 
-def test_the_official_draws_are_those_of_numpys_global_generator() -> None:
-    """Plain loops over the global generator, in the order of the released code."""
-    from scipy.stats import spearmanr
-
-    generator = np.random.default_rng(3)
-    contexts = [(float(a), float(b)) for a, b in generator.random((11, 2))]
-    simulation = Simulation((0.1, 0.5, 0.9), size=9, iterations=5, seed=4, official=True)
-    state = np.random.get_state()
-    try:
-        np.random.seed(4)
-        found = []
-        for _ in range(5):
-            sampled = np.random.choice(11, size=9, replace=True)
-            means = []
-            for rate in (0.1, 0.5, 0.9):
-                wrong = np.random.choice(np.arange(9), size=round(rate * 9), replace=False)
-                means.append(
-                    np.mean([contexts[c][int(place in wrong)] for place, c in enumerate(sampled)])
-                )
-            found.append(spearmanr([3, 2, 1], means).statistic)
-    finally:
-        np.random.set_state(state)
-    level = system_level(contexts, "m", simulation)
-    assert level is not None
-    assert level.mean == pytest.approx(np.mean(found))
-    after = np.random.get_state()
-    assert all(np.array_equal(a, b) for a, b in zip(state, after, strict=True))
-
-
-def test_a_seed_gives_the_same_draws() -> None:
+def test_a_seed_gives_the_same_draws_and_leaves_numpys_alone() -> None:
     contexts = [(math.sin(n), math.cos(n)) for n in range(20)]
-    levels = [system_level(contexts, "m", Simulation(iterations=30, seed=s)) for s in (1, 1, 2)]
-    assert levels[0] == levels[1] != levels[2]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rates": (0.1,)}, "--rate"),
-        ({"rates": (0.1, 1.5)}, "--rate"),
-        ({"rates": (0.1, float("nan"))}, "--rate"),
-        ({"size": 0}, "Simulated systems"),
-    ],
-)
-def test_simulations_that_are_none(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Simulation(**settings)  # type: ignore[arg-type]
+    state = np.random.get_state()
+    for official in (False, True):
+        levels = [
+            system_level(contexts, iterations=30, seed=seed, official=official)
+            for seed in (1, 1, 2)
+        ]
+        assert levels[0] == levels[1] != levels[2]
+    assert all(np.array_equal(a, b) for a, b in zip(state, np.random.get_state(), strict=True))
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
@@ -185,8 +173,8 @@ def test_pictures_are_the_same_each_time(tmp_path: Path, kind: str) -> None:
     level = response_level(rows, "m")
     assert level is not None
     one, two = tmp_path / f"one.{kind}", tmp_path / f"two.{kind}"
-    plot_levels([level], one)
-    plot_levels([level], two)
+    plot_levels({"m": level}, one)
+    plot_levels({"m": level}, two)
     head = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[kind]
     assert one.read_bytes().startswith(head)
     assert one.read_bytes() == two.read_bytes()
@@ -195,11 +183,11 @@ def test_pictures_are_the_same_each_time(tmp_path: Path, kind: str) -> None:
 def test_pictures_of_one_class_and_of_nothing(tmp_path: Path) -> None:
     level = response_level(judged(0.1, 0.4, inconsistent=True), "m")
     assert level is not None
-    plot_levels([level], tmp_path / "a.svg")
+    plot_levels({"m": level}, tmp_path / "a.svg")
     with pytest.raises(InputError, match="--plot"):
-        plot_levels([], tmp_path / "a.svg")
+        plot_levels({}, tmp_path / "a.svg")
     with pytest.raises(InputError, match="--plot"):
-        plot_levels([level], tmp_path / "a.gif")
+        plot_levels({"m": level}, tmp_path / "a.gif")
 
 
 def test_float_noise_decides_no_rank() -> None:
@@ -218,4 +206,5 @@ def test_float_noise_decides_no_rank() -> None:
     ]
     assert found[0] is not None
     assert found[1] is not None
-    assert found[0].ranking == found[1].ranking
+    for name in ("roc_auc", "average_precision_consistent", "average_precision_inconsistent"):
+        assert found[0][name] == found[1][name]

@@ -7,55 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from semqa.attribution.judges import CachedJudge, create_judge
-from semqa.attribution.q2 import Q2, BertScore, Response, RuleSpans, Settings, baseline_scores
+from semqa.attribution.q2 import Response
+from semqa.attribution.q2.baselines import BertScore, baseline_scores
 from semqa.cli.main import app
 from semqa.errors import InputError
-from tests.attribution.q2 import taught_models as known
 from tests.judge_models import save_asker, save_classifier, save_reader
-
-RESPONSES = [
-    Response("opened", known.BRIDGE, known.OLD_BRIDGE),
-    Response("built", known.TOWER, known.OTHER_TOWER),
-    Response("arches", known.ARCHES, known.NO_ARCHES),
-    Response("yes", "oh yes", "it rained"),
-]
-
-
-@pytest.fixture(scope="module")
-def spec(tmp_path_factory: pytest.TempPathFactory) -> str:
-    parts = known.teach(tmp_path_factory.mktemp("taught"))
-    return "transformers:" + ",".join(f"{part}={path}" for part, path in parts.items())
-
-
-def test_taught_models_say_what_they_were_taught(spec: str, tmp_path: Path) -> None:
-    judge = CachedJudge(create_judge(spec, {"device": "cpu"}), tmp_path / "judgements")
-    scores = Q2(judge, RuleSpans(), Settings()).score(RESPONSES)
-    assert [score.response.id for score in scores] == ["opened", "built", "arches", "yes"]
-    found = {
-        score.response.id: {
-            question.span: (question.text, question.answer and question.answer.text)
-            for question in score.valid
-        }
-        for score in scores
-    }
-    assert found == {
-        "opened": {
-            "1932": (known.WHEN, "1932"),
-            "the bridge": (known.WHAT, "the old bridge"),
-        },
-        "built": {"ann": (known.WHO, "bob"), "the tower": (known.BUILT, None)},
-        "arches": {"three arches": (known.HAS, None)},
-        "yes": {},
-    }
-    # 1932 is 1932; the old bridge entails the bridge. Bob is not Ann, and nobody answers the rest.
-    assert [score.q2 for score in scores] == [1.0, 0.0, 0.0, 0.5]
-    assert [score.q2_no_nli for score in scores] == [pytest.approx((1 + 2 / 3) / 2), 0, 0, None]
-
-    asked = judge.asked
-    again = CachedJudge(create_judge(spec, {"device": "cpu"}), tmp_path / "judgements")
-    assert Q2(again, RuleSpans(), Settings()).score(RESPONSES) == scores
-    assert (again.asked, again.kept) == (0, asked + judge.kept)
 
 
 def test_the_command_with_models_that_know_nothing(

@@ -14,19 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.attribution.judges import create_judge
-from semqa.attribution.q2 import (
-    Q2,
-    Columns,
-    Response,
-    RuleSpans,
-    Run,
-    Settings,
-    read_responses,
-    with_ids,
-)
-from semqa.attribution.q2.record import judged_of, read_if_run, run_of
-from semqa.attribution.records import describe_judge
-from semqa.data.jsonl import Row
+from semqa.attribution.q2 import Q2, Response, Settings
+from semqa.attribution.q2.reading import read_responses, with_ids
+from semqa.attribution.q2.record import KIND, Run, judged_of, read_if_run, run_of
+from semqa.attribution.q2.spans import RuleSpans
+from semqa.attribution.records import describe_judge, record_of
 from semqa.errors import InputError
 
 Write = Callable[..., Path]
@@ -72,8 +64,6 @@ def test_a_files_name_is_its_class(write: Write, name: str, inconsistent: bool |
     path = write("response,knowledge\nr,k\n", name)
     (response,) = read_responses(path).responses
     assert response.inconsistent is inconsistent
-    (response,) = read_responses(path, inconsistent=True).responses
-    assert response.inconsistent is True
 
 
 def test_one_context_a_row_for_any_systems(write: Write) -> None:
@@ -92,9 +82,9 @@ def test_one_context_a_row_for_any_systems(write: Write) -> None:
     assert [r.scores["mine"] for r in file.responses] == [0.25, 0.5, 1.0]
 
 
-def test_json_lines_and_other_names(write: Write) -> None:
-    path = write('{"answer": "a", "source": "k", "id": 7, "label": "consistent"}\n', "x.jsonl")
-    (found,) = read_responses(path, columns=Columns("answer", "source")).responses
+def test_json_lines(write: Write) -> None:
+    path = write('{"response": "a", "knowledge": "k", "id": 7, "label": "consistent"}\n', "x.jsonl")
+    (found,) = read_responses(path).responses
     assert (found.id, found.text, found.knowledge, found.inconsistent) == ("7", "a", "k", False)
 
 
@@ -135,18 +125,6 @@ def test_ids_of_several_files_differ(write: Write) -> None:
 def test_wrong_files(write: Write, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_responses(write(text))
-
-
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [("nan", "mine must"), ("x", "mine must")],
-)
-def test_wrong_scores(write: Write, cell: str, message: str) -> None:
-    path = write(f"response,knowledge,mine\nr,k,{cell}\n")
-    with pytest.raises(InputError, match=rf"file\.csv:2: {message}"):
-        read_responses(path, measures=("mine",))
-    with pytest.raises(InputError, match="no 'yours'"):
-        read_responses(path, measures=("yours",))
 
 
 @given(
@@ -225,7 +203,7 @@ def record() -> dict[str, Any]:
 
 
 def test_a_record_is_read_again(record: dict[str, Any]) -> None:
-    again = run_of(Row("r.json", record))
+    again = run_of(record_of(record, "r.json", KIND))
     assert again.to_dict() == record
     assert [score.response.inconsistent for score in again.scores] == [True, None]
     assert set(record["systems"]) == {"a", "b"}
@@ -258,7 +236,7 @@ def test_a_damaged_record_is_refused_or_scored(record: dict[str, Any], data: st.
     else:
         del part[last]
     try:
-        found = run_of(Row("r.json", damaged)).to_dict(resamples=0)
+        found = run_of(record_of(damaged, "r.json", KIND)).to_dict(resamples=0)
     except InputError as error:
         refused = str(error)
     else:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.q2 import RuleSpans, SpacySpans, create_span_finder
-from semqa.attribution.q2.spans import personal_by_words
+from semqa.attribution.q2 import create_span_finder
+from semqa.attribution.q2.spans import RuleSpans, SpacySpans, personal_by_words
 from semqa.errors import InputError
 
 
@@ -140,18 +140,3 @@ def test_finders_that_are_none(tmp_path: Path) -> None:
     spacy.blank("en").to_disk(tmp_path)
     with pytest.raises(InputError, match="--spans"):
         SpacySpans(str(tmp_path))
-
-
-def test_auto_takes_the_papers_model_where_it_is(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    import spacy.util
-
-    installed: set[str] = set()
-    monkeypatch.setattr(spacy.util, "is_package", lambda name: name in installed)
-    assert create_span_finder("auto").name == "rules"
-    installed |= {"en_core_web_md", "en_core_web_trf"}
-    taken: list[str] = []
-    monkeypatch.setattr(SpacySpans, "__init__", lambda _, model: taken.append(model))
-    create_span_finder("auto")
-    assert taken == ["en_core_web_md"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.judges.lexical import LexicalJudge
 from tests.attribution.commands import Command, command_in
 from tests.engines.openai.server import Answer, Asked, serving
 from tests.judge_models import save_classifier
@@ -102,16 +101,9 @@ def test_rates(semqa: Command) -> None:
 def replies(asked: Asked) -> Answer:
     """What a model may answer to each of the prompts."""
     text = asked.body["messages"][-1]["content"]
-    for part, reply in (
-        ("main topics", "1. Bridge\n2. State"),
-        ("Summarise what", "The state pays half of it."),
-        ("for each point", "1: Yes\n2: No"),
-        ("Reply with one number", "4"),
-        ("Write the name of each error", "Reasoning Error"),
-    ):
-        if part in text:
-            return Answer(reply)
-    return Answer("Yes")
+    if "Reply with one number" in text:
+        return Answer("4")
+    return Answer("No" if "nine million" in text else "Yes")
 
 
 @pytest.fixture
@@ -121,32 +113,11 @@ def model() -> Iterator[tuple[str, ...]]:
         yield ("--judge", "engine:openai:m", "--judge-url", server.url)
 
 
-def test_from_documents_to_scores(semqa: Command, model: tuple[str, ...]) -> None:
-    """Topics, summaries of them, judged."""
-    assert semqa("topics", "docs.jsonl", "--count", "2", "-o", "topics.json", *model).code == 0
-    made = semqa(
-        "summarise", "docs.jsonl", "--topics", "topics.json", "-o", "made.json", "--json", *model
-    ).json
-    assert len(made["rows"]) == 4
-    assert made["config"]["prompt"]["name"] == "tofueval-summary"
-    judged = semqa("judge", "made.json", "-d", "docs.jsonl", "--method", "direct", "--json", *model)
-    assert {row["label"] for row in judged.json["rows"]} == {"yes"}
-
-
-def test_an_empty_reply_is_no_summary(semqa: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_lines(Path("wanted.jsonl"), [{"doc_id": d, "topic": "Bridge"} for d in ("d1", "d2")])
-    with monkeypatch.context() as patch:
-        patch.setattr(LexicalJudge, "complete", lambda *_, **__: ["The council votes.", " \n"])
-        told = semqa("summarise", "docs.jsonl", "--topics", "wanted.jsonl", "-o", "made.json")
-    assert told.out == "d1, Bridge: The council votes.\n"
-    assert "1 reply of the judge could not be read, and counts as no summary" in told.err
-    assert len(semqa("judge", "made.json", "-d", "docs.jsonl", "--json").json["rows"]) == 1
-
-
 @pytest.mark.parametrize("method", ["direct", "explained", "entailment"])
-def test_judge_then_score(semqa: Command, method: str) -> None:
+def test_judge_then_score(semqa: Command, method: str, model: tuple[str, ...]) -> None:
     files = ("toy_factual_eval_dev.csv", "toy_factual_eval_test.csv")
-    judged = semqa("judge", *files, "-d", "docs.jsonl", "--method", method, "-o", "j.json")
+    options = ("--method", method, *(model if method != "entailment" else ()))
+    judged = semqa("judge", *files, "-d", "docs.jsonl", *options, "-o", "j.json")
     assert judged.code == 0
     assert "inconsistent" in judged.out
     found = semqa("score", *files, "-p", "j.json", "--topics", "toy_topic_category.json", "--json")
@@ -155,26 +126,18 @@ def test_judge_then_score(semqa: Command, method: str) -> None:
     cells = {(c["dataset"], c["category"], c["level"]): c for c in evaluator["runs"][0]["cells"]}
     assert cells["toy", "all", "sentence"]["balanced_accuracy"] == 100
     assert cells["toy", "main", "summary"]["tp"] == 1
-    again = semqa("judge", "--rescore", "j.json", "--json").json
-    assert again["rows"] == json.loads(Path("j.json").read_text("utf-8"))["rows"]
 
 
-def test_a_record_scores_again_without_its_files(semqa: Command, tmp_path: Path) -> None:
+def test_evaluators_are_compared_with_the_first(semqa: Command, model: tuple[str, ...]) -> None:
     files = ("toy_factual_eval_dev.csv", "toy_factual_eval_test.csv")
     semqa("judge", *files, "-d", "docs.jsonl", "-o", "entailed.json")
-    semqa("judge", *files, "-d", "docs.jsonl", "--method", "direct", "-o", "asked.json")
+    semqa("judge", *files, "-d", "docs.jsonl", "--method", "direct", "-o", "asked.json", *model)
     options = ("-p", "entailed.json", "-p", "asked.json", "--resamples", "200")
-    first = semqa(
-        "score", *files, *options, "--topics", "toy_topic_category.json", "-o", "r.json", "--json"
-    )
-    for path in tmp_path.glob("*.csv"):
-        path.unlink()
-    again = semqa("score", "--rescore", "r.json", "--json")
-    assert again.json == first.json
-    (sentence, summary) = first.json["results"]["tests"]
+    found = semqa("score", *files, *options, "--json").json
+    (sentence, summary) = found["results"]["tests"]
     assert (sentence["level"], sentence["difference"]) == ("sentence", 0)
     assert summary["a"] == "asked"
-    assert "against the first" in semqa("score", "--rescore", "r.json").out
+    assert "against the first" in semqa("score", *files, *options).out
 
 
 def test_repeated_runs_agree_with_themselves(semqa: Command) -> None:
@@ -234,35 +197,14 @@ def test_repeated_runs_sample_at_the_papers_temperature(semqa: Command) -> None:
     assert semqa(*judged, "--runs", "3").code == 2  # no language model
 
 
-def test_completeness_relevance_and_errors(semqa: Command, model: tuple[str, ...]) -> None:
-    for options in ((), ("--by-prompt", *model)):
-        found = semqa(
-            "completeness",
-            "summaries.jsonl",
-            "-k",
-            "toy_completeness.csv",
-            *options,
-            "-o",
-            "c.json",
-            "--json",
-        ).json
-        assert found["results"]["a"]["value"] == 0.5
-        assert found["results"]["b"]["reasons"] == {"the topic has no key points": 1}
-        assert (
-            semqa("completeness", "--rescore", "c.json", "--json").json["results"]
-            == found["results"]
-        )
-    assert (
-        "50.0% of key points, over 1 summaries" in semqa("completeness", "--rescore", "c.json").out
-    )
-    write_lines(Path("rated.jsonl"), [{"rating": 5}, {"rating": 2.4}, {"rating": None}])
-    binned = semqa("relevance", "rated.jsonl", "--rated", "--json").json["results"]["summary"]
-    assert binned == {"n": 3, "relevance": 0.5, "unread": 1}
+def test_completeness_and_relevance(semqa: Command, model: tuple[str, ...]) -> None:
+    asked = ("completeness", "summaries.jsonl", "-k", "toy_completeness.csv")
+    found = semqa(*asked, "--json").json
+    assert found["results"]["a"]["value"] == 0.5
+    assert found["results"]["b"]["reasons"] == {"the topic has no key points": 1}
+    assert "50.0% of key points, over 1 summaries" in semqa(*asked).out
     rated = semqa("relevance", "summaries.jsonl", "--json", *model).json["results"]
-    assert rated["all"]["relevance"] == 1
-    files = ("toy_factual_eval_test.csv", "-d", "docs.jsonl")
-    errors = semqa("classify", *files, "--json", *model).json
-    assert errors["results"]["sentences"] == 1
+    assert rated["all"] == {"n": 2, "relevance": 1, "unread": 0}
 
 
 def test_mistakes(semqa: Command) -> None:
@@ -286,10 +228,7 @@ def test_mistakes(semqa: Command) -> None:
     )
     assert "Name the documents" in message("judge", test)
     assert "There is" in message("judge", test, "-d", "d2.jsonl")
-    assert "not 'tofueval score'" in message("score", "--rescore", "toy_topic_category.json")
-    assert "Give files to score" in message("judge", "-d", "docs.jsonl")
-    assert "Give files" in message("judge", test, "--rescore", "j.json")
-    assert "Give files" in message("completeness", "-k", "k.csv", "--rescore", "c.json")
+    assert "no summaries" in message("judge", "-d", "docs.jsonl")
     assert "no topic of the dataset 'toy'" in message(
         "rates", test, "--topics", _renamed("toy_topic_category.json", "other_topic_category.json")
     )
@@ -334,34 +273,24 @@ def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
 
     save("llama-chat", tmp_path / "lm")
     judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct", "--judge")
-    for spec in (f"transformers:lm={tmp_path / 'lm'}", f"engine:transformers:{tmp_path / 'lm'}"):
-        rows = semqa(*judged, spec, "--json").json["rows"]
-        assert len(rows) == 3
-        for row in rows:
-            said = read_consistency(row["reply"])
-            assert row["label"] == (None if said is None else "yes" if said else "no")
-        assert "no verdict" in semqa(*judged, spec).out
+    spec = f"engine:transformers:{tmp_path / 'lm'}"
+    rows = semqa(*judged, spec, "--json").json["rows"]
+    assert len(rows) == 3
+    for row in rows:
+        said = read_consistency(row["reply"])
+        assert row["label"] == (None if said is None else "yes" if said else "no")
+    assert "no verdict" in semqa(*judged, spec).out
 
 
 def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path) -> None:
     save("llama-chat", tmp_path / "lm")
     model = ("--judge", f"engine:transformers:{tmp_path / 'lm'}", "--judge-device", "cpu")
     long = "word " * 3000
-    write_lines(tmp_path / "long.jsonl", [*DOCUMENTS, {"doc_id": "d3", "source": long}])
-    topics = [{"doc_id": doc_id, "topic": "Bridge"} for doc_id in ("d1", "d3")]
-    write_lines(tmp_path / "wanted.jsonl", topics)
     more = [*SUMMARIES, {**SUMMARIES[0], "model_name": "c", "summary": long}]
     write_lines(tmp_path / "more.jsonl", more)
-    for args, rows, taken_for in (
-        (("summarise", "long.jsonl", "--topics", "wanted.jsonl"), 1, "no summary"),
-        (
-            ("completeness", "more.jsonl", "-k", "toy_completeness.csv", "--by-prompt"),
-            3,
-            "a reply that cannot be read",
-        ),
-    ):
-        told = semqa(*args, *model, "-o", "r.json")
-        assert told.code == 0, told.err
-        assert f"1 input was too long for the judge, and counts as {taken_for}" in told.err
-        record = json.loads((tmp_path / "r.json").read_text("utf-8"))
-        assert (record["config"]["too_long"], len(record["rows"])) == (1, rows)
+    told = semqa("relevance", "more.jsonl", *model, "-o", "r.json")
+    assert told.code == 0, told.err
+    taken_for = "a reply without a rating"
+    assert f"1 input was too long for the judge, and counts as {taken_for}" in told.err
+    record = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    assert (record["config"]["too_long"], len(record["rows"])) == (1, 3)

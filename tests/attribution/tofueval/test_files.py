@@ -14,12 +14,10 @@ from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
     doubled,
     error_types,
-    find_error_types,
     read_annotations,
     read_categories,
     read_documents,
     read_key_points,
-    read_splits,
 )
 from semqa.attribution.tofueval.judging import read_texts, read_wanted
 from semqa.attribution.tofueval.meta import ALL, count_errors, error_rates, read_evaluator
@@ -110,21 +108,12 @@ def test_error_types() -> None:
     assert len(ERROR_TYPES) == 7
     for error in ERROR_TYPES:
         assert error_types(error.name.lower()) == (error.name,)
-        assert find_error_types(f"- **{error.name}**") == (error.name,)
     assert error_types(" Tense/modality error ,extrinsic information,, ") == (
         "Tense/Modality Error",
         "Extrinsic Information",
     )
     assert error_types("Extrinsic Info") == ("Extrinsic Information",)
     assert error_types(" N/A ") == error_types("-, none") == ()
-    assert find_error_types("Contradiction; then a mis referencing error") == (
-        "Contradiction",
-        "Mis-Referencing",
-    )
-    assert find_error_types("no errors") == ()
-    assert find_error_types("Not a contradiction, but extrinsic information.") == (
-        "Extrinsic Information",
-    )
 
 
 def test_categories_of_datasets_and_of_all(tmp_path: Path) -> None:
@@ -141,16 +130,6 @@ def test_categories_of_datasets_and_of_all(tmp_path: Path) -> None:
     common.write_text('{"Rent": 3}')
     with pytest.raises(InputError, match=r"mine\.json: \"Rent\" has"):
         read_categories([common])
-
-
-def test_splits(tmp_path: Path) -> None:
-    path = tmp_path / "ids.json"
-    path.write_text('{"dev": {"a": ["d1"]}, "test": {"a": ["d2"]}}')
-    sentences = write(tmp_path / "a.csv", [ROW, changed(doc_id="d2")])
-    assert [s.split for s in read_annotations([sentences], read_splits(path))] == ["dev", "test"]
-    path.write_text('{"dev": ["d1"]}')
-    with pytest.raises(InputError, match=r"ids\.json: The split"):
-        read_splits(path)
 
 
 @pytest.mark.parametrize(
@@ -182,10 +161,7 @@ def test_documents(tmp_path: Path) -> None:
     rows = write(tmp_path / "d.csv", [["m1", "LEE: Hello."]], ["meeting_id", "source"])
     lines = tmp_path / "d.jsonl"
     lines.write_text('{"doc_id": "d1", "text": "Bye."}\n{"id": "m1", "source": "LEE: Hello."}\n')
-    assert {k: d.text for k, d in read_documents([rows, lines]).items()} == {
-        "m1": "LEE: Hello.",
-        "d1": "Bye.",
-    }
+    assert read_documents([rows, lines]) == {"m1": "LEE: Hello.", "d1": "Bye."}
     lines.write_text('{"doc_id": "m1", "text": "Bye."}\n')
     with pytest.raises(InputError, match=r"d\.jsonl:1: The document"):
         read_documents([rows, lines])
@@ -260,6 +236,3 @@ def test_predictions(tmp_path: Path) -> None:
     assert [p.inconsistent for p in first.sentences.values()] == [False, None]
     assert [p.inconsistent for p in second.sentences.values()] == [True]
     assert [p.inconsistent for p in second.summaries.values()] == [True]
-    both = [{**NAMED, "sent_idx": 1, "label": "yes", "score": 0.2}]
-    assert read_evaluator(lines_of(tmp_path / "p.jsonl", both)).scored
-    assert not read_evaluator(tmp_path / "p.jsonl", labels=True).scored

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from semqa.cli.choice import choose
-from semqa.cli.engine_options import EngineOptions, PromptForm
+from semqa.cli.engine_options import EngineOptions
 from semqa.engines.model.options import learned_files, learned_settings
 from semqa.errors import InputError
 from semqa.prompting import Template
@@ -30,12 +30,8 @@ def test_options_that_were_not_given_are_what_was_learned(trained: Path) -> None
 
 
 def test_given_options_count_before_them_and_habits_do_not(trained: Path) -> None:
-    given = EngineOptions(
-        shots=2,
-        prompt="zero-shot",
-        form=PromptForm.CHAT,
-        habits=frozenset({"prompt"}),
-    )
+    values = {"shots": 2, "prompt": "zero-shot", "form": "chat"}
+    given = EngineOptions(values, habits=frozenset({"prompt"}))
     prompts = choose(f"transformers:{trained}", given).prompts
     assert prompts is not None
     assert (prompts.count, prompts.form) == (2, "chat")
@@ -43,7 +39,7 @@ def test_given_options_count_before_them_and_habits_do_not(trained: Path) -> Non
 
 
 def test_solved_questions_that_are_given_are_shown(trained: Path) -> None:
-    given = EngineOptions(train=Path("solved.jsonl"))
+    given = EngineOptions({"train": Path("solved.jsonl")})
     prompts = choose(f"transformers:{trained}", given).prompts
     assert prompts is not None
     assert prompts.count == 5

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from semqa import Source
 from semqa.engines import Request
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
 from tests.engines.openai.server import Server
-
-__all__ = ["KEY", "QUESTION", "REQUEST", "SOURCES", "engine_for"]
 
 SOURCES = [
     Source("Bing Crosby released it in 1942.", title="White Christmas"),
@@ -18,10 +18,11 @@ SOURCES = [
 QUESTION = "Who sang it?"
 REQUEST = Request(QUESTION, SOURCES)
 KEY = "sk-test-1234567890"
+made: list[OpenAIEngine] = []
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """Pauses take no time, and are listed; the user's own settings do not count."""
     for name in ("SEMQA_BASE_URL", "OPENAI_BASE_URL", "SEMQA_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -29,15 +30,19 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
     pauses: list[float] = []
+    made.clear()
 
     async def pause(seconds: float) -> None:
         pauses.append(seconds)
 
     monkeypatch.setattr(client, "pause", pause)
-    return pauses
+    yield pauses
+    for engine in made:
+        engine.close()
 
 
 def engine_for(server: Server, **settings: object) -> OpenAIEngine:
-    """Return an engine that asks nothing yet."""
+    """Return an engine that asks nothing yet; it is closed after the test."""
     options = OpenAIOptions(**({"constraint": "repair"} | settings))  # type: ignore[arg-type]
-    return OpenAIEngine("tiny", options, base_url=server.url, api_key=KEY, warm=False)
+    made.append(OpenAIEngine("tiny", options, base_url=server.url, api_key=KEY, warm=False))
+    return made[-1]

@@ -11,8 +11,6 @@ from semqa import InputError
 from semqa.decoding.vllm.request import ConstraintRequest
 from tests.engines.openai.server import Answer, Asked, error
 
-__all__ = ["FakeVllm", "obey"]
-
 
 @dataclass
 class FakeVllm:

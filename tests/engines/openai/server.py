@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["Answer", "Asked", "Server", "chunks", "serving"]
-
 
 @dataclass(frozen=True)
 class Asked:

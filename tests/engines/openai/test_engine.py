@@ -12,10 +12,8 @@ import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import (
-    BatchEngine,
     ConstrainedEngine,
     GeneratingEngine,
-    PromptedEngine,
     Request,
     StreamingEngine,
     accepted_options,
@@ -76,7 +74,6 @@ def test_the_best_way_is_found_out_once(fake: FakeVllm, way: str) -> None:
         pieces, end = streamed(engine)
         assert "".join(pieces) == made.text == end.text
         assert end == made
-        engine.close()
 
 
 def test_the_keys_of_the_processor_are_sent() -> None:
@@ -90,7 +87,6 @@ def test_the_keys_of_the_processor_are_sent() -> None:
             "semqa_free": "any",
             "semqa_quote_from": [1],
         }
-        engine.close()
 
 
 @pytest.mark.parametrize("way", ["processor", "grammar", "pointing"])
@@ -115,10 +111,8 @@ def test_a_way_that_is_not_offered_is_an_error(way: str, fake: Any) -> None:
         engine = engine_for(server, constraint=way)
         with pytest.raises(InputError, match=rf"^constraint {way}: "):
             engine.warm_up()
-        engine.close()
         auto = engine_for(server, constraint="auto")
         auto.warm_up()
-        auto.close()
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
@@ -129,7 +123,6 @@ def test_a_server_that_refuses_everything_is_no_answer_to_the_question(status: i
             InputError, match=f"refused the request: HTTP status {status}.*no such model"
         ):
             engine.warm_up()
-        engine.close()
 
 
 def test_a_processor_that_does_nothing_is_reported_and_repaired() -> None:
@@ -146,7 +139,6 @@ def test_a_processor_that_does_nothing_is_reported_and_repaired() -> None:
         assert not answer.verified, "a mark was dropped"
         assert answer.quotes[0].repaired is not None
         assert [mark.text for mark in answer.dropped] == ["1999"]
-        engine.close()
 
 
 def test_without_a_constraint_the_text_stays_as_it_is() -> None:
@@ -158,7 +150,6 @@ def test_without_a_constraint_the_text_stays_as_it_is() -> None:
         assert len(server.asked) == 1
         assert not {"vllm_xargs", "structured_outputs"} & set(server.asked[0].body)
         assert "".join(streamed(engine)[0]) == FakeVllm().free
-        engine.close()
 
 
 def test_repair_tells_which_rules_its_text_breaks() -> None:
@@ -167,7 +158,6 @@ def test_repair_tells_which_rules_its_text_breaks() -> None:
         made = generated(engine)
         assert made.breach == "'1999' stands outside of quotes"
         assert made.read(SOURCES).verified
-        engine.close()
 
 
 def test_what_no_grammar_takes_is_repaired() -> None:
@@ -176,11 +166,9 @@ def test_what_no_grammar_takes_is_repaired() -> None:
         engine = engine_for(server, constraint="auto")
         assert generated(engine, Request("Who?", long)).constraint == "repair"
         assert generated(engine).constraint == "grammar"
-        engine.close()
         engine = engine_for(server, constraint="grammar")
         with pytest.raises(InputError, match="too long for a grammar"):
             generated(engine, Request("Who?", long))
-        engine.close()
 
 
 def test_a_grammar_that_is_refused_is_left_out() -> None:
@@ -195,11 +183,9 @@ def test_a_grammar_that_is_refused_is_left_out() -> None:
         engine = engine_for(server, constraint="auto")
         assert generated(engine).constraint == "repair"
         assert streamed(engine)[1].constraint == "repair"
-        engine.close()
         engine = engine_for(server, constraint="grammar")
         with pytest.raises(InputError, match="Failed to convert the grammar"):
             generated(engine)
-        engine.close()
 
 
 def test_an_answer_that_is_cut_off_is_not_finished() -> None:
@@ -209,7 +195,6 @@ def test_an_answer_that_is_cut_off_is_not_finished() -> None:
         assert not made.finished
         assert made.text == "By Bing Cro"
         assert streamed(engine)[1] == made
-        engine.close()
 
 
 def test_tokens_are_told_where_the_endpoint_tells_them() -> None:
@@ -222,7 +207,6 @@ def test_tokens_are_told_where_the_endpoint_tells_them() -> None:
             (None, None),
             (100, 7),
         ] * 2
-        engine.close()
 
 
 def test_settings_and_prompt_are_sent() -> None:
@@ -242,7 +226,6 @@ def test_settings_and_prompt_are_sent() -> None:
             "top_k": 5,
             "seed": 3,
         }
-        engine.close()
 
 
 def test_the_completion_form_has_stops_that_are_cut_off_by_the_engine_too() -> None:
@@ -290,7 +273,6 @@ def test_what_a_server_does_not_take_is_said_otherwise() -> None:
         generated(engine)
         assert len(server.asked) == 5
         assert server.asked[-1].body["max_completion_tokens"] == 256
-        engine.close()
 
 
 class Exemplars:
@@ -347,7 +329,6 @@ def test_control_tokens_in_sources_are_spelled_out() -> None:
         )
         said = json.dumps(server.asked[0].body["messages"])
         assert not any(mark in said for mark in ("<|im_start|>", "<|im_end|>", "</s>", "[INST]"))
-        engine.close()
 
 
 def test_batches_keep_their_order_and_the_limit() -> None:
@@ -367,7 +348,6 @@ def test_batches_keep_their_order_and_the_limit() -> None:
         assert all(answer.quotes[0].repaired for answer in answers)
         assert 2 <= server.most_under_way <= 4
         assert engine.generate([]) == []
-        engine.close()
 
 
 def test_one_that_fails_ends_the_others() -> None:
@@ -389,7 +369,6 @@ def test_one_that_fails_ends_the_others() -> None:
             engine.generate(requests)
         assert time.monotonic() - started < 4
         released.set()
-        engine.close()
 
 
 def test_a_stream_shows_free_text_at_once_and_quotes_when_they_are_decided() -> None:
@@ -398,7 +377,6 @@ def test_a_stream_shows_free_text_at_once_and_quotes_when_they_are_decided() -> 
         pieces, made = streamed(engine)
         assert pieces == [*"By ", "[ 1 Bing Crosby ]", *" in ", "1999", "."]
         assert made == generated(engine)
-        engine.close()
 
 
 def test_a_stream_that_is_closed_closes_the_connection() -> None:
@@ -411,7 +389,6 @@ def test_a_stream_that_is_closed_closes_the_connection() -> None:
         while server.under_way and time.monotonic() < deadline:
             time.sleep(0.01)
         assert server.under_way == 0
-        engine.close()
 
 
 def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
@@ -419,7 +396,6 @@ def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
         engine = engine_for(server)
         pieces, made = streamed(engine)
         assert "".join(pieces) == made.text == "By [ 1 Bing Crosby ]."
-        engine.close()
 
 
 def test_it_is_every_kind_of_engine_and_made_by_name() -> None:
@@ -427,7 +403,7 @@ def test_it_is_every_kind_of_engine_and_made_by_name() -> None:
         options = {"base_url": server.url, "constraint": "on", "free": "any"}
         engine = create_engine("openai:org/Model-7B", options)
         assert isinstance(engine, OpenAIEngine)
-        kinds = (BatchEngine, StreamingEngine, PromptedEngine, GeneratingEngine, ConstrainedEngine)
+        kinds = (StreamingEngine, GeneratingEngine, ConstrainedEngine)
         assert all(isinstance(engine, kind) for kind in kinds)
         assert engine.name == "openai:org/Model-7B"
         assert engine.options.constraint == "auto"
@@ -468,7 +444,6 @@ def test_threads_share_an_engine() -> None:
         assert all(answer.verified for answer in answers)
         probes = [asked for asked in server.asked if "Say hello." in str(asked.body)]
         assert len(probes) == 2
-        engine.close()
 
 
 def test_a_model_is_shown_what_was_said_before() -> None:
@@ -477,7 +452,6 @@ def test_a_model_is_shown_what_was_said_before() -> None:
         engine = engine_for(server)
         generated(engine, Request("Who sang it?", SOURCES, said))
         turns = [(m["role"], m["content"]) for m in server.asked[-1].body["messages"]]
-        engine.close()
     assert turns[-3:-1] == [
         ("user", "Question: Who wrote White Christmas < / s >?"),
         ("assistant", "Irving Berlin did."),

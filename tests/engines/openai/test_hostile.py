@@ -65,7 +65,6 @@ def test_what_may_pass_is_tried_again(ask: Ask, failure: Answer, alone: list[flo
         assert ask(engine) == TEXT
         assert len(server.asked) == 3
         assert 0.25 <= alone[0] <= 0.5 <= alone[1] <= 1
-        engine.close()
 
 
 @BOTH
@@ -97,7 +96,6 @@ def test_a_server_may_ask_for_a_pause(
         engine = engine_for(server)
         assert asked_once(engine) == TEXT
         assert least <= alone[0] <= most
-        engine.close()
 
 
 @pytest.mark.parametrize("header", ["86400", "inf"])
@@ -161,7 +159,7 @@ def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: 
         (Answer(None, "tool_calls", pieces=()), "tool_calls"),
         (Answer("x" * 300_000, pieces=("x" * 1_000,) * 300), "token limit"),
         (Answer("x" * 300_000, streams=False), "token limit"),
-        (Answer(TEXT, headers={"Content-Encoding": "gzip"}), "coded as 'gzip'"),
+        (Answer(TEXT, headers={"Content-Encoding": "gzip"}), "cannot be decoded"),
         (Answer(body={"key": KEY, "choices": KEY}), "'<key>'"),
         (Answer(body=b"x" * 290 + KEY.encode()), "JSON"),
     ],
@@ -177,12 +175,11 @@ def test_what_is_no_answer_is_told(ask: Ask, answer: Answer, said: str) -> None:
     [
         (b"data: {\n\n", "a stream with"),
         (b"data: [1]\n\n", "no choices"),
-        (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "a piece that is no text"),
+        (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "an answer that is no text"),
         (b'data: {"error": {"message": "engine died"}}\n\n', "engine died"),
         (b"data: \xff\n\n", "a stream with"),
         (b"data: " + b"[" * 100_000 + b"\n\n", "a stream with"),
-        (b"data: " + b"x" * 3_000_000, "an event of more than"),
-        (b"data: x\n" * 600_000, "an event of more than"),
+        (b"data: " + b"x" * 3_000_000, "a stream with"),
     ],
 )
 def test_streams_of_nonsense_are_told(events: bytes, said: str) -> None:
@@ -213,7 +210,6 @@ def test_half_an_answer_is_never_a_whole_one(reason: str) -> None:
         with pytest.raises(UnavailableError, match=r" after \d+ characters of the answer"):
             shown.extend(iter(engine.stream(QUESTION, SOURCES)))
         assert len(server.asked) == 1
-        engine.close()
 
 
 def test_what_was_not_shown_yet_can_be_tried_again() -> None:
@@ -223,7 +219,6 @@ def test_what_was_not_shown_yet_can_be_tried_again() -> None:
         engine = engine_for(server)
         assert streamed(engine) == "[ 1 Bing Crosby ] sang."
         assert len(server.asked) == 3
-        engine.close()
 
 
 def test_an_answer_is_whole_when_it_says_so_whatever_comes_after() -> None:
@@ -234,12 +229,10 @@ def test_an_answer_is_whole_when_it_says_so_whatever_comes_after() -> None:
     with serving(Answer(body=events, kind="text/event-stream", headers={"X": "y"})) as server:
         engine = engine_for(server)
         assert streamed(engine) == "By."
-        engine.close()
     more = events + b'data: {"choices": [{"delta": {"content": " More!"}}]}\n\n'
     with serving(Answer(body=more, kind="text/event-stream")) as server:
         engine = engine_for(server)
         assert streamed(engine) == "By."
-        engine.close()
 
 
 def test_nobody_waits_for_what_follows_a_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +244,6 @@ def test_nobody_waits_for_what_follows_a_whole_answer(monkeypatch: pytest.Monkey
         started = time.monotonic()
         assert streamed(engine) == "By."
         assert time.monotonic() - started < 5
-        engine.close()
 
 
 @BOTH
@@ -276,7 +268,6 @@ def test_silence_is_limited() -> None:
     with serving(Answer(TEXT, stall_after=20), GOOD) as server:
         engine = engine_for(server, read_timeout=0.2)
         assert asked_once(engine) == TEXT
-        engine.close()
 
 
 @BOTH
@@ -294,30 +285,8 @@ def test_nothing_goes_to_another_host(ask: Ask) -> None:
             target = other.url + "/chat/completions"
             with serving(Answer(status=status, body={}, headers={"Location": target})) as server:
                 message = refused(ask, server, InputError)
-                assert "redirects to http://127.0.0.1/v1/chat" in message
+                assert f"redirects to {target!r}" in message
         assert other.asked == []
-
-
-@BOTH
-def test_a_redirection_on_the_same_host_is_followed(ask: Ask) -> None:
-    def moved(asked: Asked) -> Answer:
-        if asked.path.startswith("/v1"):
-            return Answer(status=308, body={}, headers={"Location": "/v2/chat/completions"})
-        return GOOD
-
-    with serving(moved) as server:
-        engine = engine_for(server)
-        assert ask(engine) == TEXT
-        assert [asked.path[:3] for asked in server.asked] == ["/v1", "/v2"]
-        assert server.asked[1].headers["authorization"] == f"Bearer {KEY}"
-        assert server.asked[1].body == server.asked[0].body
-        engine.close()
-    with serving(
-        Answer(status=307, body={}, headers={"Location": "/v1/chat/completions"})
-    ) as server:
-        assert "endless redirection" in refused(ask, server, UnavailableError)
-    with serving(Answer(status=307, body={}, headers={"Location": "http://[::"})) as server:
-        assert "location" in refused(ask, server, UnavailableError, attempts=1)
 
 
 def test_halves_of_characters_in_an_answer_are_replaced() -> None:
@@ -327,7 +296,6 @@ def test_halves_of_characters_in_an_answer_are_replaced() -> None:
         engine = engine_for(server)
         assert asked_once(engine) == "a \ufffd b 😀"
         assert streamed(engine).startswith("a ")
-        engine.close()
 
 
 def test_hostile_marks_are_bounded() -> None:
@@ -339,7 +307,6 @@ def test_hostile_marks_are_bounded() -> None:
         with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
             streamed(engine)
         assert time.process_time() - started < 20
-        engine.close()
 
 
 @pytest.mark.parametrize(
@@ -399,7 +366,6 @@ def test_a_key_is_not_shown_by_objects_either() -> None:
         engine = engine_for(server)
         assert KEY not in repr(engine._connection.remote.transport.endpoint)
         assert KEY not in repr(vars(engine))
-        engine.close()
 
 
 def test_questions_that_cannot_be_sent_are_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,7 +378,6 @@ def test_questions_that_cannot_be_sent_are_refused_before(monkeypatch: pytest.Mo
         with pytest.raises(InputError, match="At least one source"):
             engine.answer("Who?", [])
         assert server.asked == []
-        engine.close()
 
 
 def test_settings_out_of_range() -> None:
@@ -430,7 +395,9 @@ def test_settings_out_of_range() -> None:
 def test_an_engine_leaves_no_thread(closed: bool) -> None:
     before = set(threading.enumerate())
     with serving(GOOD) as server:
-        engine = engine_for(server)
+        engine = OpenAIEngine(
+            "tiny", OpenAIOptions(constraint="repair"), base_url=server.url, warm=False
+        )
         asked_once(engine)
         (own,) = (t for t in set(threading.enumerate()) - before if t.name == "semqa-endpoint")
         if closed:
@@ -447,4 +414,3 @@ def test_what_is_sent_is_json_of_all_characters() -> None:
         engine = engine_for(server)
         engine.answer("Wer sang »Stille Nacht« 😀?", SOURCES)
         assert "😀" in json.dumps(server.asked[0].body, ensure_ascii=False)
-        engine.close()

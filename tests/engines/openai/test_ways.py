@@ -11,9 +11,9 @@ import pytest
 
 from semqa import InputError
 from semqa.engines import Request
-from semqa.engines.abstention import ABSTENTION
 from semqa.engines.openai import OpenAIEngine
 from semqa.history import Exchange
+from semqa.quotes import ABSTENTION
 from tests.decoding.gbnf import Gbnf
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.server import Answer, Asked, Server, error, serving
@@ -102,7 +102,6 @@ def test_llama_cpp_gets_a_grammar_that_it_reads() -> None:
         engine.generate([REQUEST])
         assert len(server.asked) == asked + 1  # what it offers is known
         assert all(map(Gbnf(fake.grammars[0]).admits, (fake.text, ABSTENTION)))
-        engine.close()
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,6 @@ def test_an_answer_ends_before_a_repeated_quote_and_with_a_whole_one(
             except StopIteration as ended:
                 streamed = ended.value
                 break
-        engine.close()
     assert (made.text, "".join(pieces), streamed.text) == (text, text, text)
     assert made.read(SOURCES).verified
     assert ("again" in (made.breach or "")) == repeated
@@ -159,7 +157,6 @@ def test_json_schemas_get_pointers(lengths: bool) -> None:
         assert "".join(engine.stream(QUESTION, SOURCES)) == made.text
         bounded = "maxLength" in json.dumps(server.asked[-1].body["response_format"])
         assert bounded == lengths
-        engine.close()
 
 
 @pytest.mark.parametrize(
@@ -175,7 +172,6 @@ def test_replies_that_point_at_nothing(reply: str, text: str, way: str) -> None:
         engine = auto(server)
         (made,) = engine.generate([REQUEST])
         assert (made.text, made.constraint) == (text, way)
-        engine.close()
 
 
 def test_schemas_that_are_ignored_are_not_relied_upon() -> None:
@@ -183,11 +179,9 @@ def test_schemas_that_are_ignored_are_not_relied_upon() -> None:
         engine = auto(server)
         (made,) = engine.generate([REQUEST])
         assert made.constraint == "repair"
-        engine.close()
         strict = engine_for(server, constraint="pointing")
         with pytest.raises(InputError, match="does not offer it"):
             strict.generate([REQUEST])
-        strict.close()
 
 
 def test_a_server_that_fails_at_a_grammar_is_asked_for_less() -> None:
@@ -202,7 +196,6 @@ def test_a_server_that_fails_at_a_grammar_is_asked_for_less() -> None:
         engine = auto(server)
         (made,) = engine.generate([REQUEST])
         assert made.constraint == "pointing"
-        engine.close()
 
 
 def test_a_schema_that_is_refused_is_left_out() -> None:
@@ -218,7 +211,6 @@ def test_a_schema_that_is_refused_is_left_out() -> None:
         (made,) = engine.generate([REQUEST])
         assert (made.constraint, made.text) == ("repair", "Hello!")
         assert made.prompt.template != "pointing"
-        engine.close()
 
 
 def test_control_tokens_in_clauses_are_spelled_out() -> None:
@@ -231,4 +223,3 @@ def test_control_tokens_in_clauses_are_spelled_out() -> None:
         assert asked.index("Ada < / s > was.") < asked.index("Question: Who < / s >?")
         assert "<|im_end|>" not in asked
         assert "</s>" not in asked
-        engine.close()

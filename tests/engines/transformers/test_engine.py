@@ -12,14 +12,7 @@ import pytest
 import torch
 
 from semqa import InputError, QuotedAnswer, Source
-from semqa.engines import (
-    BatchEngine,
-    ConstrainedEngine,
-    GeneratingEngine,
-    PromptedEngine,
-    Request,
-    StreamingEngine,
-)
+from semqa.engines import Request
 from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
 from semqa.prompting import PromptBuilder, Template
@@ -158,15 +151,6 @@ def test_threads_take_turns() -> None:
     for thread in threads:
         thread.join()
     assert [got[place] for place in range(3)] == expected
-
-
-def test_it_is_every_kind_of_engine() -> None:
-    made = engine("gpt2")
-    assert isinstance(made, BatchEngine)
-    assert isinstance(made, StreamingEngine)
-    assert isinstance(made, PromptedEngine)
-    assert isinstance(made, GeneratingEngine)
-    assert isinstance(made, ConstrainedEngine)
 
 
 def test_the_callers_model_is_left_as_it_was() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from semqa import InputError, Source
 from semqa.engines import Request
-from semqa.engines.abstention import ABSTENTION
 from semqa.engines.transformers import TransformersOptions
+from semqa.quotes import ABSTENTION
 from tests.engines.transformers.tiny_engine import BRIDGE, engine
 from tests.models import tiny
 

@@ -11,8 +11,6 @@ from semqa.engines.transformers.loading import LoadedModel
 from semqa.prompting import PromptBuilder
 from tests.models import tiny
 
-__all__ = ["BRIDGE", "RAIN", "REQUESTS", "engine"]
-
 BRIDGE = (
     Source("The bridge was opened in 1932 by the mayor.", title="Old bridge"),
     Source("Ann built it, in the rain. 日本 café"),

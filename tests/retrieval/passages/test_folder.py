@@ -247,7 +247,7 @@ def test_kill_9_leaves_a_whole_collection(tmp_path: Path) -> None:
         (folder / f"{i}.txt").write_text(text)
     long_ago(folder)
     seen: set[str] = set()
-    kills, patience = 0, 0.01
+    kills, patience = 0, 0.05
     while True:
         process = subprocess.Popen(
             [sys.executable, "-c", INDEX, str(where), str(folder)],
@@ -262,7 +262,7 @@ def test_kill_9_leaves_a_whole_collection(tmp_path: Path) -> None:
             killed = False
         except subprocess.TimeoutExpired:
             killed = True
-            kills, patience = kills + 1, 1.5 * patience
+            kills, patience = kills + 1, 2 * patience
         process.send_signal(signal.SIGKILL)
         output, _ = process.communicate()
         now = check_whole(where)

@@ -591,12 +591,6 @@ def test_a_full_disk_does_not_keep_what_would_make_room(
     assert [info.name for info in library.collections()] == ["other"]
 
 
-def test_no_collection_has_a_name_that_cannot_be_kept(library: Library) -> None:
-    for owner, name in (("", "\udcff"), ("\ud800", "notes")):
-        with pytest.raises(NotFoundError):
-            library.collection(owner, name)
-
-
 def test_what_is_read_ahead_is_what_searches_find(tmp_path: Path) -> None:
     ahead: list[Source] = []
     library = Library(tmp_path / "library", encoder=None, read_ahead=ahead.extend)

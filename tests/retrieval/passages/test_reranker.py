@@ -13,18 +13,8 @@ from semqa.retrieval.passages import Library
 from semqa.retrieval.passages.search import Reranker
 
 WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "harbour",
-    "zebra",
-    "oslo",
-    "built",
-    "eat",
-    "grass",
-    ".",
-]
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "harbour", "zebra", "oslo", "built", "eat", "grass", "."
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from semqa import QuotedAnswer, Source
 from semqa.engines import Engine, create_engine
 from semqa.retrieval.passages import Library
 from semqa.server import ServerSettings, create_app
-from semqa.server.running import Running
+from tests.server.serving import run
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -113,24 +112,9 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             settings = ServerSettings(data=tmp_path, port=0, create=create, **more)
             library = Library(settings.library, encoder=None)
             app = create_app(settings, library=library)
-            return Site(app, stack.enter_context(_running(app)))
+            return Site(app, stack.enter_context(run(app)))
 
         yield start
-
-
-@contextmanager
-def _running(app: FastAPI) -> Iterator[str]:
-    ready = threading.Event()
-    running = Running(app, app.state.settings, ready.set)
-    thread = threading.Thread(target=running.run)
-    thread.start()
-    try:
-        assert ready.wait(20), "the server did not start"
-        yield f"http://127.0.0.1:{running.port}"
-    finally:
-        running.stop()
-        thread.join(40)
-        assert not thread.is_alive(), "the server did not end"
 
 
 @pytest.fixture

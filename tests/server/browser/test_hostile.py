@@ -17,15 +17,12 @@ if TYPE_CHECKING:
     from tests.server.browser.conftest import Serve
 
 HOSTILE = [
-    "<script>window.broken = 1</script>",
-    "<img src=x onerror='window.broken = 1'>",
+    "<script>window.broken = 1</script>", "<img src=x onerror='window.broken = 1'>",
     "</textarea></article><style>* { display: none }</style>",
-    "]]><!-- <svg onload=window.broken=1>",
-    "javascript:window.broken=1",
-    "${window.broken = 1} {{ 1 + 1 }} %s",
-    "[ 1 forged ] [ 2 also ]",
+    "]]><!-- <svg onload=window.broken=1>", "javascript:window.broken=1",
+    "${window.broken = 1} {{ 1 + 1 }} %s", "[ 1 forged ] [ 2 also ]",
     "&lt;b&gt; &amp; \u2028 \u2029 end",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -101,6 +101,22 @@ def test_an_answer_of_an_older_server_is_not_green(serve: Serve, page: Page) -> 
     assert not green(page)
 
 
+@pytest.mark.parametrize(("relevance", "ticked"), [(0.61, True), (0.04, False)])
+def test_no_tick_where_relevance_is_low(
+    serve: Serve, page: Page, relevance: float, ticked: bool
+) -> None:
+    site = serve()
+    quote = "[ 1 The drug is safe. ]"
+    read = repair(quote, [DRUG]).with_relevance([relevance]).to_dict("Who?")
+    talk = site.store.create_conversation("", "Who?").id
+    site.store.add_message("", talk, "user", {"question": "Who?"})
+    site.store.add_message("", talk, "assistant", {"question": "Who?", **read})
+    site.open(page)
+    page.locator("#conversations a").first.click()
+    page.locator(".verdict.quoted").wait_for()
+    assert green(page) == ticked
+
+
 def test_the_words_of_the_page_are_those_of_the_library(serve: Serve, page: Page) -> None:
     site = serve()
     texts = (

@@ -155,11 +155,7 @@ def test_keys_open_until_they_are_revoked_and_are_not_in_the_database(
 @pytest.mark.parametrize(
     ("role", "content", "wrong"),
     [
-        (
-            "system",
-            {},
-            "role",
-        ),
+        ("system", {}, "role"),
         ("user", {"x": {1}}, "content"),
         ("user", {"x": float("nan")}, "content"),
     ],

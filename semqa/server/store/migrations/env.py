@@ -6,8 +6,6 @@ from alembic import context
 
 from semqa.server.store.database import metadata
 
-__all__ = ["migrate"]
-
 
 def migrate() -> None:
     """Run the steps that are missing, within the transaction of the connection given.

@@ -1,0 +1,162 @@
+"""What the engines share that ask a language model, and those among them that run it here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from semqa.decoding.breach import find_breach
+from semqa.engines.base import Request, check_request
+from semqa.engines.generation import Generation
+from semqa.engines.model.options import check_fits, check_template, default_prompts
+from semqa.engines.model.spans import generic_prompt
+from semqa.engines.model.text import AnswerText
+from semqa.errors import InputError
+from semqa.prompting import Prompt
+from semqa.prompting.prompt import Spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.decoding import CopyConstraint, Vocabulary
+    from semqa.engines.model.options import AnswerOptions
+    from semqa.engines.model.text import PromptEncoder
+    from semqa.history import Exchange
+    from semqa.prompting import PromptBuilder
+    from semqa.quotes import QuotedAnswer, Source
+
+
+class ModelEngine:
+    """An engine that asks a language model."""
+
+    options: AnswerOptions
+
+    def __init__(self, name: str, options: AnswerOptions, prompts: PromptBuilder | None) -> None:
+        self.name = name
+        self.options = options
+        self.batch_size = options.batch_size
+        self._prompts = prompts or default_prompts()
+        if options.constrained:
+            check_template(self._prompts.template)
+
+    def answer(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer:
+        """Answer one question.
+
+        Raises:
+            InputError: the question is blank, there is no source, the prompt is too long, or the
+                policy asks for what cannot be written.
+            UnavailableError: an endpoint or vLLM gave no whole answer.
+        """
+        return self.answer_batch([Request(question, sources, history)])[0]
+
+    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
+        """Answer several questions, together where the engine can; raises as `answer` does.
+
+        With transformers, each gets the answer that it would get alone, but for what the model
+        computes differently for other shapes of its input: nothing noticeable in float32, the last
+        digits of a score in half precision, where a tie may then fall another way.
+        """
+        return [
+            generation.read(request.sources)
+            for request, generation in zip(requests, self.generate(requests), strict=True)
+        ]
+
+    def generate(self, requests: Sequence[Request]) -> list[Generation]:
+        """Return what the model writes for each request, as `answer_batch` reads it."""
+        raise NotImplementedError
+
+    def _check(self, request: Request) -> None:
+        check_request(request.question, request.sources)
+        self.options.check_sources(len(request.sources))
+
+
+class LocalEngine(ModelEngine):
+    """An engine whose model runs here, so that its tokens are known.
+
+    Attributes:
+        _encoder: encodes prompts.
+        _vocabulary: the tokens, to read answers with.
+        _most: most tokens of a prompt.
+    """
+
+    _encoder: PromptEncoder
+    _vocabulary: Vocabulary
+    _most: int
+
+    def prompt(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Prompt:
+        """Return the prompt of a question, with the exemplars that fit."""
+        self._check(Request(question, sources, history))
+        return self._prompts.build(
+            question,
+            sources,
+            history,
+            count_tokens=lambda prompt: len(self._encoder.encode(prompt)),
+            limit=self._most,
+            reserved=self._encoder.reserved,
+        )
+
+    @property
+    def chat(self) -> bool:
+        """Whether the model is given a prompt's messages; otherwise, its completion form."""
+        return self._encoder.chat
+
+    def _encode_plain(self, prompts: Sequence[str], limit: int) -> list[list[int]]:
+        """Return the tokens of prompts without sources, of at most so many tokens."""
+        spelled = Spelling(self._encoder.reserved)
+        plain = [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
+        encoded = [self._encoder.encode(prompt) for prompt in plain]
+        for ids in encoded:
+            check_fits(len(ids), limit)
+        return encoded
+
+    def _generic(self, request: Request, prompt: Prompt) -> list[int]:
+        """Return the tokens of the prompt with a question that says nothing."""
+        spelling = Spelling(self._encoder.reserved)
+        generic = generic_prompt(self._prompts.template, prompt, request.sources, spelling)
+        return self._encoder.encode(generic)
+
+    def _constraint(self, request: Request) -> CopyConstraint:
+        from semqa.decoding import CopyConstraint
+
+        return CopyConstraint(
+            self._vocabulary, request.sources, self.options.policy, question=request.understood
+        )
+
+    def _stops(self, prompt: Prompt) -> tuple[str, ...]:
+        return () if self.chat else prompt.stop
+
+    def _text(self, prompt: Prompt) -> AnswerText:
+        return AnswerText(self._vocabulary, self._stops(prompt))
+
+    def _generation(
+        self, request: Request, prompt: Prompt, read: int, tokens: Sequence[int], *, finished: bool
+    ) -> Generation:
+        """Read the tokens that a model wrote, an end token included, after `read` tokens."""
+        text = self._text(prompt)
+        ended = bool(tokens) and tokens[-1] in self._vocabulary.eos_ids
+        written = "".join(map(text.add, tokens[:-1] if ended else tokens)) + text.end()
+        breach = None
+        if self.options.constrained:
+            breach = find_breach(written, request.sources, self.options.policy, request.understood)
+        return Generation(
+            text=written,
+            prompt=prompt,
+            prompt_tokens=read,
+            new_tokens=len(tokens),
+            finished=finished,
+            constraint="processor" if self.options.constrained else "off",
+            breach=breach,
+        )
+
+
+def check_budget(new_tokens: int, context: int) -> None:
+    """See that a model's context has room for more than the answer."""
+    if new_tokens >= context:
+        raise InputError(
+            f"must be less than the model's context of {context:,} tokens, got {new_tokens:,}.",
+            field="max_new_tokens",
+            value=new_tokens,
+        )
