@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 @cache
-def declared_params(declaration: Callable[..., Any]) -> dict[str, Any]:
-    """Return the options that a dataclass or function declares, by name, as parameters of a command."""
+def declared(declaration: Callable[..., Any]) -> Any:
+    """Return typer's command of a dataclass or a function: its `params`, and its `callback`."""
     app = typer.Typer(add_completion=False)
     app.command()(declaration)
-    return {param.name: param for param in typer.main.get_command(app).params if param.name}
+    return typer.main.get_command(app)
 
 
 class DeclaredCommand(Command):
@@ -32,15 +32,15 @@ class DeclaredCommand(Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params = [*self.params, *declared_params(self.declaration).values()]
+        self.params = [*self.params, *declared(self.declaration).params]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, with what was given in its context."""
         with self.naming_flags():
-            values = {name: ctx.params.pop(name) for name in declared_params(self.declaration)}
-            ctx.obj = self.collect(ctx, values)
+            params = declared(self.declaration).params
+            ctx.obj = self.collect(ctx, {each.name: ctx.params.pop(each.name) for each in params})
             return super().invoke(ctx)
 
     def collect(self, _ctx: Any, values: dict[str, Any]) -> Any:
-        """Return the object that the values make."""
-        return self.declaration(**values)
+        """Return the object that the values make, which typer converts as it does a command's."""
+        return declared(self.declaration).callback(**values)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import typer
 
-from semqa.cli.declared import DeclaredCommand, declared_params
+from semqa.cli.declared import DeclaredCommand, declared
 from semqa.errors import InputError
 
 PROMPT = "Prompt (language models)"
@@ -155,7 +155,7 @@ def _declared(
 
 def engine_params() -> dict[str, Any]:
     """Return the options by name, as parameters of a command."""
-    return declared_params(_declared)
+    return {param.name: param for param in declared(_declared).params}
 
 
 @dataclass(frozen=True, slots=True)
