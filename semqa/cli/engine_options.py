@@ -8,13 +8,12 @@ A command of the class `EngineCommand` takes them besides its own, and finds the
 
 import json
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import typer
 
-from semqa.cli.help import Command
+from semqa.cli.declared import DeclaredCommand, declared
 from semqa.errors import InputError
 
 PROMPT = "Prompt (language models)"
@@ -154,12 +153,9 @@ def _declared(
     """Declare the options; it is never called."""
 
 
-@cache
 def engine_params() -> dict[str, Any]:
     """Return the options by name, as parameters of a command."""
-    app = typer.Typer(add_completion=False)
-    app.command()(_declared)
-    return {param.name: param for param in typer.main.get_command(app).params if param.name}
+    return {param.name: param for param in declared(_declared).params}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,24 +184,20 @@ class EngineOptions:
         return values
 
 
-class EngineCommand(Command):
+class EngineCommand(DeclaredCommand):
     """A command that takes the options of engines."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.params = [*self.params, *engine_params().values()]
+    declaration = staticmethod(_declared)
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command, with its `EngineOptions` in the context."""
-        sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+    def collect(self, ctx: Any, values: dict[str, Any]) -> EngineOptions:
+        """Return what was given, and whether the command line or the environment gave it."""
+        sources = {name: ctx.get_parameter_source(name) for name in (*ctx.params, *values)}
         typed = {
             name for name, source in sources.items() if source and source.name == "COMMANDLINE"
         }
-        values = {name: ctx.params.pop(name) for name in engine_params()}
-        values = {name: value for name, value in values.items() if value is not None}
-        habits = {name for name in values if sources[name].name == "ENVIRONMENT"}
-        ctx.obj = EngineOptions(values, frozenset(habits), frozenset(typed))
-        return super().invoke(ctx)
+        given = {name: value for name, value in values.items() if value is not None}
+        habits = {name for name in given if sources[name].name == "ENVIRONMENT"}
+        return EngineOptions(given, frozenset(habits), frozenset(typed))
 
 
 def _numbers(name: str, text: str) -> tuple[int, ...]:

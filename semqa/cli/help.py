@@ -6,13 +6,17 @@ is plain text: the boxes of typer's own help cut long flags off.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Command(TyperCommand):
@@ -40,8 +44,14 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error about a setting names the flag that sets it."""
-        try:
+        with self.naming_flags():
             return super().invoke(ctx)
+
+    @contextmanager
+    def naming_flags(self) -> Iterator[None]:
+        """Name the flag of a setting in an error about it."""
+        try:
+            yield
         except InputError as error:
             flags: dict[str | None, str] = {}
             for param in self.params:

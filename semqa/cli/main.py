@@ -59,7 +59,7 @@ app.add_typer(evaluation.app, name="eval", rich_help_panel=_MEASURE)
 app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
 app.add_typer(harness.app, name="harness", rich_help_panel=_MEASURE)
 app.add_typer(models.app, name="models", rich_help_panel=_TRAIN)
-app.command(name="train", rich_help_panel=_TRAIN)(train.train)
+app.command(name="train", cls=train.TrainCommand, rich_help_panel=_TRAIN)(train.train)
 
 
 def _version(wanted: bool) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.cli.declared import DeclaredCommand
 from semqa.cli.inputs import check_not_an_input
-from semqa.cli.options import AsJson, DataFolder, flag
+from semqa.cli.options import AsJson, DataFolder
 from semqa.cli.output import json_line, progress_bar, say, terminal_width, waiting, write_result
 from semqa.cli.ray_options import (
     DistributedBy,
@@ -28,7 +27,7 @@ from semqa.errors import InputError
 from semqa.questions.rules import AMBIGQA, DOCUMENTS, PAQ, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from semqa.questions.collect import Count, Plan, Workers
     from semqa.retrieval.passages import Collection
@@ -56,79 +55,87 @@ File = Annotated[
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 
-_USUAL = {"paq": PAQ, "ambigqa": AMBIGQA, "documents": DOCUMENTS}
+def _rule(help_text: str, **more: Any) -> Any:
+    return typer.Option(help=help_text, rich_help_panel="What passes", **more)
 
 
-def _rule_options() -> dict[str, tuple[Any, Any]]:
-    """Return the type and default of an option for each rule; None where these differ by command."""
-    types = get_type_hints(Rules)
-    found = {}
-    for rule in fields(Rules):
-        if rule.metadata:
-            usual = {name: getattr(rules, rule.name) for name, rules in _USUAL.items()}
-            told: dict[str, Any] = {"rich_help_panel": "What passes", **rule.metadata}
-            kind, default = types[rule.name], rule.default
-            if len(set(usual.values())) > 1:
-                kind, default = kind | None, None
-                told["show_default"] = ", ".join(f"{value} for {n}" for n, value in usual.items())
-            found[rule.name] = (Annotated[kind, typer.Option(**told)], default)
-    return found
+def _usual(name: str) -> str:
+    """Return the default of a rule that differs by command."""
+    usual = {"paq": PAQ, "ambigqa": AMBIGQA, "documents": DOCUMENTS}
+    return ", ".join(f"{getattr(rules, name)} for {each}" for each, rules in usual.items())
 
 
-_RAY_OPTIONS = {
-    "distributed": (DistributedBy, None),
-    "ray_address": (RayAddress, None),
-    "workers": (NumWorkers, None),
-    "num_cpus": (NumCpus, None),
-    "num_gpus": (NumGpus, None),
-}
+@dataclass(frozen=True, slots=True)
+class RuleOptions:
+    """What passes; None where the default differs by command."""
 
+    qa: Annotated[
+        str, _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE")
+    ] = PAQ.qa
+    least_score: Annotated[
+        float | None, _rule("Least score by the QA model.", show_default=_usual("least_score"))
+    ] = None
+    least_words: Annotated[
+        int | None, _rule("Fewest words of a passage.", show_default=_usual("least_words"))
+    ] = None
+    most_words: Annotated[int, _rule("Most words of a passage.")] = PAQ.most_words
+    least_edits: Annotated[
+        float, _rule("Answers that differ in a smaller share of their characters are equal.")
+    ] = PAQ.least_edits
+    most_overlap: Annotated[
+        float, _rule("Answers that share so many of their words are equal.")
+    ] = PAQ.most_overlap
+    equivalence: Annotated[
+        str,
+        _rule(
+            "Finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
+            metavar="JUDGE",
+        ),
+    ] = PAQ.equivalence
+    least_equivalence: Annotated[
+        float, _rule("Probability from which it finds answers equal, both ways.")
+    ] = PAQ.least_equivalence
+    similar: Annotated[float, _rule("TF-IDF cosine at which questions are merged.")] = PAQ.similar
+    most_sources: Annotated[int, _rule("Most passages of a question.")] = PAQ.most_sources
+    device: Annotated[
+        str | None, _rule("Device of models.", show_default="a GPU if there is one")
+    ] = None
 
-def _takes(
-    name: str, options: Mapping[str, tuple[Any, Any]]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command options by name, with type and default; it gets them as one dict."""
-
-    def take(command: Callable[..., None]) -> Callable[..., None]:
-        def run(**values: Any) -> None:
-            own = {each: values.pop(each) for each in options}
-            command(**values, **{name: own})
-
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        signature = inspect.signature(command, eval_str=True)
-        parameters = [
-            *(p.replace(kind=keyword) for p in signature.parameters.values() if p.name != name),
-            *(
-                inspect.Parameter(each, keyword, default=default, annotation=kind)
-                for each, (kind, default) in options.items()
-            ),
-        ]
-        made: Any = run
-        made.__signature__ = signature.replace(parameters=parameters)
-        made.__annotations__ = {p.name: p.annotation for p in parameters}
-        made.__doc__ = command.__doc__
-        made.__name__ = command.__name__
-        return run
-
-    return take
-
-
-def _rules(usual: Rules, passing: Mapping[str, Any]) -> Rules:
-    """Return the rules of a command: the given options, otherwise its defaults."""
-    given = {name: value for name, value in passing.items() if value is not None}
-    if given["equivalence"] == "none":
-        given["equivalence"] = ""
-    try:
+    def rules(self, usual: Rules) -> Rules:
+        """Return the rules of a command, whose own stand where none are given."""
+        named = {each.name: getattr(self, each.name) for each in fields(RuleOptions)}
+        given = {name: value for name, value in named.items() if value is not None}
+        if self.equivalence == "none":
+            given["equivalence"] = ""
         return replace(usual, **given)
-    except InputError as error:
-        error.field = flag(error.field or "")
-        raise
 
 
-@app.command()
-@_takes("ray", _RAY_OPTIONS)
-@_takes("passing", _rule_options())
+class RuleCommand(DeclaredCommand):
+    """A command that takes the options of what passes, as `RuleOptions`."""
+
+    declaration = RuleOptions
+
+
+@dataclass(frozen=True, slots=True)
+class CollectOptions(RuleOptions):
+    """What passes, and where the work is done."""
+
+    distributed: DistributedBy = None
+    ray_address: RayAddress = None
+    workers: NumWorkers = None
+    num_cpus: NumCpus = None
+    num_gpus: NumGpus = None
+
+
+class CollectCommand(DeclaredCommand):
+    """A command that takes the options of what passes and of Ray, as `CollectOptions`."""
+
+    declaration = CollectOptions
+
+
+@app.command(cls=CollectCommand)
 def paq(
+    ctx: typer.Context,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -141,8 +148,6 @@ def paq(
         Path, typer.Option(help="psgs_w100.tsv, not compressed.", show_default=False)
     ],
     out: Out,
-    passing: dict[str, Any],
-    ray: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
     """Collect questions from PAQ's released files.
@@ -152,22 +157,20 @@ def paq(
     """
     from semqa.questions.collect import collect_paq
 
-    rules = _rules(PAQ, passing)
-    with opened_ray(ray) as workers, _resumable():
+    options: CollectOptions = ctx.obj
+    rules = options.rules(PAQ)
+    with opened_ray(asdict(options)) as workers, _resumable():
         _show(out, collect_paq(_plan(out, rules, workers), files, passages), as_json)
 
 
-@app.command()
-@_takes("ray", _RAY_OPTIONS)
-@_takes("passing", _rule_options())
+@app.command(cls=CollectCommand)
 def ambigqa(
+    ctx: typer.Context,
     files: Annotated[
         list[Path],
         typer.Argument(metavar="FILE", help="AmbigQA with evidence articles.", show_default=False),
     ],
     out: Out,
-    passing: dict[str, Any],
-    ray: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
     """Collect questions from AmbigQA's released files.
@@ -177,16 +180,16 @@ def ambigqa(
     """
     from semqa.questions.collect import collect_ambigqa
 
-    rules = _rules(AMBIGQA, passing)
-    with opened_ray(ray) as workers, _resumable():
+    options: CollectOptions = ctx.obj
+    rules = options.rules(AMBIGQA)
+    with opened_ray(asdict(options)) as workers, _resumable():
         _show(out, collect_ambigqa(_plan(out, rules, workers), files), as_json)
 
 
-@app.command()
-@_takes("passing", _rule_options())
+@app.command(cls=RuleCommand)
 def documents(
+    ctx: typer.Context,
     out: Out,
-    passing: dict[str, Any],
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="FILE", help="Documents.", show_default=False)
     ] = None,
@@ -210,7 +213,8 @@ def documents(
     """
     from semqa.questions.collect import collect_documents
 
-    rules = _rules(DOCUMENTS, passing)
+    options: RuleOptions = ctx.obj
+    rules = options.rules(DOCUMENTS)
     with _documents(files or [], collection, data) as (found, identity), _resumable():
         counts = collect_documents(_plan(out, rules), found, identity, ask)
         _show(out, counts, as_json)

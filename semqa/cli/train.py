@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.bench_watch import Lines, duration
-from semqa.cli.declared import takes_options
+from semqa.cli.declared import DeclaredCommand
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
@@ -32,9 +32,14 @@ KeepCheckpoints = Annotated[
 MaxCheckpoints = Annotated[int, typer.Option(help="Left at a time.")]
 
 
-@takes_options(TrainingOptions, "options")
+class TrainCommand(DeclaredCommand):
+    """A command that takes the options of a training, as `TrainingOptions`."""
+
+    declaration = TrainingOptions
+
+
 def train(
-    options: TrainingOptions,
+    ctx: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -63,6 +68,7 @@ def train(
     from semqa.training.folder import Ranks
     from semqa.training.train import train as fine_tune
 
+    options: TrainingOptions = ctx.obj
     with training_progress(quiet=as_json) as progress:
         check_stdin_once(file, dev)
         record = fine_tune(

@@ -7,18 +7,12 @@ dev split holds, which people have approved: 91 questions, 280 passages, 354 pai
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from semqa.errors import InputError
 
 MOST_SOURCES = 8
 """A QuoteSum row has columns for so many."""
-
-
-def _rule(default: Any, text: str, **more: str) -> Any:
-    """Declare a rule with its default and the help of its option; `more` is for that, too."""
-    return field(default=default, metadata={"help": text, **more})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,31 +26,31 @@ class Rules:
     lexical judge takes 2 pairs for equal.
 
     Attributes:
+        qa: the QA model: lexical, transformers:qa=MODEL or engine:SPEC.
+        least_score: by the QA model.
         one_per_page: keep one passage a page, else all that do not overlap.
+        least_words, most_words: of a passage.
+        least_edits: answers that differ in a smaller share of their characters are equal.
+        most_overlap: answers that share so many of their words are equal.
+        equivalence: what finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or empty.
+        least_equivalence: probability from which it finds answers equal, both ways.
+        similar: TF-IDF cosine at which questions are merged.
+        most_sources: passages of a question.
+        device: of models; by default a GPU if there is one.
     """
 
-    qa: str = _rule(
-        "lexical", "QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE"
-    )
-    least_score: float = _rule(0.5, "Least score by the QA model.")
+    qa: str = "lexical"
+    least_score: float = 0.5
     one_per_page: bool = True
-    least_words: int = _rule(80, "Fewest words of a passage.")
-    most_words: int = _rule(200, "Most words of a passage.")
-    least_edits: float = _rule(
-        0.3, "Answers that differ in a smaller share of their characters are equal."
-    )
-    most_overlap: float = _rule(0.5, "Answers that share so many of their words are equal.")
-    equivalence: str = _rule(
-        "lexical",
-        "Finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
-        metavar="JUDGE",
-    )
-    least_equivalence: float = _rule(
-        0.5, "Probability from which it finds answers equal, both ways."
-    )
-    similar: float = _rule(0.9, "TF-IDF cosine at which questions are merged.")
-    most_sources: int = _rule(MOST_SOURCES, "Most passages of a question.")
-    device: str | None = _rule(None, "Device of models.", show_default="a GPU if there is one")
+    least_words: int = 80
+    most_words: int = 200
+    least_edits: float = 0.3
+    most_overlap: float = 0.5
+    equivalence: str = "lexical"
+    least_equivalence: float = 0.5
+    similar: float = 0.9
+    most_sources: int = MOST_SOURCES
+    device: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("least_score", "least_edits", "most_overlap", "least_equivalence"):

@@ -1,9 +1,9 @@
 """The settings of a training: each with its help, which `semqa train` shows for the flag of its name."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from typer import Option
 
 from semqa.errors import InputError
 
@@ -22,49 +22,67 @@ class TrainingOptions:
     checkpoint); LoRA's are common ones, and no paper's.
     """
 
-    model: Annotated[str, "The model to begin with: a folder or a name on the Hub."]
+    model: Annotated[str, Option(help="The model to begin with: a folder or a name on the Hub.")]
     method: Annotated[
         Literal["auto", "full", "lora"],
-        "auto: all weights of encoder-decoder models, LoRA for the others.",
+        Option(help="auto: all weights of encoder-decoder models, LoRA for the others."),
     ] = "auto"
-    prompt: Annotated[str, "The template of the prompts: its name, or a file."] = "zero-shot"
-    form: Annotated[Literal["auto", "chat", "completion"], "Of the prompts."] = "auto"
-    max_steps: Annotated[int, "Steps of the optimizer."] = 25_000
-    batch_size: Annotated[int, "Answers a step, however many fit at once."] = 32
-    pack: Annotated[bool, "Learn the answers to a question together, behind one prompt."] = False
-    optimizer: Annotated[Literal["adafactor", "adamw"], "Adafactor, or AdamW."] = "adafactor"
-    learning_rate: Annotated[float, "At its highest."] = 1e-3
-    schedule: Annotated[Literal["constant", "linear", "cosine"], "Of the learning rate."] = (
-        "constant"
+    prompt: Annotated[str, Option(help="The template of the prompts: its name, or a file.")] = (
+        "zero-shot"
     )
-    warmup_steps: Annotated[int, "Steps over which it rises."] = 0
-    weight_decay: Annotated[float, "Of the optimizer."] = 0.0
-    eval_steps: Annotated[int, "Steps between evaluations, each with a checkpoint."] = 500
-    eval_batch_size: Annotated[int, "Questions answered together."] = 8
+    form: Annotated[Literal["auto", "chat", "completion"], Option(help="Of the prompts.")] = "auto"
+    max_steps: Annotated[int, Option(help="Steps of the optimizer.")] = 25_000
+    batch_size: Annotated[int, Option(help="Answers a step, however many fit at once.")] = 32
+    pack: Annotated[
+        bool, Option("--pack", help="Learn the answers to a question together, behind one prompt.")
+    ] = False
+    optimizer: Annotated[Literal["adafactor", "adamw"], Option(help="Adafactor, or AdamW.")] = (
+        "adafactor"
+    )
+    learning_rate: Annotated[float, Option(help="At its highest.")] = 1e-3
+    schedule: Annotated[
+        Literal["constant", "linear", "cosine"], Option(help="Of the learning rate.")
+    ] = "constant"
+    warmup_steps: Annotated[int, Option(help="Steps over which it rises.")] = 0
+    weight_decay: Annotated[float, Option(help="Of the optimizer.")] = 0.0
+    eval_steps: Annotated[
+        int, Option(help="Steps between evaluations, each with a checkpoint.")
+    ] = 500
+    eval_batch_size: Annotated[int, Option(help="Questions answered together.")] = 8
     metric: Annotated[
-        Literal["rougeLsum", "rougeL", "sem_f1", "semqa"], "That tells the best checkpoint."
+        Literal["rougeLsum", "rougeL", "sem_f1", "semqa"],
+        Option(help="That tells the best checkpoint."),
     ] = "rougeLsum"
-    constraint: Annotated[Literal["on", "off"], "Evaluate under the copy constraint."] = "on"
-    max_new_tokens: Annotated[int, "Of an answer in an evaluation."] = 256
+    constraint: Annotated[
+        Literal["on", "off"], Option(help="Evaluate under the copy constraint.")
+    ] = "on"
+    max_new_tokens: Annotated[int, Option(help="Of an answer in an evaluation.")] = 256
     max_length: Annotated[
         int,
-        "Tokens of a prompt, of a decoder-only model with its answer; longer ones are left out.",
+        Option(
+            help="Tokens of a prompt, of a decoder-only model with its answer; longer ones are left out."
+        ),
     ] = 2048
-    lora_rank: Annotated[int, "Of the adapters.", LORA] = 16
-    lora_alpha: Annotated[int, "Of the adapters.", LORA] = 32
-    lora_dropout: Annotated[float, "Of the adapters.", LORA] = 0.05
-    lora_targets: Annotated[str, "Names of modules, with commas, or all-linear.", LORA] = (
-        "all-linear"
-    )
-    merge: Annotated[bool, "Make a whole model of the adapters when all is done.", LORA] = True
-    gradient_checkpointing: Annotated[bool, "Less memory, more time."] = False
-    seed: Annotated[int, "Of new weights, order and dropout."] = 0
-    device: Annotated[Literal["cpu"] | None, "Keep off the GPU."] = None
-    bf16: Annotated[bool, "Compute in bfloat16."] = False
-    fp16: Annotated[bool, "Compute in float16, on a GPU."] = False
-    dtype: Annotated[Literal["float32", "bfloat16"], "Of the weights; bfloat16 for LoRA only."] = (
-        "float32"
-    )
+    lora_rank: Annotated[int, Option(help="Of the adapters.", rich_help_panel=LORA)] = 16
+    lora_alpha: Annotated[int, Option(help="Of the adapters.", rich_help_panel=LORA)] = 32
+    lora_dropout: Annotated[float, Option(help="Of the adapters.", rich_help_panel=LORA)] = 0.05
+    lora_targets: Annotated[
+        str, Option(help="Names of modules, with commas, or all-linear.", rich_help_panel=LORA)
+    ] = "all-linear"
+    merge: Annotated[
+        bool,
+        Option(help="Make a whole model of the adapters when all is done.", rich_help_panel=LORA),
+    ] = True
+    gradient_checkpointing: Annotated[
+        bool, Option("--gradient-checkpointing", help="Less memory, more time.")
+    ] = False
+    seed: Annotated[int, Option(help="Of new weights, order and dropout.", envvar="SEMQA_SEED")] = 0
+    device: Annotated[Literal["cpu"] | None, Option(help="Keep off the GPU.")] = None
+    bf16: Annotated[bool, Option("--bf16", help="Compute in bfloat16.")] = False
+    fp16: Annotated[bool, Option("--fp16", help="Compute in float16, on a GPU.")] = False
+    dtype: Annotated[
+        Literal["float32", "bfloat16"], Option(help="Of the weights; bfloat16 for LoRA only.")
+    ] = "float32"
 
     def __post_init__(self) -> None:
         check_options(self, zero=("warmup_steps", "seed"))

@@ -1,9 +1,9 @@
 """The settings of AttrScore's training, each with its help; see `semqa.training.options`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
+
+from typer import Option
 
 from semqa.errors import InputError
 from semqa.training.options import check_options, invalid
@@ -17,26 +17,36 @@ class TrainingOptions:
         InputError: a setting is out of its range.
     """
 
-    model: Annotated[str, "The model to begin with: a folder or a name on the Hub."]
+    model: Annotated[str, Option(help="The model to begin with: a folder or a name on the Hub.")]
     kind: Annotated[
         Literal["auto", "classifier", "seq2seq"],
-        "auto: seq2seq for encoder-decoder models, else classifier.",
+        Option(help="auto: seq2seq for encoder-decoder models, else classifier."),
     ] = "auto"
     family: Annotated[
         Literal["attribution-defined", "attribution", "fact-checking", "nli", "summarization"],
-        "Prompt family, for seq2seq.",
+        Option(help="Prompt family, for seq2seq."),
     ] = "attribution-defined"
-    epochs: Annotated[float, "Passes over the examples."] = 3.0
-    max_steps: Annotated[int | None, "End after so many steps, whatever --epochs says."] = None
-    batch_size: Annotated[int, "Examples a step, in all processes."] = 8
-    accumulate: Annotated[int, "Batches that make a step."] = 8
-    learning_rate: Annotated[float, "At its highest; it falls to 0 along a cosine."] = 2e-5
-    max_length: Annotated[int, "Tokens of an input; references are cut, claims never."] = 512
-    save_steps: Annotated[int | None, "Steps between checkpoints, if not an epoch."] = None
-    seed: Annotated[int, "Of initial weights, order and dropout."] = 0
-    device: Annotated[Literal["cpu"] | None, "Keep off the GPU."] = None
-    bf16: Annotated[bool, "Compute in bfloat16."] = False
-    fp16: Annotated[bool, "Compute in float16, on a GPU."] = False
+    epochs: Annotated[float, Option(help="Passes over the examples.")] = 3.0
+    max_steps: Annotated[
+        int | None, Option(help="End after so many steps, whatever --epochs says.")
+    ] = None
+    batch_size: Annotated[int, Option(help="Examples a step, in all processes.")] = 8
+    accumulate: Annotated[int, Option(help="Batches that make a step.")] = 8
+    learning_rate: Annotated[
+        float, Option(help="At its highest; it falls to 0 along a cosine.")
+    ] = 2e-5
+    max_length: Annotated[
+        int, Option(help="Tokens of an input; references are cut, claims never.")
+    ] = 512
+    save_steps: Annotated[
+        int | None, Option(help="Steps between checkpoints, if not an epoch.")
+    ] = None
+    seed: Annotated[
+        int, Option(help="Of initial weights, order and dropout.", envvar="SEMQA_SEED")
+    ] = 0
+    device: Annotated[Literal["cpu"] | None, Option(help="Keep off the GPU.")] = None
+    bf16: Annotated[bool, Option("--bf16", help="Compute in bfloat16.")] = False
+    fp16: Annotated[bool, Option("--fp16", help="Compute in float16, on a GPU.")] = False
 
     def __post_init__(self) -> None:
         check_options(self)

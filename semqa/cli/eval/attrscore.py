@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.attribution.attrscore.options import TrainingOptions
-from semqa.cli.declared import takes_options
+from semqa.cli.declared import DeclaredCommand
 from semqa.cli.eval.judging import (
+    JudgeCommand,
     JudgeOptions,
     Limit,
     RecordOut,
@@ -17,7 +18,6 @@ from semqa.cli.eval.judging import (
     Seed,
     judge_progress,
     make_table,
-    takes_judge_options,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -42,9 +42,8 @@ ALL = "all"
 _FAMILIES = "attribution-defined, attribution, fact-checking, nli, summarization"
 
 
-@takes_judge_options
 def run(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -109,6 +108,7 @@ def run(
     from semqa.attribution.attrscore.record import RunRecord
     from semqa.attribution.records import describe_judge, versions, write_record
 
+    asking: JudgeOptions = ctx.obj
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
     examples = read_examples(file)[:limit]
@@ -499,9 +499,14 @@ def _tell(
     say(f"examples: {out}")
 
 
-@takes_options(TrainingOptions, "options")
+class TrainCommand(DeclaredCommand):
+    """A command that takes the options of AttrScore's training."""
+
+    declaration = TrainingOptions
+
+
 def train(
-    options: TrainingOptions,
+    ctx: typer.Context,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -540,6 +545,7 @@ def train(
     from semqa.attribution.attrscore.training import train as fine_tune
     from semqa.training.folder import Ranks
 
+    options: TrainingOptions = ctx.obj
     if [str(file) for file in files].count("-") > (str(dev) != "-"):
         raise InputError("Standard input (-) can be named once only.")
     examples: list[Example] = []
@@ -598,8 +604,8 @@ app = typer.Typer(
     help="AttrScore: is a claim attributable to a reference, extrapolatory, or contradictory?",
     no_args_is_help=True,
 )
-app.command("run")(run)
+app.command("run", cls=JudgeCommand)(run)
 app.command("score")(score)
 app.command("simulate")(simulate)
 app.command("map")(map_command)
-app.command("train")(train)
+app.command("train", cls=TrainCommand)(train)

@@ -18,7 +18,6 @@ from semqa.cli.eval.judging import (
     check_rescore,
     count_note,
     judge_progress,
-    takes_judge_options,
     too_long_note,
     unparsed_note,
 )
@@ -57,9 +56,8 @@ Margin = Annotated[
 ]
 
 
-@takes_judge_options
 def auto_ais(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -90,6 +88,7 @@ def auto_ais(
     """
     from semqa.attribution.ais.auto import MARGIN, read_run
 
+    asking: JudgeOptions = ctx.obj
     check_rescore(rescore, (file,), references)
     check_stdin_once(file, references, rescore)
     check_not_an_input(out, file, references, rescore)
@@ -229,9 +228,8 @@ Official = Annotated[
 ]
 
 
-@takes_judge_options
 def citations(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -270,6 +268,7 @@ def citations(
     )
     from semqa.attribution.judges.base import able
 
+    asking: JudgeOptions = ctx.obj
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
     examples = _examples(file, references, allow_missing=allow_missing)
@@ -283,9 +282,8 @@ def citations(
     _finish({"kind": CITATIONS, "results": results, **record}, out, notes, as_json=as_json)
 
 
-@takes_judge_options
 def disambig(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -320,6 +318,7 @@ def disambig(
     from semqa.attribution.citations.report import DISAMBIG, disambig_rows, summarise_disambig
     from semqa.attribution.judges.base import able
 
+    asking: JudgeOptions = ctx.obj
     check_stdin_once(file, predictions)
     check_not_an_input(out, file, predictions)
     examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)

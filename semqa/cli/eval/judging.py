@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from semqa.cli.declared import takes_options
+from semqa.cli.declared import DeclaredCommand
 from semqa.cli.help import Group
 from semqa.cli.output import say
 from semqa.errors import InputError
@@ -290,8 +290,10 @@ class JudgeOptions:
         return CachedJudge(judge, folder / FILE_NAME)
 
 
-takes_judge_options = takes_options(JudgeOptions, "asking")
-"""Gives a command every option of `JudgeOptions`; it gets them as ``asking``."""
+class JudgeCommand(DeclaredCommand):
+    """A command that takes the options of a judge, as `JudgeOptions`."""
+
+    declaration = JudgeOptions
 
 
 class DefaultCommand(Group):

@@ -6,6 +6,7 @@ import typer
 
 from semqa.cli.engine_options import EngineCommand
 from semqa.cli.eval import ais, attrscore, citations, docs, q2, tofueval
+from semqa.cli.eval.judging import JudgeCommand
 
 __all__ = ["app"]
 
@@ -23,9 +24,9 @@ def _eval() -> None:
 
 app.command("docs", cls=EngineCommand)(docs.docs)
 app.command("ais")(ais.ais)
-app.command("auto-ais")(citations.auto_ais)
+app.command("auto-ais", cls=JudgeCommand)(citations.auto_ais)
 app.add_typer(attrscore.app, name="attrscore")
-app.command("citations")(citations.citations)
-app.command("disambig")(citations.disambig)
+app.command("citations", cls=JudgeCommand)(citations.citations)
+app.command("disambig", cls=JudgeCommand)(citations.disambig)
 app.add_typer(q2.app, name="q2")
 app.add_typer(tofueval.app, name="tofueval")

@@ -14,6 +14,7 @@ import typer
 from semqa.cli.eval.judging import (
     DefaultCommand,
     EntailmentPrompt,
+    JudgeCommand,
     JudgeOptions,
     Limit,
     RecordOut,
@@ -26,7 +27,6 @@ from semqa.cli.eval.judging import (
     make_table,
     say_interrupted,
     shown,
-    takes_judge_options,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -320,9 +320,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-@takes_judge_options
 def meta(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -385,6 +384,7 @@ def meta(
     from semqa.attribution.q2.meta import plot_levels
     from semqa.attribution.records import versions
 
+    asking: JudgeOptions = ctx.obj
     paths = files or []
     if not paths:
         raise InputError("Name records or files of labelled responses.")
@@ -546,13 +546,12 @@ app = typer.Typer(
     no_args_is_help=True,
     cls=DefaultCommand,
 )
-app.command("meta")(meta)
+app.command("meta", cls=JudgeCommand)(meta)
 
 
-@app.command("run")
-@takes_judge_options
+@app.command("run", cls=JudgeCommand)
 def run(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -601,6 +600,7 @@ def run(
     from semqa.attribution.q2.reading import read_responses, with_ids
     from semqa.attribution.q2.record import read_run
 
+    asking: JudgeOptions = ctx.obj
     check_baselines(baseline)
     check_rescore(rescore, files)
     check_stdin_once(*(files or ()), rescore)

@@ -9,13 +9,13 @@ import typer
 
 from semqa.cli.eval.judging import (
     AllowMissing,
+    JudgeCommand,
     JudgeOptions,
     RecordOut,
     Seed,
     judge_progress,
     make_table,
     shown,
-    takes_judge_options,
     too_long_note,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
@@ -60,10 +60,9 @@ PromptFile = Annotated[
 ]
 
 
-@app.command("judge")
-@takes_judge_options
+@app.command("judge", cls=JudgeCommand)
 def judge(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     files: Summaries = None,
     documents: Annotated[
         list[Path] | None,
@@ -107,6 +106,7 @@ def judge(
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_documents
     from semqa.attribution.tofueval.judging import PROMPTS, judge_texts, read_texts
 
+    asking: JudgeOptions = ctx.obj
     _check_files(out, files, documents)
     texts = read_texts(files or (), level, frozenset() if extra else frozenset({EXTRA_MODEL}))
     if not documents:
@@ -143,10 +143,9 @@ def judge(
     _finish(record, out, judged_table(found), as_json=as_json)
 
 
-@app.command("completeness")
-@takes_judge_options
+@app.command("completeness", cls=JudgeCommand)
 def completeness(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     files: Summaries = None,
     key_points: Annotated[
         list[Path] | None,
@@ -165,6 +164,7 @@ def completeness(
     from semqa.attribution.tofueval import judging
     from semqa.attribution.tofueval.data import read_key_points
 
+    asking: JudgeOptions = ctx.obj
     _check_files(out, files, key_points)
     if not files or not key_points:
         raise InputError("Name summaries and --key-points.")
@@ -202,10 +202,9 @@ def completeness(
     _finish(record, out, "\n".join(lines), as_json=as_json)
 
 
-@app.command("relevance")
-@takes_judge_options
+@app.command("relevance", cls=JudgeCommand)
 def relevance(
-    asking: JudgeOptions,
+    ctx: typer.Context,
     files: Summaries = None,
     prompt: PromptFile = None,
     out: RecordOut = None,
@@ -215,6 +214,7 @@ def relevance(
     from semqa.attribution.judges import PatientJudge
     from semqa.attribution.tofueval import judging
 
+    asking: JudgeOptions = ctx.obj
     if not files:
         raise InputError("Name at least one file.")
     _check_files(out, files)
