@@ -5,33 +5,32 @@
 A SET is a folder with ``questions.jsonl`` and ``documents/`` in the format of `semqa eval docs`. A
 unit's label is whether at least half of it is evidence. Documents are read as that command reads them. Every question is also asked of documents of
 another set, which do not answer it. Prints the figures of answers by models that never saw their
-documents, with an encoder and by words only; then writes the weights.
+documents, with an encoder and by words only; then writes the trees.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from fit_extractive import logistic
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from semqa.bench.docqa import QuestionSet, whole_documents
 from semqa.engines.extractive.documents import Reading, read, write
 from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
-from semqa.engines.extractive.matching import Match, Model, judge, match, select
+from semqa.engines.extractive.matching import Match, Model, Trees, judge, likeliest, match, select
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer
 from semqa.quotes.render.common import LOW
 from semqa.retrieval.encoder import packaged_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,17 +40,24 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SHRINKAGE = 60.0
-"""L2 penalty on standardised features; half to twice as much is as good."""
+SHAPE = {
+    "max_iter": 150,
+    "learning_rate": 0.06,
+    "max_leaf_nodes": 15,
+    "max_depth": 5,
+    "min_samples_leaf": 60,
+    "l2_regularization": 10.0,
+    "random_state": 0,
+}
+"""Of the trees; twice as many, deeper or flatter ones are as good."""
 
 LIKELIEST, EVERY = 40, 8
 """Of a question's other units, as many of those nearest to it are fitted on, and every eighth of the
 rest, which counts eight times."""
 
-FOLDS = 8
-FALSE = {"meaning": 0.03, "words": 0.12}
-"""Share of answerable questions from which the engine may abstain: more by words only, which find what is
-asked in other words by chance at best."""
+FOLDS = 4
+FALSE = {"meaning": 0.03, "words": 0.05}
+"""Share of answerable questions from which the engine may abstain."""
 
 
 class Sample(NamedTuple):
@@ -127,14 +133,30 @@ def _marked(text: str, evidence: Sequence[str]) -> set[int]:
     return marked
 
 
-def _named(names: Sequence[str], fitted: Array) -> dict[str, float]:
-    return dict(zip([*names, "bias"], np.round(fitted, 4).tolist(), strict=True))
+def _trees(names: Sequence[str], fitted: HistGradientBoostingClassifier) -> dict[str, object]:
+    """Return fitted trees in the shape that `Trees.of` reads."""
+    trees = [
+        [
+            [round(float(node["value"]), 4)]
+            if node["is_leaf"]
+            else [
+                int(node["feature_idx"]),
+                float(f"{node['num_threshold']:.5g}"),
+                int(node["left"]),
+                int(node["right"]),
+            ]
+            for node in predictor[0].nodes
+        ]
+        for predictor in fitted._predictors
+    ]
+    bias = round(float(fitted._baseline_prediction.item()), 4)
+    return {"names": list(names), "bias": bias, "trees": trees}
 
 
 def _fitted_on(found: Match, labels: Array) -> tuple[Array, Array, Array]:
     """Return the features of the units that are fitted on, their labels, and how often they count."""
-    near = found.column("near_best" if found.by_meaning else "bm25_best")
-    order = np.lexsort((-near - found.column("words_all"), labels == 0))
+    order = likeliest(found)
+    order = order[np.argsort(labels[order] == 0, kind="stable")]
     first = order[: int(labels.sum()) + LIKELIEST]
     rest = order[len(first) :: EVERY]
     rows = np.concatenate([first, rest])
@@ -144,29 +166,36 @@ def _fitted_on(found: Match, labels: Array) -> tuple[Array, Array, Array]:
     return found.features[rows], labels[rows], counts
 
 
-def fit_units(samples: Sequence[Sample], *, astray: bool = False) -> dict[str, float]:
+def fit_units(samples: Sequence[Sample], *, astray: bool = False) -> dict[str, object]:
     """Fit the chance that a person would quote a unit; with questions that were put astray or not."""
     parts = [_fitted_on(sample.found, sample.labels) for sample in samples]
     if astray:
         others = (sample.astray for sample in samples)
         parts += (_fitted_on(other, np.zeros(len(other.places))) for other in others)
     features, labels, counts = map(np.concatenate, zip(*parts, strict=True))
-    return _named(samples[0].found.names, logistic(features, labels, counts, SHRINKAGE))
+    trees = HistGradientBoostingClassifier(**SHAPE).fit(features, labels, counts)
+    return _trees(samples[0].found.names, trees)
 
 
-def fit(samples: Sequence[Sample], name: str) -> Model:
-    """Fit the regressions, and set the least relevance."""
-    model = Model(fit_units(samples), fit_units(samples, astray=True), 0.0)
+def fit(samples: Sequence[Sample], name: str) -> dict[str, Any]:
+    """Fit the trees, and set the least relevance."""
+    fitted = {"unit": fit_units(samples), "relevance": fit_units(samples, astray=True)}
+    model = made(fitted | {"least": 0.0})
     best = [
         judge(sample.found, model).relevance.max()
         for sample in samples
         if sample.question.answerable
     ]
-    return replace(model, least=round(float(np.quantile(best, FALSE[name])), 3))
+    return fitted | {"least": round(float(np.quantile(best, FALSE[name])), 3)}
+
+
+def made(fitted: Mapping[str, Any]) -> Model:
+    """Return the model of what was fitted."""
+    return Model(Trees.of(**fitted["unit"]), Trees.of(**fitted["relevance"]), fitted["least"])
 
 
 def read_as(sample: Sample, name: str, model: Model) -> Reading:
-    """Read a question with other weights than those that ship."""
+    """Read a question with another model than the one that ships."""
     encoder = packaged_encoder() if name == "meaning" else None
     return read(sample.question.question, sample.sources, encoder, model)
 
@@ -180,7 +209,7 @@ def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading],
     readings: dict[int, Reading] = {}
     astray: dict[int, Judgement] = {}
     for fold in sorted({sample.fold for sample in samples}):
-        model = fit([sample for sample in samples if sample.fold != fold], name)
+        model = made(fit([sample for sample in samples if sample.fold != fold], name))
         for number, sample in enumerate(samples):
             if sample.fold == fold:
                 readings[number] = read_as(sample, name, model)
@@ -250,19 +279,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--held", type=Path, help="another set to report, not fitted on")
-    parser.add_argument("--out", type=Path, help="where to write the weights")
+    parser.add_argument("--out", type=Path, help="where to write the trees")
     args = parser.parse_args()
     models = {}
     for name in ("meaning", "words"):
         samples = load(args.sets, by_meaning=name == "meaning")
         report(name, samples, *cross_validate(samples, name))
-        model = fit(samples, name)
-        models[name] = asdict(model)
+        models[name] = fit(samples, name)
         if args.held:
             held = load([args.held], by_meaning=name == "meaning")
+            model = made(models[name])
             report(f"{name}, held", held, [read_as(sample, name, model) for sample in held])
     if args.out:
-        args.out.write_text(json.dumps(models, indent=1) + "\n", "utf-8")
+        text = json.dumps(models).replace("]], ", "]],\n")  # a tree per line
+        args.out.write_text(text + "\n", "utf-8")
 
 
 if __name__ == "__main__":

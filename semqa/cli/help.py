@@ -6,6 +6,7 @@ is plain text: the boxes of typer's own help cut long flags off.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ class Command(TyperCommand):
         pieces = [self.options_metavar or ""]
         for param in self.get_params(ctx):
             if param.param_type_name == "argument":
-                name = (param.metavar or param.name or "").upper()
+                name = (param.metavar or param.name or "").upper().strip("[].")
                 name = f"{name}..." if param.nargs < 0 else name
                 pieces.append(name if param.required else f"[{name}]")
         return pieces
@@ -70,7 +71,8 @@ class Command(TyperCommand):
             record = param.get_help_record(ctx)
             if record is not None and (everything or not panel):
                 kind = "Arguments" if param.param_type_name == "argument" else "Options"
-                groups.setdefault(panel or kind, []).append(record)
+                name = _LIST_OF.sub(lambda of: f"<{of[1].lower()}>", record[0])
+                groups.setdefault(panel or kind, []).append((name, record[1]))
         for title, records in groups.items():
             if records:
                 with formatter.section(title):
@@ -108,6 +110,8 @@ def use_help(app: typer.Typer) -> None:
 
 
 _ALL = "semqa.help_all"
+_LIST_OF = re.compile(r"<list\[([\w|]+)\]>")
+"""How typer shows the type of what may be repeated."""
 
 
 def _panel(param: Any) -> str | None:

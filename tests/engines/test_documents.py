@@ -6,11 +6,13 @@ import json
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.engines.extractive import ExtractiveEngine
+from semqa.engines.extractive.matching import Trees, load_models, match
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer, Source
 
@@ -181,6 +183,32 @@ def test_every_answer_is_verbatim_and_short_enough(texts: list[str], most: int) 
     assert not answer.quotes or answer.verified
     said = [quote.text for quote in answer.quotes if quote.field != "title"]
     assert sum(len(quote.split()) for quote in said) <= most or len(said) == 1
+
+
+def plain_odds(trees: Trees, values: dict[str, float]) -> float:
+    """Walk each tree from its root to a leaf: what `Trees.odds` does for all units at once."""
+    odds = trees.bias
+    for t in range(len(trees.feature)):
+        node = 0
+        while trees.left[t, node] != node:
+            value = values[trees.names[trees.feature[t, node]]]
+            down = trees.left if value <= trees.threshold[t, node] else trees.right
+            node = int(down[t, node])
+        odds += float(trees.value[t, node])
+    return odds
+
+
+@pytest.mark.parametrize(
+    "question", ["When is the hall open on Sunday?", "Can I take my dog in the kitchen?", "?"]
+)
+def test_trees_are_walked_as_one_by_one(question: str) -> None:
+    found = match(question, [Source(CONTRACT)])
+    for trees in (load_models()[1].unit, load_models()[1].relevance):
+        expected = [
+            plain_odds(trees, dict(zip(found.names, row, strict=True))) for row in found.features
+        ]
+        rows = np.arange(len(found.places))[::-1]
+        assert trees.odds(found, rows) == pytest.approx(expected[::-1])
 
 
 def figures(encoder: str) -> DocsReport:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from semqa import QuotedAnswer, Source
 from semqa.quotes import ABSTENTION, FreeText, Verdict
 from semqa.quotes.repair import repair
-from semqa.quotes.words import leaks
+from semqa.quotes.words import has_content, leaks
 from tests.strategies import answers
 
 SOURCES = [Source("Colin O'Brady crossed Antarctica in 2018."), Source("The drug is safe.")]
@@ -92,7 +92,8 @@ def test_by_its_definition(drawn: tuple[str, list[Source]], question: str) -> No
         if isinstance(segment, FreeText)
         for a, b in leaks(segment.text, question)
     ]
-    assert (found is Verdict.QUOTED) == (answer.verified and not leaked)
+    telling = any(has_content(quote.text, question) for quote in answer.quotes)
+    assert (found is Verdict.QUOTED) == (answer.verified and telling and not leaked)
     assert (found is Verdict.UNVERIFIED) == any(not quote.verified for quote in answer.quotes)
     shown = answer.claims(question)
     assert sum(len(leaks(claim.text, question)) for claim in shown) == len(leaked)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -256,17 +255,28 @@ def _chosen(reading: Reading) -> list[int]:
 
 
 def _rest_of_lists(found: Match, wanted: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the items of lists of which a good part is quoted: half a list misleads."""
-    quoted = Counter(
-        (s, unit.group)
-        for s, u in wanted
-        if (unit := found.sources[s].structure.units[u]).kind == "item"
-    )
-    for (s, group), count in quoted.items():
+    """Yield what is missing of short lists and tables: half a list misleads, a lead-in alone says nothing.
+
+    A list is completed if a good part of it is quoted; any, if its lead-in is and nothing of it.
+    """
+    led = {
+        (s, unit.over, unit.group)
+        for s in {s for s, _ in wanted}
+        for unit in found.sources[s].structure.units
+        if unit.kind in ("item", "row")
+    }
+    for s, over, group in sorted(led, key=str):
         units = found.sources[s].structure.units
-        items = [u for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"]
-        if len(items) <= LONGEST_LIST and count >= LIST_SHARE * len(items):
-            yield from ((s, u) for u in items)
+        members = [
+            u
+            for u, unit in enumerate(units)
+            if unit.group == group and unit.kind in ("item", "row")
+        ]
+        count = sum((s, u) in wanted for u in members)
+        lists = units[members[0]].kind == "item"
+        enough = lists and count >= LIST_SHARE * len(members)
+        if len(members) <= LONGEST_LIST and (enough or (not count and (s, over) in wanted)):
+            yield from ((s, u) for u in members)
 
 
 def _needed(units: Units, u: int) -> list[int]:

@@ -19,7 +19,7 @@ from semqa.engines.extractive.passage import split_words
 from semqa.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -505,27 +505,94 @@ def _meaning(
     return out
 
 
-SHARE = 0.5
-"""A unit is quoted if its chance is at least this share of the best one's; 0.45 to 0.65 are as good."""
+SHARE = 0.4
+"""A unit is quoted if its chance is at least this share of the best one's; 0.5 is nearly as good."""
 
 MOST = 10
 """Units that are quoted at most, what they need to be understood not counted."""
 
 
 @dataclass(frozen=True)
-class Model:
-    """Weights by the names of features, with a constant under ``"bias"``.
+class Trees:
+    """Gradient-boosted trees: each puts a unit into one of its leaves, whose values add up.
+
+    Source: Friedman 2001, algorithm 5 (for two classes); `scripts/fit_documents.py` fits them.
 
     Attributes:
-        unit: logistic regression of the chance that a person would quote a unit of documents that
-            answer the question.
-        relevance: the same where half of the questions are asked of documents that do not.
+        names: the features that the trees look at.
+        bias: the sum's start.
+        feature: index of the feature that a node looks at; shape [trees, nodes]. The other arrays are alike.
+        threshold: a unit whose feature is not above this goes left.
+        left: where it goes then; a leaf leads to itself.
+        right: where it goes else.
+        value: log odds that a leaf adds; 0 for other nodes.
+        depth: steps from the root to the farthest leaf.
+    """
+
+    names: tuple[str, ...]
+    bias: float
+    feature: NDArray[np.intp]
+    threshold: Array
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+    value: Array
+    depth: int
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], bias: float, trees: Sequence[Sequence[Sequence[float]]]
+    ) -> Trees:
+        """Make trees of lists of nodes: ``[feature, threshold, left, right]``, or ``[value]`` for a leaf."""
+        shape = (len(trees), max(map(len, trees)))
+        feature, left, right = (np.zeros(shape, dtype=np.intp) for _ in range(3))
+        threshold, value = np.zeros(shape), np.zeros(shape)
+        depth = 0
+        for t, nodes in enumerate(trees):
+            below = [0] * len(nodes)
+            for n, node in enumerate(nodes):  # parents come before their children
+                if len(node) == 1:
+                    left[t, n] = right[t, n] = n
+                    value[t, n] = node[0]
+                    continue
+                feature[t, n], threshold[t, n] = int(node[0]), node[1]
+                left[t, n], right[t, n] = int(node[2]), int(node[3])
+                below[int(node[2])] = below[int(node[3])] = below[n] + 1
+            depth = max(depth, *below)
+        return cls(tuple(names), bias, feature, threshold, left, right, value, depth)
+
+    def odds(self, match: Match, rows: NDArray[np.intp]) -> Array:
+        """Return the log odds of some units; shape [rows]."""
+        order = [match.names.index(name) for name in self.names]
+        columns = match.features[rows][:, order].ravel()
+        trees, nodes = self.feature.shape
+        # Flat indexes are several times as fast as pairs of them.
+        root = np.arange(trees) * nodes
+        row = (np.arange(len(rows)) * len(self.names))[:, None]
+        node = np.broadcast_to(root, (len(rows), trees))
+        for _ in range(self.depth):
+            low = columns.take(row + self.feature.take(node)) <= self.threshold.take(node)
+            node = root + np.where(low, self.left.take(node), self.right.take(node))
+        odds: Array = self.bias + self.value.take(node).sum(axis=1)
+        return odds
+
+
+@dataclass(frozen=True)
+class Model:
+    """What judges units.
+
+    Attributes:
+        unit: the chance that a person would quote a unit of documents that answer the question.
+        relevance: the same if the documents may as well not answer it.
         least: relevance of the best unit below which the sources do not answer.
     """
 
-    unit: Mapping[str, float]
-    relevance: Mapping[str, float]
+    unit: Trees
+    relevance: Trees
     least: float
+
+
+MOST_JUDGED = 120
+"""Units that the trees look at, the likeliest; the chance of others is 0."""
 
 
 @dataclass(frozen=True)
@@ -553,8 +620,19 @@ def load_models() -> tuple[Model, Model]:
     """Return the models that ship: with an encoder, and by words only."""
     text = resources.files(__package__).joinpath("documents.json").read_text("utf-8")
     data = json.loads(text)
-    with_meaning, by_words = (Model(**data[name]) for name in ("meaning", "words"))
+    with_meaning, by_words = (
+        Model(Trees.of(**each["unit"]), Trees.of(**each["relevance"]), each["least"])
+        for each in (data["meaning"], data["words"])
+    )
     return with_meaning, by_words
+
+
+def likeliest(match: Match) -> NDArray[np.intp]:
+    """Return the rows in the order of one plain score: how near a unit is, and the words it shares."""
+    if not match.places:
+        return np.zeros(0, dtype=np.intp)
+    near = match.column("near_best" if match.by_meaning else "bm25_best")
+    return np.argsort(-near - match.column("words_all"), kind="stable")
 
 
 def judge(match: Match, model: Model | None = None) -> Judgement:
@@ -562,13 +640,14 @@ def judge(match: Match, model: Model | None = None) -> Judgement:
 
     Args:
         match: the units, compared with the question.
-        model: other weights than those that ship.
+        model: another model than the one that ships.
     """
     model = model or load_models()[0 if match.by_meaning else 1]
-    chances, relevance = (
-        _logistic(match.features @ [each.get(name, 0.0) for name in match.names] + each["bias"])
-        for each in (model.unit, model.relevance)
-    )
+    rows = likeliest(match)[:MOST_JUDGED]
+    chances, relevance = np.zeros((2, len(match.places)))
+    if len(rows):
+        chances[rows] = _logistic(model.unit.odds(match, rows))
+        relevance[rows] = _logistic(model.relevance.odds(match, rows))
     return Judgement(chances, relevance, model.least)
 
 
