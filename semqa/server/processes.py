@@ -54,6 +54,9 @@ def fork_workers(count: int) -> int:
                 for sig, handler in before.items():
                     signal.signal(sig, handler)
                 os.close(held)
+                # Threads of numpy and torch that outnumber the cores wait for each other, spinning.
+                cores = len(os.sched_getaffinity(0))
+                os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // count)))
                 threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
                 return number
             workers[pid] = number
