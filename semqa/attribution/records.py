@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import semqa
@@ -18,7 +19,6 @@ from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from semqa.attribution.judges.base import Judge
 
@@ -129,8 +129,8 @@ def record_of(value: object, name: str, kind: str) -> Record:
 
 
 def kind_of(path: Path | str) -> str | None:
-    """Return the kind that a record names, or None for another file, and for standard input."""
-    if str(path) == STDIN:
+    """Return the kind that a record names; None for another file, and for what can be read only once."""
+    if str(path) == STDIN or not Path(path).is_file():
         return None
     try:
         with open_input(path, ByteBudget()) as file:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from semqa.attribution.records import read_record, read_record_rows, write_record
+from semqa.attribution.records import kind_of, read_record, read_record_rows, write_record
 from semqa.errors import InputError
 
 RECORD: dict[str, Any] = {
@@ -39,6 +40,12 @@ def test_reading(tmp_path: Path) -> None:
         (f"{lines}:1", {"rows": 3}),
         (f"{lines}:3", {"a": 2}),
     ]
+
+
+def test_looking_at_a_pipe_does_not_empty_it(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    assert kind_of(path) is None
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,6 @@ def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> l
                 raise
             raise InputError(
                 f"This is a record of the kind {kind!r}, not answers with their sources.",
-                hint="Give a record with --rescore.",
                 where=str(file),
             ) from error
     from semqa.data.files import display_name

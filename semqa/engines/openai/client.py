@@ -119,7 +119,7 @@ def _checked_key(key: str) -> str | None:
 MAX_BYTES = 32 << 20
 """Bytes of one reply; more is no answer."""
 
-_MAX_ERROR = 1 << 20
+_MAX_ERROR = _MAX_EVENT = 1 << 20
 _SHOWN = 300
 _RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT = 120.0
@@ -249,8 +249,6 @@ class Transport:
                 field="base_url",
                 value=self.endpoint.url,
             ) from error
-        except httpx.DecodingError as error:
-            raise self._wrong(f"content that cannot be decoded ({error})") from error
         except httpx.TransportError as error:
             said = str(error)
             raise _PassingError(type(error).__name__ + (f" ({said})" if said else "")) from error
@@ -261,8 +259,10 @@ class Transport:
         if self._http is None:
             options, key = self._options, self.endpoint.key
             try:
+                given = {"Authorization": f"Bearer {key}"} if key else {}
                 self._http = httpx.AsyncClient(
-                    headers={"Authorization": f"Bearer {key}"} if key else {},
+                    # What is compressed could not be bounded before it fills the memory.
+                    headers={"Accept-Encoding": "identity", **given},
                     verify=_certificates(),
                     timeout=httpx.Timeout(
                         options.read_timeout, connect=options.connect_timeout, pool=None
@@ -279,6 +279,9 @@ class Transport:
     async def _check(self, response: httpx.Response, path: str) -> None:
         """Raise if a response is no answer."""
         status, hide = response.status_code, self.endpoint.hide
+        coding = response.headers.get("Content-Encoding", "identity")
+        if coding != "identity":
+            raise self._wrong(f"content coded as {cut(coding)!r}", "plain content")
         if 200 <= status < 300:
             return
         if 300 <= status < 400:
@@ -322,6 +325,8 @@ class Transport:
                     if size > MAX_BYTES:
                         raise self._wrong(f"a stream of more than {MAX_BYTES:,} bytes")
                     *lines, rest = (rest + block).split(b"\n")
+                    if len(rest) > _MAX_EVENT:
+                        raise self._wrong(f"an event of more than {_MAX_EVENT:,} bytes")
                     for line in lines:
                         if self._take(line, sink):
                             return
@@ -357,7 +362,7 @@ def _certificates() -> ssl.SSLContext:
 
 async def _blocks(response: httpx.Response, sink: AnswerSink) -> AsyncGenerator[bytes]:
     """Give the blocks of a stream; once the answer is whole, the rest is not waited for long."""
-    blocks = response.aiter_bytes()
+    blocks = response.aiter_raw()
     while True:
         try:
             async with asyncio.timeout(_REST_SECONDS if sink.whole else None):
@@ -372,7 +377,7 @@ async def _blocks(response: httpx.Response, sink: AnswerSink) -> AsyncGenerator[
 async def _read_body(response: httpx.Response, most: int) -> bytes | None:
     """Return the body; None if it is longer than it may be."""
     blocks, size = [], 0
-    async for block in response.aiter_bytes():
+    async for block in response.aiter_raw():
         size += len(block)
         if size > most:
             return None
