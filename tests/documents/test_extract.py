@@ -181,6 +181,27 @@ def test_a_sentence_goes_on_over_the_page() -> None:
     ]
 
 
+def test_words_of_a_pdf_that_only_a_gap_parts() -> None:
+    # As TeX writes: no blank is printed, the next word begins farther to the right.
+    line = b"BT /F1 12 Tf 72 720 Td [(The)-300(harbour)-300(w)20(as)-300(built)-300(in)-300(1890.)] TJ ET"
+    found = extract("r.pdf", makers.pdf_contents([makers.stream(line)]))
+    assert found.text == "The harbour was built in 1890."
+
+
+def test_a_table_of_contents_is_no_text() -> None:
+    titles = ["Tariffs", "Moorings", "Fuel", "Waste", "Complaints"]
+    contents = [f"{i} {title} . . . . . . . . . . {i + 1}" for i, title in enumerate(titles, 1)]
+    pdf = extract("r.pdf", makers.pdf([["Contents", *contents], ["Fuel is sold at the pier."]]))
+    assert (pdf.text, pdf.pages) == ("Fuel is sold at the pier.", (0, 0))
+
+    items = "".join(f'<li><a href="#s{i}">{title}</a></li>' for i, title in enumerate(titles))
+    page = f"<ol>{items}</ol><p>Fuel is sold at the pier.</p><ul><li><a href='#s1'>Moorings</a> cost £5.</li></ul>"
+    html = extract("r.html", page.encode())
+    assert html.text == "Fuel is sold at the pier.\n\n- Moorings cost £5."
+    readme = "\n".join(f"- [{title}](#{title.lower()})" for title in titles)
+    assert extract("r.md", f"{readme}\n\nFuel is sold.".encode()).text == "Fuel is sold."
+
+
 def test_running_heads_and_page_numbers_are_no_text() -> None:
     words = ["harbour", "zebra", "ferry", "island", "lantern", "mountain"]
     pages = [

@@ -38,6 +38,10 @@ _BREAKS = {
 
 _NOT_SHOWN = frozenset(_SILENT.split())
 _BULLETS = frozenset("-–*•·»")
+_LISTS = frozenset(["ul", "ol", "dl"])
+_FEWEST_LINKS = 3
+"""Of a table of contents."""
+
 _DEEPEST = 5
 """Levels by which the items of nested lists are indented."""
 
@@ -253,7 +257,40 @@ class _Text:
 
 
 def _is_silent(element: Any) -> bool:
-    return element.tag in _NOT_SHOWN or element.get("hidden") is not None
+    return (
+        element.tag in _NOT_SHOWN
+        or element.get("hidden") is not None
+        or (element.tag in _LISTS and _is_contents(element))
+    )
+
+
+def _is_contents(element: Any) -> bool:
+    """Whether a list is a table of contents: all its words are in links to sections."""
+    links = 0
+    walk = element.iter()
+    next(walk)
+    for each in walk:
+        if each.tag == "a":
+            if "#" not in each.get("href", ""):
+                return False
+            links += 1
+        elif _says(each.text) and not _in_link(each, element):
+            return False
+        if _says(each.tail) and not _in_link(each.getparent(), element):
+            return False
+    return links >= _FEWEST_LINKS
+
+
+def _says(text: str | None) -> bool:
+    return text is not None and any(map(str.isalpha, text))
+
+
+def _in_link(element: Any, within: Any) -> bool:
+    while element is not None and element is not within:
+        if element.tag == "a":
+            return True
+        element = element.getparent()
+    return False
 
 
 def _is_data(table: Any) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections import Counter
+from ctypes import c_double, c_int, create_string_buffer
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.documents.document import clean, one_line
+from semqa.documents.document import clean
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -102,6 +102,10 @@ def _keys(line: str, number: int) -> Iterator[str]:
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 )
+_LINE_END = tuple(b"\r\n")
+_HYPHENS = (0x02, 0xFFFE)
+"""What PDFium makes of a hyphen and the end of its line."""
+
 _NO_TITLES = re.compile(
     r"(?i)^(untitled|microsoft (word|powerpoint|excel)\b.*|.*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf))?$"
 )
@@ -116,6 +120,9 @@ _BULLET = re.compile(r"[•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8](?:\s+|$)"
 _LEADERS = re.compile(r"(?:\. ?){5}")
 """What leads to the number of a page in a table of contents."""
 
+_LEAST_LEADING = 4
+"""Lines of a page that is a table of contents."""
+
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING = re.compile(r"#{1,6} ")
 _LONGEST_HEADING = 200
@@ -127,15 +134,15 @@ _APART = 1.18
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
-    """Return the text, and where in it each page begins."""
-    library = require("pypdf", extra="documents", purpose=f"reading {name}")
-    errors = require("pypdf.errors", extra="documents", purpose=f"reading {name}")
+    """Return the title, the text, and where in it each page begins."""
+    library = require("pypdfium2", extra="documents", purpose=f"reading {name}")
     try:
-        raw, title = _pages(library.PdfReader(io.BytesIO(data)), errors, name, limits)
-    except errors.LimitReachedError as error:
-        raise InputError(
-            f"The PDF is too large unpacked: {one_line(str(error), 100)}.", where=name
-        ) from error
+        document = library.PdfDocument(data)
+    except library.PdfiumError as error:
+        if error.err_code == library.raw.FPDF_ERR_PASSWORD:
+            raise InputError("The PDF needs a password. Save it without one.", where=name) from None
+        raise
+    raw, title = _pages(document, library.raw, name, limits), _title(document)
     raw = without_furniture(raw)
     words = {word for text in raw for word in _WORD.findall(text)}
     parts: list[str] = []
@@ -154,29 +161,36 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     return title, "".join(parts), tuple(starts)
 
 
-def _pages(reader: Any, errors: Any, name: str, limits: Limits) -> tuple[list[str], str]:
-    """Return what is printed on each page, and the title."""
-    try:
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise errors.WrongPasswordError("a password")
-    except (errors.WrongPasswordError, errors.DependencyError, NotImplementedError) as error:
-        raise InputError("The PDF needs a password. Save it without one.", where=name) from error
-    count = len(reader.pages)
+def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
+    """Return what is printed on each page."""
+    count = len(document)
     if count > limits.pages:
         raise InputError(
             f"The PDF has {count:,} pages; at most {limits.pages:,} are read.", where=name
         )
     pages: list[list[_Line]] = []
     size = 0
-    for page in reader.pages:
-        pages.append(_printed(page))
-        size += sum(len(line.text) + 1 for line in pages[-1])
+    for page in document:
+        text = page.get_textpage()
+        size += text.count_chars()
         if size > limits.characters:
             raise InputError(
                 f"The PDF has more than {limits.characters:,} characters of text. Split it.",
                 where=name,
             )
-    return _with_structure(pages), _title(reader)
+        pages.append(_printed(text, pdfium))
+        text.close()
+        page.close()
+    return _with_structure(pages)
+
+
+class _Letter(NamedTuple):
+    """A character of print; its place, size and weight are those of a `_Line`."""
+
+    text: str
+    place: float
+    size: int
+    bold: bool
 
 
 class _Line(NamedTuple):
@@ -195,37 +209,36 @@ class _Line(NamedTuple):
     bold: bool = False
 
 
-def _printed(page: Any) -> list[_Line]:
-    """Return the lines of a page."""
-    lines: list[_Line] = []
-    parts: list[tuple[str, float, int, bool]] = []
+def _printed(page: Any, pdfium: Any) -> list[_Line]:
+    """Return the lines of a page, in the order in which they were written."""
+    lines: list[list[_Letter]] = [[]]
+    across, up, flags = c_double(), c_double(), c_int()
+    matrix, font = pdfium.FS_MATRIX(), create_string_buffer(128)
+    for i in range(page.count_chars()):
+        code = pdfium.FPDFText_GetUnicode(page, i)
+        hyphen = code in _HYPHENS
+        if code not in _LINE_END:
+            char = "-" if hyphen else clean(chr(code))
+            pdfium.FPDFText_GetMatrix(page, i, matrix)
+            tall = pdfium.FPDFText_GetFontSize(page, i) * math.hypot(matrix.c, matrix.d)
+            pdfium.FPDFText_GetCharOrigin(page, i, across, up)
+            pdfium.FPDFText_GetFontInfo(page, i, font, len(font), flags)
+            lines[-1].append(
+                _Letter(char, up.value, round(2 * tall), b"bold" in font.value.lower())
+            )
+        if hyphen or code == _LINE_END[-1]:
+            lines.append([])
+    return [_line(letters) for letters in lines]
 
-    def end_line() -> None:
-        text = "".join(part[0] for part in parts).translate(_LIGATURES)
-        shown = [part for part in parts if part[0].strip()]
-        if shown:
-            _, place, size, _ = max(shown, key=lambda part: len(part[0]))
-            lines.append(_Line(text, place, size, all(part[3] for part in shown)))
-        else:
-            lines.append(_Line(text))
-        parts.clear()
 
-    def visit(text: str, outer: Any, inner: Any, font: Any, size: Any) -> None:
-        place = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
-        tall = math.hypot(
-            inner[2] * outer[0] + inner[3] * outer[2], inner[2] * outer[1] + inner[3] * outer[3]
-        )
-        halves = 2 * size * tall
-        bold = "bold" in str(font.get("/BaseFont", "")).lower() if font else False
-        known = round(halves) if math.isfinite(halves) else 0
-        for number, line in enumerate(clean(text).split("\n")):
-            if number:
-                end_line()
-            parts.append((line, place if math.isfinite(place) else 0.0, known, bold))
-
-    page.extract_text(visitor_text=visit)
-    end_line()
-    return lines
+def _line(letters: Sequence[_Letter]) -> _Line:
+    text = "".join(letter.text for letter in letters).translate(_LIGATURES)
+    shown = [letter for letter in letters if not letter.text.isspace()]
+    if not shown:
+        return _Line(text)
+    size = Counter(letter.size for letter in shown).most_common(1)[0][0]
+    place = next(letter.place for letter in shown if letter.size == size)
+    return _Line(text, place, size, all(letter.bold for letter in shown))
 
 
 def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
@@ -241,6 +254,9 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
     levels = {size: min(level, 6) for level, size in enumerate(reversed(found), 1)}
     texts: list[str] = []
     for page, heads in zip(pages, titles, strict=True):
+        if _is_contents(page):
+            texts.append("")
+            continue
         lines: list[str] = []
         before: _Line | None = None
         item = False
@@ -261,6 +277,14 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             before = line
         texts.append("\n".join(lines))
     return texts
+
+
+def _is_contents(page: Sequence[_Line]) -> bool:
+    """Whether most lines of a page lead to the numbers of pages, as in a table of contents."""
+    said = [line.text for line in page if line.text.strip()]
+    return len(said) > _LEAST_LEADING and 2 * sum(
+        bool(_LEADERS.search(text)) for text in said
+    ) > len(said)
 
 
 def _pitch(pages: Sequence[Sequence[_Line]], usual: int) -> float:
@@ -340,10 +364,6 @@ def _goes_on(first: str, after: str, words: set[str]) -> bool:
     return after[:1].islower() or (rest is not None and f"{first}{rest[0]}" in words)
 
 
-def _title(reader: Any) -> str:
-    try:
-        title = reader.metadata.title if reader.metadata else None
-    except Exception:  # noqa: BLE001 -- a title is not worth a document
-        return ""
-    found = title.strip() if isinstance(title, str) else ""
+def _title(document: Any) -> str:
+    found = str(document.get_metadata_value("Title")).strip()
     return "" if _NO_TITLES.match(found) else found
