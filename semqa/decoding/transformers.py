@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from semqa.decoding.masks import apply_masks, compile_masking
+from semqa.decoding.masks import compile_masking, forbid, mask_in_place
 from semqa.errors import InputError
 from semqa.extras import require
 
 try:
     import torch
     from transformers import LogitsProcessor
-
-    from semqa.decoding.masks import unpack_on_device
 except ModuleNotFoundError:  # names the command that installs them
     require("transformers", extra="local", purpose="semqa.decoding.transformers")
     raise
@@ -218,41 +216,35 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         if not alive.all():
             row = int(np.flatnonzero(~alive)[0])
             raise InputError(
-                f"No token is left for row {row} after {self._history.shape[1]} new tokens: every allowed token has the logit -inf, or one is NaN.",
+                f"No token is left for row {row} after {self._history.shape[1]} new tokens: every allowed token has the logit -inf or NaN.",
                 hint="Leave out what forbids tokens (min_new_tokens, no_repeat_ngram_size, bad_words_ids, …), and check that the model's logits are finite.",
             )
         return masked
 
     def _masked_on_host(self, scores: torch.Tensor) -> tuple[torch.Tensor, NDArray[np.bool_]]:
-        scores = scores.detach().contiguous()
-        masked = torch.empty_like(scores)
-        kept = masked.numpy()
-        alive = apply_masks(scores.numpy(), self._masks, kept)
-        if self._biases.any():
-            kept[:, self._openers(kept.shape[1])] += self._bias_of_rows()[:, None]
+        masked = scores.detach().clone(memory_format=torch.contiguous_format)
+        lifted = (self._openers(), self._bias_of_rows()) if self._biases.any() else ()
+        alive = mask_in_place(masked.numpy(), np.arange(len(masked)), self._masks, *lifted)
         return masked, alive
 
     def _masked_on_device(self, scores: torch.Tensor) -> tuple[torch.Tensor, NDArray[np.bool_]]:
         """Mask on the device of the scores, with one upload."""
-        width = scores.shape[-1]
-        forbidden = unpack_on_device(torch.from_numpy(self._masks).to(scores.device))
-        if forbidden.shape[-1] < width:
-            beyond = width - forbidden.shape[-1]
-            forbidden = torch.nn.functional.pad(forbidden, (0, beyond), value=True)
-        masked = scores.masked_fill(forbidden[:, :width], -torch.inf)
+        masked = scores.detach().clone()
+        rows = torch.arange(len(masked), device=masked.device)
+        forbid(masked, rows, torch.from_numpy(self._masks).to(masked.device))
         if self._biases.any():
-            openers = torch.from_numpy(self._openers(width)).to(scores.device)
-            bias = torch.from_numpy(self._bias_of_rows())[:, None].to(scores.device, scores.dtype)
+            openers = self._openers()
+            columns = torch.from_numpy(openers[openers < scores.shape[-1]]).to(masked.device)
+            bias = torch.from_numpy(self._bias_of_rows())[:, None].to(masked.device, masked.dtype)
             # A sum in half precision must not become infinite.
-            most = torch.finfo(scores.dtype).max
-            masked[:, openers] = (masked[:, openers] + bias).clamp(max=most)
+            most = torch.finfo(masked.dtype).max
+            masked[:, columns] = (masked[:, columns] + bias).clamp(max=most)
         # False as well where a score is no number.
         alive = masked.amax(dim=-1) > -torch.inf
         return masked, alive.cpu().numpy()
 
-    def _openers(self, width: int) -> NDArray[np.int64]:
-        openers = self._distinct[0].quote_openers
-        return openers[openers < width]
+    def _openers(self) -> NDArray[np.int64]:
+        return self._distinct[0].quote_openers
 
     def _bias_of_rows(self) -> NDArray[np.float32]:
         """Return what is added to the openers' scores: [R], nothing in rows that stand in a quote."""
