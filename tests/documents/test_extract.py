@@ -128,6 +128,20 @@ def test_a_title_is_not_the_text_again() -> None:
 def test_front_matter_is_no_text() -> None:
     found = extract("a.md", b"---\ntitle: 'My notes'\ntags: [a]\n---\nHello.\n")
     assert (found.title, found.text) == ("My notes", "Hello.")
+    found = extract("a.md", b"---\r\ntitle: My notes\r\n# x\r\ntags:\r\n- a\r\n---\r\nHello.\r\n")
+    assert (found.title, found.text) == ("My notes", "Hello.")
+
+
+def test_a_text_between_two_rules_is_text() -> None:
+    for first in ("\nThe fee is 5.", "The fee is 5.", "title: x\n\nThe fee is 5."):
+        text = extract("a.md", f"---\n{first}\n\n---\n\nThe tax is 2.\n".encode()).text
+        assert "The fee is 5." in text
+        assert text.endswith("The tax is 2.")
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.html", "a.txt", "a"])
+def test_a_text_may_speak_of_pdf(name: str) -> None:
+    assert extract(name, b"A PDF begins with %PDF-1.7.").text == "A PDF begins with %PDF-1.7."
 
 
 def test_a_very_long_markdown_is_read_as_it_is() -> None:

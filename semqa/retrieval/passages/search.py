@@ -469,7 +469,7 @@ class Search:
             )
         if not 1 <= limit <= MOST:
             raise InputError(f"must be 1 to {MOST}, got {limit}.", field="limit", value=limit)
-        asked = query[-READ:]
+        asked = query[-READ:].encode("utf-8", "replace").decode()  # lone surrogates
         many = max(LOOKED_AT, 3 * limit)
         ways = self._ways(asked, many)
         ranked = rank(asked, self._living(ways))
