@@ -77,15 +77,12 @@ class ConstraintRows:
         self._constraints: list[CopyConstraint | None] = [None] * slots
 
     def admit(self, slot: int, constraint: CopyConstraint, budget: int | None) -> None:
-        """Begin an answer.
+        """Begin an answer; if none fits the budget, an error is raised and the slot is empty.
 
         Args:
             slot: its place; whatever was there is forgotten.
             constraint: its rules.
             budget: the most tokens of it, its end token included; None for no limit.
-
-        Raises:
-            InputError: no answer is so short. Then the slot is empty.
         """
         self.release(slot)
         state = constraint.start(budget)

@@ -115,11 +115,6 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
 
         Returns:
             A new tensor [R, S], minus infinity where a token is not allowed.
-
-        Raises:
-            InputError: the rows are not those of the prompts, `generate` took a token that was not
-                allowed or leaves none, the head is narrower than the vocabulary, or the processor
-                has served another call of `generate`.
         """
         rows, length = input_ids.shape
         if self._prompt_length < 0:

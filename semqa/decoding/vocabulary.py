@@ -219,11 +219,7 @@ class Vocabulary:
         )
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return the bytes of a token; none for special tokens, end tokens and padding.
-
-        Raises:
-            InputError: there is no such token.
-        """
+        """Return the bytes of a token; none for special tokens, end tokens and padding."""
         number = operator.index(token_id)
         if not 0 <= number < self.size:
             raise InputError(f"Token ids go from 0 to {self.size - 1}, got {number}.", value=number)
@@ -233,9 +229,6 @@ class Vocabulary:
         """Return the text of an output, as the tokenizer's own decoder gives it.
 
         Special and end tokens give nothing; what is no UTF-8 becomes U+FFFD.
-
-        Raises:
-            InputError: there is no such token.
         """
         data = b"".join(self.token_bytes(number) for number in token_ids)
         if self.strips_leading_space:

@@ -68,11 +68,7 @@ class ExemplarPool:
         return cls(map(_exemplar, questions), asked)
 
     def candidates(self, question: str, count: int) -> list[int]:
-        """Return the places of the exemplars that a question may see.
-
-        Raises:
-            InputError: there are fewer.
-        """
+        """Return the places of the exemplars that a question may see."""
         key = question_key(question)
         qids = self._qids.get(key, set())
         kept = [
@@ -131,11 +127,7 @@ class PoolSelector(ABC):
 
     @abstractmethod
     def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the most useful first.
-
-        Raises:
-            InputError: there are not so many.
-        """
+        """Choose `count` exemplars, the most useful first."""
 
     @abstractmethod
     def identity(self) -> dict[str, object]:
@@ -146,11 +138,7 @@ class PoolSelector(ABC):
         return len(self._pool.candidates(question, 0))
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """See that there are enough for each question, and do what `select` needs for all at once.
-
-        Raises:
-            InputError: there are not.
-        """
+        """See that there are enough for each question, and do what `select` needs for all at once."""
         for question in questions:
             self._pool.candidates(question, count)
 
@@ -163,9 +151,6 @@ class FixedExemplars(PoolSelector):
 
     Args:
         qids: the ones to choose, the most useful first; None for all, in the pool's order.
-
-    Raises:
-        InputError: a qid is not in the pool.
     """
 
     def __init__(self, pool: ExemplarPool, qids: Sequence[str] | None = None) -> None:

@@ -129,9 +129,6 @@ class PromptSettings:
             asked: text and qid of the questions that will be asked: none is an exemplar of itself.
             shelf: has encoders and files that several builders share; `on_progress` is its business
                 then.
-
-        Raises:
-            InputError: the template or the file is not usable.
         """
         # First what is quick to find wrong.
         template = Template.load(self.template)

@@ -228,11 +228,7 @@ class Collection:
             raise ForbiddenError(f"Collection {self.name!r} is shared with you to be read only.")
 
     def search(self, query: str, limit: int = 8) -> list[Found]:
-        """Return the passages that speak to a question best, best first.
-
-        Raises:
-            InputError: the question is blank, or the limit is not from 1 to 100.
-        """
+        """Return the passages that speak to a question best, best first."""
         with self._reading():
             search = Search(self._passages, self._live, self.name, self._dense, self._reranker)
             return search.best(query, limit)

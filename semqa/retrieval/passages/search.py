@@ -458,11 +458,7 @@ class Search:
     reranker: Reranker | None = None
 
     def best(self, query: str, limit: int) -> list[Found]:
-        """Return the passages that speak to a question best, best first.
-
-        Raises:
-            InputError: the question is blank or too long, or the limit is out of range.
-        """
+        """Return the passages that speak to a question best, best first."""
         if not query.strip() or len(query) > LONGEST_QUERY:
             raise InputError(
                 f"A query has words, and at most {LONGEST_QUERY} characters; got {len(query.split())} words in {len(query)} characters."
