@@ -65,7 +65,7 @@ class Semqa:
         """Return the request."""
         return request
 
-    def build(self, prepared: Request) -> CopyConstraint:
+    def build(self, prepared: Any) -> CopyConstraint:
         """Compile the sources."""
         return CopyConstraint(
             self.vocabulary, prepared.sources, self.policy, question=prepared.question
@@ -148,7 +148,7 @@ class Llguidance:
         """Write the grammar."""
         return quoting_grammar(request.sources, f"substring_{self.boundary}s")
 
-    def build(self, prepared: str) -> Any:
+    def build(self, prepared: Any) -> Any:
         """Compile the grammar."""
         grammar = self.matcher.grammar_from_lark(prepared)
         built = self.matcher(self.tokenizer, grammar, log_level=0)
