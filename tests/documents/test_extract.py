@@ -43,6 +43,15 @@ def test_encodings_are_made_out(encoding: str, text: str) -> None:
     assert extract("a.txt", text.encode(encoding)).text == text
 
 
+def test_a_broken_character_does_not_spoil_the_others() -> None:
+    text = "Die Brücke über die Limmat in Zürich, ihre Größe und Höhe. " * 20
+    for whole in (text.encode(), f"<p>{text}</p>".encode(), (text * 100).encode()):
+        for place in (len(whole) // 2, len(whole)):
+            data = whole[:place].rstrip(b"\xc3\xb6\xbc\x9f") + b"\xc3" + whole[place:]
+            assert extract("a.txt", data).text.count("\ufffd") == 1
+            assert "Brücke über" in extract("a.html", data).text
+
+
 def test_a_page_becomes_what_it_shows() -> None:
     found = extract("page.html", HTML.encode())
     assert found.title == "Harbour & sea"

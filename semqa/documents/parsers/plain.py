@@ -75,6 +75,9 @@ _SAMPLE = 2**16
 _TELLING = 200
 """Bytes below which nothing can be told from how often they are met."""
 
+_TO_BROKEN = 8
+"""Characters beyond ASCII that are whole, to each that is broken, from which bytes are UTF-8."""
+
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -99,6 +102,11 @@ def decode(name: str, data: bytes, stated: str | None = None) -> str:
         text = _decoded(data, encoding) if encoding else None
         if text is not None:
             return _checked(name, text)
+    # Cut within a character, or damaged in a place or two: any other encoding would spoil the rest.
+    mended = data.decode("utf-8", "replace")
+    broken = mended.count("\ufffd")
+    if len(mended) - len(mended.encode("ascii", "ignore")) > _TO_BROKEN * broken:
+        return _checked(name, mended)
     if len(data) < _TELLING:
         return _checked(name, _decoded(data, "cp1252"))
     detector = require("charset_normalizer", extra="documents", purpose=f"reading {name}")
