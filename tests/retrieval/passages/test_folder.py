@@ -226,6 +226,19 @@ def test_another_folders_document_is_not_replaced(
     assert "1890" in notes.search("harbour")[0].source.text
 
 
+def test_a_folder_may_move(notes: Collection, folder: Path, tmp_path: Path) -> None:
+    index_folder(notes, folder)
+    moved = folder.rename(tmp_path / "moved")
+    (moved / "sub" / "b.md").write_text("Other zebras.")
+    report = index_folder(notes, moved)
+    assert (report.added, list(report.failed)) == (1, ["sub/b.md"])  # it may be another file
+    again = index_folder(notes, moved)
+    assert (again.added, again.unchanged) == (0, 1)
+    (moved / "a.txt").unlink()
+    index_folder(notes, moved)
+    assert [each.name for each in notes.documents()] == ["sub/b.md"]
+
+
 def test_no_folder_and_no_documents(notes: Collection, folder: Path, tmp_path: Path) -> None:
     index_folder(notes, folder)
     with pytest.raises(InputError, match="No such folder"):
