@@ -48,6 +48,11 @@ def test_documents_are_read_as_collections_read_them() -> None:
     )
 
 
+def test_content_decides_over_the_name() -> None:
+    Path("report").write_bytes(makers.pdf([["The ferry leaves."]], title="Ferries"))
+    assert read_sources(["report"]) == (Source("The ferry leaves.", "Ferries"),)
+
+
 def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grün.".encode())))
     assert read_sources(["-"]) == (Source("Grün."),)
@@ -58,7 +63,10 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("a.txt", b"", "a.txt: This source has no text"),
         ("a.txt", b" \n\xc2\xa0", "a.txt: This source has no text"),
-        ("a.txt", b"abc\x00", "a.txt: not text: got a NUL byte at offset 3"),
+        ("a.txt", b"abc\x00", "a.txt: Not a document: the file is binary"),
+        ("a.txt", "abc".encode("utf-16"), "Save the file as UTF-8, not UTF-16"),
+        ("a", b"{\\rtf1 hello}", "RTF. Save it as docx"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "an old Office file"),
         ("a.jsonl", b"{}", "a.jsonl: This is JSON, not a document"),
         ("a.pdf", b"%PDF-1.7", "a.pdf: The file cannot be read as pdf"),
         ("a.docx", b"hello", "a.docx: The file is not a Word document"),
@@ -74,7 +82,7 @@ def test_refused_text_files(name: str, content: bytes, expected: str) -> None:
 
 def test_a_text_given_as_json_lines_is_told_where_it_belongs() -> None:
     Path("a.txt").write_text("It rained.", "utf-8")
-    with pytest.raises(InputError, match="This is text, not JSON"):
+    with pytest.raises(InputError, match="This is a document, not JSON"):
         read_sources_jsonl("a.txt")
     Path("a.txt").write_text('{"text": "It rained."}', "utf-8")
     assert read_sources_jsonl("a.txt") == (Source("It rained."),)
@@ -193,7 +201,13 @@ READ = GivenAnswer("1", "Who?", "[ 1 Ann ]", (Source("Ann", "T"),))
 
 @pytest.mark.parametrize(
     "text",
-    [json.dumps(ROW), json.dumps(ROW, indent=2), json.dumps([ROW]), f"\n{json.dumps(ROW)}\n\n"],
+    [
+        json.dumps(ROW),
+        json.dumps(ROW, indent=2),
+        json.dumps(ROW).replace("[{", "\n[{"),
+        json.dumps([ROW]),
+        f"\n{json.dumps(ROW)}\n\n",
+    ],
 )
 def test_one_answer_on_a_line_over_lines_or_in_an_array(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text, encoding="utf-8")
