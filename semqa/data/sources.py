@@ -102,7 +102,9 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw = file.read_all()
         if _document_by_name(path) and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
-            raise InputError("This is a document, not JSON: give it with --source.", where=file.name)
+            raise InputError(
+                "This is a document, not JSON: give it with --source.", where=file.name
+            )
         return _json_sources(raw, file.name)
 
 

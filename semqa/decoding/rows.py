@@ -101,6 +101,18 @@ class ConstraintRows:
         self._constraints[slot] = self._views[slot] = None
         self._used[slot] = ()
 
+    def reorder(self, parents: NDArray[np.intp]) -> None:
+        """Let each slot go on with the answer of another, or its own, as beam search does.
+
+        Args:
+            parents: [slots], whose answer each goes on with.
+        """
+        self._fields, self._addresses = self._fields[parents], self._addresses[parents]
+        self._scarce, self._soon = self._scarce[parents], self._soon[parents]
+        self._live, self._bias = self._live[parents], self._bias[parents]
+        for kept in (self._used, self._views, self._constraints):
+            kept[:] = [kept[parent] for parent in parents.tolist()]
+
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> NDArray[Any]:
         """Take answers forward, for good.
 
