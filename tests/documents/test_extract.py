@@ -161,6 +161,9 @@ def test_a_very_long_markdown_is_read_as_it_is() -> None:
 def test_rows_are_a_table() -> None:
     found = extract("a.csv", b'name;age\nBo;3\n;\n"Al; x";"4\n5"\n')
     assert found.text == "| name | age |\n| --- | --- |\n| Bo | 3 |\n| Al; x | 4 5 |"
+    assert extract("a.csv", b"sep=;\r\n" + b"name;age\r\nBo, Al;3\r\n").text == (
+        "| name | age |\n| --- | --- |\n| Bo, Al | 3 |"
+    )
     rows = b"".join(b"ship %d,%d\n" % (i, i * i) for i in range(200))
     passages = split(extract("a.csv", b"name,length\n" + rows))
     assert {each.context for each in passages[1:]} == {("name | length",)}
