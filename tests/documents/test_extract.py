@@ -103,6 +103,12 @@ def test_tables_of_a_page_are_data_or_layout() -> None:
     )
 
 
+def test_the_only_row_of_a_table_is_no_header() -> None:
+    text = extract("a.html", b"<table><tr><td>Fee<td>5 euros</table>").text
+    assert text == "|  |  |\n| --- | --- |\n| Fee | 5 euros |"
+    assert [unit.kind for unit in read_structure(text).units] == ["row"]
+
+
 def test_a_card_in_a_list_is_a_section() -> None:
     page = b"<ul><li><h3>Oslo</h3><p>A city.</p><p>Old.</p></li><li><h3>Moss</h3>Small.</li></ul>"
     assert extract("a.html", page).text == "### Oslo\n\nA city.\n\nOld.\n\n### Moss\n\nSmall."
@@ -279,7 +285,7 @@ def test_word_documents_give_tables_boxes_and_what_was_inserted() -> None:
         "</mc:AlternateContent></w:body></w:document>"
     )
     found = extract("a.docx", makers.docx_parts(body))
-    assert found.text == "One\ttwo. New.\n\nHeld.\n\n| a | b |\n| --- | --- |"
+    assert found.text == "One\ttwo. New.\n\nHeld.\n\n|  |  |\n| --- | --- |\n| a | b |"
 
 
 def test_a_word_document_keeps_headings_lists_and_tables() -> None:

@@ -44,7 +44,7 @@ def numeral(number: int, style: str) -> str:
 
 
 def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> list[str]:
-    """Return the lines of a table; the first row with any text is its header.
+    """Return the lines of a table; the first row with any text is its header, if it has more rows.
 
     Args:
         headless: whether the table has no header; an empty one stands in its place.
@@ -53,18 +53,15 @@ def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> lis
         >>> table_lines([["Year", "Ships"], ["1890", "12"]])
         ['| Year | Ships |', '| --- | --- |', '| 1890 | 12 |']
     """
-    lines: list[str] = []
-    for row in rows:
-        cells = [" ".join(cell.split()) for cell in row]
-        if not any(cells):
-            continue
-        if not lines:
-            lines = [_line([""] * len(cells))] if headless else [_line(cells)]
-            lines.append(_line(["---"] * len(cells)))
-            if not headless:
-                continue
-        lines.append(_line(cells))
-    return lines
+    cleaned = ([" ".join(cell.split()) for cell in row] for row in rows)
+    lines = [(_line(cells), len(cells)) for cells in cleaned if any(cells)]
+    if not lines:
+        return []
+    width = lines[0][1]
+    if headless or len(lines) == 1:
+        lines.insert(0, (_line([""] * width), width))
+    lines.insert(1, (_line(["---"] * width), width))
+    return [line for line, _ in lines]
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages.search import Dense, Reranker
     from semqa.retrieval.passages.store import Access, Found, Store
 
-RECIPE = "3"
+RECIPE = "4"
 """Changes when documents are read or cut differently: then all of them are done again."""
 
 MOST_READ_AHEAD = 500
