@@ -1,11 +1,11 @@
-"""Time the extractive engine per question, and score it where the released data is.
+"""Time the extractive engine per question.
 
     python benchmarks/extractive.py [--data QUOTESUM.jsonl] [--repeats 5] [--smoke]
 
-Without --data, questions come from SEMQA_TEST_DATA (default ../shared beside the checkout), or else
-from a seeded generator, and then only the time is printed. Every quote must verify and every answer
-keep to its number of words before anything is timed. The time of a question is the median of its
-repeats: reading the sources, choosing, writing, and checking the quotes; no process start.
+Without --data, questions come from SEMQA_TEST_DATA (default ../shared beside the checkout), or else from
+the examples. Every quote must verify and every answer keep to its number of words before anything is
+timed. The time of a question is the median of its repeats: reading the sources, choosing, writing, and
+checking the quotes; no process start.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import sys
 import time
 from pathlib import Path
@@ -27,8 +26,6 @@ sys.path.insert(0, str(ROOT))
 
 from semqa.data import Question, read_quotesum  # noqa: E402
 from semqa.engines.extractive import ExtractiveEngine  # noqa: E402
-from semqa.metrics import Example, score  # noqa: E402
-from semqa.quotes import Source  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,39 +33,8 @@ if TYPE_CHECKING:
 GOAL_MS = 5.0
 
 
-def made_up_questions(count: int) -> list[Question]:
-    """Make questions over three sources of about 110 words each, without references."""
-    draw = random.Random(0)
-    nouns = ("bridge", "harbour", "tower", "river", "library", "museum")
-    verbs = ("opened", "closed", "moved", "painted", "flooded", "restored")
-    questions = []
-    for number in range(count):
-        sources = []
-        for _ in range(3):
-            sentences = [
-                f"The {draw.choice(nouns)} of {draw.choice(nouns).title()} was "
-                f"{draw.choice(verbs)} in {draw.randint(1700, 2020)}, and the "
-                f"{draw.choice(nouns)} near it was {draw.choice(verbs)} by the people of the town."
-                for _ in range(5)
-            ]
-            sources.append(Source(" ".join(sentences), title=draw.choice(nouns).title()))
-        asked = f"When was the {draw.choice(nouns)} {draw.choice(verbs)}?"
-        questions.append(Question(f"made-{number}", asked, tuple(sources), ()))
-    return questions
-
-
-def load(data: Path | None, *, smoke: bool) -> tuple[list[Question], bool]:
-    """Return the questions, and whether they are real."""
-    shared = Path(os.environ.get("SEMQA_TEST_DATA", ROOT.parent / "shared"))
-    path = data or shared / "data/quotesum/dev_a.jsonl"
-    if data is None and (smoke or not path.exists()):
-        return made_up_questions(5 if smoke else 45), False
-    return read_quotesum(path), True
-
-
-def check(engine: ExtractiveEngine, questions: Sequence[Question]) -> list[Example]:
+def check(engine: ExtractiveEngine, questions: Sequence[Question]) -> None:
     """Answer all questions; stop the benchmark at a quote that is not verified."""
-    examples = []
     for question in questions:
         answer = engine.answer(question.question, question.sources)
         bad = [quote.text for quote in answer.quotes if quote.status.value != "verified"]
@@ -76,51 +42,37 @@ def check(engine: ExtractiveEngine, questions: Sequence[Question]) -> list[Examp
             sys.exit(f"{question.qid}: quotes are not verified: {bad}; nothing is timed")
         if len(answer.plain.split()) > engine.max_words:
             sys.exit(f"{question.qid}: more than {engine.max_words} words; nothing is timed")
-        if question.references:
-            examples.append(
-                Example(
-                    question.qid,
-                    answer.marked,
-                    question.texts,
-                    question.short_answers,
-                    question.numbers,
-                )
-            )
-    return examples
 
 
 def main() -> None:
-    """Check, time, score, print."""
+    """Check, time, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a QuoteSum file (JSON lines)")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--smoke", action="store_true", help="five made-up questions, once")
+    parser.add_argument("--smoke", action="store_true", help="the examples, once")
     options = parser.parse_args()
     repeats = 1 if options.smoke else options.repeats
-    questions, real = load(options.data, smoke=options.smoke)
+    shared = Path(os.environ.get("SEMQA_TEST_DATA", ROOT.parent / "shared"))
+    path = options.data or shared / "data/quotesum/dev_a.jsonl"
+    if options.smoke or not (options.data or path.exists()):
+        path = ROOT / "examples/quotesum.jsonl"
+    questions = read_quotesum(path)
     engine = ExtractiveEngine()
-    examples = check(engine, questions)
+    check(engine, questions)
     machine = describe_machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
     times = sorted(_milliseconds(engine, question, repeats) for question in questions)
     p50, p99 = median(times), times[min(len(times) - 1, int(0.99 * len(times)))]
     print(
-        f"{len(questions)} {'real' if real else 'made-up'} questions: "
+        f"{len(questions)} questions of {path.name}: "
         f"p50 {p50:.2f} ms, p99 {p99:.2f} ms a question (goal: p50 at most {GOAL_MS:.0f} ms)"
     )
     record: dict[str, object] = {
         "benchmark": "extractive",
         "questions": len(questions),
-        "real": real,
         "p50_ms": p50,
         "p99_ms": p99,
     }
-    if examples:
-        report = score(examples, resamples=0)
-        names = ("semqa", "sem_f1", "rougeLsum", "sem_recall")
-        record["scores"] = {name: report.value(name) for name in names}
-        for name in names:
-            print(f"{name:<12} {report.value(name):6.2f}")
     print(json.dumps(record | machine))
 
 

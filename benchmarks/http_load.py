@@ -6,7 +6,8 @@ is read to its end, and must be what the same request gave when it was not strea
 when the server has loaded its encoder, if it has one. At the end come clients that leave in the middle
 or take nothing, after which nothing of them may be left.
 
-    python benchmarks/http_load.py [--streams 1,16,128] [--seconds 20] [--vanishing 10000] [--smoke]
+    python benchmarks/http_load.py [--streams 1,16,128] [--seconds 20] [--vanishing 10000]
+        [--workers N] [--database URL] [--smoke]
 """
 
 from __future__ import annotations
@@ -260,6 +261,8 @@ def main() -> None:
     parser.add_argument("--streams", default="1,16,128")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--vanishing", type=int, default=10_000)
+    parser.add_argument("--workers", type=int, default=1, help="with more, clients do not vanish")
+    parser.add_argument("--database", help="of the server; by default SQLite in a new folder")
     parser.add_argument("--smoke", action="store_true", help="a moment each: does it work at all?")
     options = parser.parse_args()
     seconds = 0.4 if options.smoke else options.seconds
@@ -268,17 +271,20 @@ def main() -> None:
     machine = describe_machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(folder)
+        database = ["--database", options.database] if options.database else []
+        server = Server(folder, "--workers", str(options.workers), *database)
         try:
             encoder = server.wait_until_loaded()
             print(f"encoder {encoder}")
             rows = measure(server, streams, seconds)
-            left = leave(server, vanishing)
+            # Of several processes, the first only starts the others.
+            left = leave(server, vanishing) if options.workers == 1 else {}
         finally:
             code = server.close()
     if code:
         sys.exit(f"the server ended with {code}")
     record = {"benchmark": "http_load", "seconds": seconds, "encoder": encoder}
+    record["workers"] = options.workers
     record |= {"load": rows, "vanished": left}
     print(json.dumps({**record, **machine}))
 

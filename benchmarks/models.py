@@ -1,7 +1,7 @@
 """QuoteSum scores of a language model: without the constraint, with parts of it, and with all of it.
 
     python benchmarks/models.py --model FOLDER --data QUOTESUM.jsonl [--tuned FOLDER FOLDER]
-        [--out DIR] [--limit N] [--speed N]
+        [--out DIR] [--limit N]
     python benchmarks/models.py --smoke    # the figures of human answers, without a model
 
 Rows: zero-shot, five exemplars of our own, five of the most similar questions of the other half of the
@@ -11,9 +11,7 @@ token by token), and with every claim quoted, token by token and span by span. R
 a run that was interrupted goes on. Columns besides the scores: quotes an answer; quotes whose text was
 quoted before in the answer; words outside of quotes that neither glue nor question nor sources hold;
 answers that are quoted, or abstain. Differences to the row without the constraint have a paired 95%
-interval. --speed times the first N questions instead, with five exemplars, on one thread, span by span
-and freely in turn: forward passes for each token of an answer, tokens and answers per second. The last
-line is one JSON document.
+interval. The last line is one JSON document.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -123,40 +120,6 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
     return round(float(low), 1), round(float(high), 1)
 
 
-def speed(model: str, questions: Sequence[Question]) -> dict[str, dict[str, float]]:
-    """Count passes and time answers, span by span and without the constraint."""
-    import torch
-
-    from semqa.engines import Request
-    from semqa.engines.transformers import TransformersEngine, TransformersOptions
-
-    torch.set_num_threads(1)
-    spans = TransformersEngine(model, TransformersOptions())
-    engines = {"spans": spans, "free": spans.with_constraint("off")}
-    passes = 0
-
-    def count(*_: object) -> None:
-        nonlocal passes
-        passes += 1
-
-    spans._open().model.register_forward_hook(count)
-    found = {way: dict.fromkeys(("passes", "tokens", "seconds"), 0.0) for way in engines}
-    for number, question in enumerate(questions):
-        for way in sorted(engines, reverse=bool(number % 2)):
-            passes, started = 0, time.perf_counter()
-            (written,) = engines[way].generate([Request(question.question, question.sources)])
-            if number:  # the first one reads the exemplars
-                found[way]["seconds"] += time.perf_counter() - started
-                found[way]["passes"] += passes
-                found[way]["tokens"] += written.new_tokens or 0
-    for way, row in found.items():
-        row["passes_per_token"] = round(row["passes"] / row["tokens"], 3)
-        row["tokens_per_second"] = round(row["tokens"] / row["seconds"], 2)
-        row["seconds_per_answer"] = round(row["seconds"] / (len(questions) - 1), 2)
-        print(way, row)
-    return found
-
-
 def main() -> None:
     """Run, measure, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -167,7 +130,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "models")
     parser.add_argument("--limit", type=int, help="questions of each half")
     parser.add_argument("--rows", help="only rows that hold this text, such as 'zero-shot'")
-    parser.add_argument("--speed", type=int, metavar="N", help="time N questions instead")
     options = parser.parse_args()
     questions = {question.qid: question for question in read_quotesum(options.data)}
     if options.smoke or options.model is None:
@@ -180,10 +142,6 @@ def main() -> None:
         shown = {key: round(fmean(row[key] for row in people), 2) for key in people[0]}
         shares = {"people": {key: shown[key] for key in shown if key not in SCORES}}
         print(json.dumps({"benchmark": "models", **describe_machine(), "rows": shares}))
-        return
-    if options.speed:
-        timed = speed(options.model, [*questions.values()][: options.speed])
-        print(json.dumps({"benchmark": "models", **describe_machine(), "speed": timed}))
         return
     options.out.mkdir(parents=True, exist_ok=True)
     halves = write_halves(options.data, options.out)

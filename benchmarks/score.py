@@ -4,8 +4,8 @@
 
 The work: every system's answers to every question, scored by all metrics, and the human row (each
 human answer against the others). Questions are the released ones where SEMQA_TEST_DATA (default
-../shared beside the checkout) has them, else made up by a seeded generator. Both scorers must agree
-to 1e-9 on all of it before anything is timed.
+../shared beside the checkout) has them, else the examples. Both scorers must agree to 1e-9 on all of it
+before anything is timed.
 
 "one system a run" is what `semqa score` does: nothing is compiled before. "systems in a row" keeps
 the compiled questions from one system to the next, as comparing prediction files does. The plain
@@ -17,21 +17,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import statistics
 import sys
 import time
-from collections import defaultdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from machine import describe_machine  # noqa: E402
 
+from semqa.data import Question, read_quotesum  # noqa: E402
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise  # noqa: E402
 from semqa.metrics.scores import target_for  # noqa: E402
 from tests.reference import scores as reference  # noqa: E402
@@ -42,73 +41,25 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 
 
-class Question(NamedTuple):
-    """One question: human answers, their short answers, source number to source text."""
-
-    qid: str
-    references: tuple[str, ...]
-    short_answers: tuple[str, ...]
-    sources: dict[int, str]
-
-
-def released_questions() -> list[Question]:
-    """Read the released questions; none where the data is absent."""
-    path = Path(os.environ.get("SEMQA_TEST_DATA", ROOT.parent / "shared"))
-    path /= "data/quotesum/dev_a.jsonl"
-    if not path.exists():
-        return []
-    rows = defaultdict(list)
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        rows[row["qid"]].append(row)
-    return [
-        Question(
-            qid,
-            tuple(row["summary"] for row in group),
-            tuple(row["covered_short_answers"] for row in group),
-            {k: text for k in range(1, 8) if (text := group[0][f"source{k}"])},
-        )
-        for qid, group in rows.items()
-    ]
-
-
-def made_up_questions(count: int = 45, seed: int = 0) -> list[Question]:
-    """Make questions of the released ones' size: three sources of 100 words, answers of 44."""
-    chance = random.Random(seed)
-    lexicon = [f"w{rank}" for rank in range(3000)]
-    weights = [1 / (rank + 10) for rank in range(3000)]
-    questions = []
-    for number in range(count):
-        sources = {
-            k: " ".join(chance.choices(lexicon, weights, k=100)).capitalize() + "."
-            for k in (1, 2, 3)
-        }
-        answers, shorts = [], []
-        for _ in range(3):
-            pieces, short = [], []
-            for k, text in sources.items():
-                words = text.split()
-                start = chance.randrange(88)
-                pieces.append("In fact, [ {} {} ] .".format(k, " ".join(words[start : start + 12])))
-                short.append("[ {} {} ]".format(k, " ".join(words[start : start + 3])))
-            answers.append(" ".join(pieces))
-            shorts.append(" ".join(short))
-        questions.append(Question(f"q{number}", tuple(answers), tuple(shorts), sources))
-    return questions
+def read_questions() -> list[Question]:
+    """Read the released questions, or the examples where the data is absent."""
+    shared = Path(os.environ.get("SEMQA_TEST_DATA", ROOT.parent / "shared"))
+    released = shared / "data/quotesum/dev_a.jsonl"
+    return read_quotesum(released if released.exists() else ROOT / "examples/quotesum.jsonl")
 
 
 def answer(question: Question, k: int) -> str:
     """Answer as system k does: by 12 + 6k words of each source, from word 5k."""
     return " ".join(
-        f"[ {number} {' '.join(text.split()[5 * k : 12 + 11 * k])} ] ."
-        for number, text in question.sources.items()
+        f"[ {number} {' '.join(question.sources[number - 1].text.split()[5 * k : 12 + 11 * k])} ] ."
+        for number in question.numbers
     )
 
 
 def fast(questions: Sequence[Question], answers: Sequence[str]) -> list[ExampleScores]:
     """Score one system with `semqa.metrics`."""
     return [
-        score_example(Example(q.qid, text, q.references, q.short_answers, tuple(q.sources)))
+        score_example(Example(q.qid, text, q.texts, q.short_answers, q.numbers))
         for q, text in zip(questions, answers, strict=True)
     ]
 
@@ -116,7 +67,7 @@ def fast(questions: Sequence[Question], answers: Sequence[str]) -> list[ExampleS
 def plain(questions: Sequence[Question], answers: Sequence[str]) -> list[dict[str, float | None]]:
     """Score one system with the plain scorer."""
     return [
-        reference.scores(text, q.references, q.short_answers, tuple(q.sources))
+        reference.scores(text, q.texts, q.short_answers, q.numbers)
         for q, text in zip(questions, answers, strict=True)
     ]
 
@@ -126,9 +77,9 @@ def fast_humans(questions: Sequence[Question]) -> list[ExampleScores]:
     return [
         row
         for question in questions
-        if len(question.references) > 1
+        if len(question.texts) > 1
         for row in leave_one_out(
-            question.qid, question.references, question.short_answers, question.sources
+            question.qid, question.texts, question.short_answers, question.numbers
         )
     ]
 
@@ -138,13 +89,13 @@ def plain_humans(questions: Sequence[Question]) -> list[dict[str, float | None]]
     return [
         reference.scores(
             text,
-            question.references[:k] + question.references[k + 1 :],
+            question.texts[:k] + question.texts[k + 1 :],
             question.short_answers[:k] + question.short_answers[k + 1 :],
-            list(question.sources),
+            list(question.numbers),
         )
         for question in questions
-        if len(question.references) > 1
-        for k, text in enumerate(question.references)
+        if len(question.texts) > 1
+        for k, text in enumerate(question.texts)
     ]
 
 
@@ -174,9 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--smoke", action="store_true", help="four questions, one run each")
     parser.add_argument("--repeats", type=int, default=5, help="runs of the plain scorer")
     options = parser.parse_args(arguments)
-    questions = released_questions()
-    data = "released" if questions else "made up"
-    questions = questions or made_up_questions()
+    questions = read_questions()
     repeats = 1 if options.smoke else options.repeats
     questions = questions[:4] if options.smoke else questions
     runs = [[answer(q, k) for q in questions] for k in range(2 if options.smoke else 5)]
@@ -186,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     machine = describe_machine()
     versions = {name: version(name) for name in ("rapidfuzz", "rouge-score", "numpy")}
     print(", ".join(f"{name} {value}" for name, value in (machine | versions).items()))
-    print(f"{len(questions)} {data} questions, {len(runs)} systems; {figures} figures agree\n")
+    print(f"{len(questions)} questions, {len(runs)} systems; {figures} figures agree\n")
 
     def apart(scorer: Callable[..., object]) -> float:
         return sum(timed(partial(scorer, questions, run)) for run in runs)
@@ -208,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             humans,
         ),
     }
-    result: dict[str, object] = {"benchmark": "score", "data": data, "questions": len(questions)}
+    result: dict[str, object] = {"benchmark": "score", "questions": len(questions)}
     print(f"{'work':18} {'answers':>7} {'plain ms':>9} {'semqa ms':>9} {'ratio':>6}")
     for name, (slow, ours, answers) in work.items():
         # Ours is short, so more runs cost nothing and steady its median.

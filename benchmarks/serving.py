@@ -1,19 +1,19 @@
 """Tokens per second of vLLM on a CPU: free, under the copy constraint, and under a grammar.
 
     python benchmarks/serving.py [--smoke] [--runner v1|v2|both] [--batches 1,8,32] [--pairs N]
-        [--model FOLDER] [--new-tokens N] [--hidden N] [--parts speed,first,long,host]
+        [--model FOLDER] [--new-tokens N] [--hidden N] [--parts speed,first,long]
 
 The real vLLM, in one process, with the model of a folder, or with a small Llama of random weights over
 the 131,072 tokens of mistral-common's tekken. Sources are made up, of QuoteSum's size (three of 100
 words), others for each request. The ways run in turn on the same prompts: free, under the constraint
 with any free text ("any") and with glue only ("glue"), and under a grammar. All write the same number
-of tokens. The score of "[" is raised for all ways alike, so that what may quote does. Each ratio is the median over rounds. Before anything is timed, the constrained answers are
-checked: they quote, and every quote is verified.
+of tokens. The score of "[" is raised for all ways alike, so that what may quote does. Each ratio is the
+median over rounds. Before anything is timed, the constrained answers are checked: they quote, and every
+quote is verified.
 
 - speed: tokens per second, by batch.
 - first: seconds to the first token of one request.
 - long: sources of 100,000 and 1,000,000 characters: seconds to the first token, and what fails.
-- host: seconds a step that the processor takes with 256 rows.
 
 The grammar is that of `semqa.decoding.grammar` with any free text, run by llguidance, vLLM's backend for
 it. A small model is the hard case: what a constraint costs a token does not depend on the model. Model Runner V2 runs
@@ -45,6 +45,7 @@ from machine import describe_machine  # noqa: E402
 
 from semqa import QuotedAnswer, Source  # noqa: E402
 from semqa.decoding import QuotePolicy  # noqa: E402
+from semqa.decoding.vllm.engine import NAME  # noqa: E402
 from semqa.engines.model import PromptEncoder, default_prompts  # noqa: E402
 
 GOAL = 0.97
@@ -92,7 +93,7 @@ class Server:
             max_num_seqs=rows,
             max_model_len=2048,
             max_num_batched_tokens=4096,
-            logits_processors=["copying.timed:TimedProcessor"],
+            logits_processors=[NAME],
             structured_outputs_config={"backend": "guidance"},
             enable_prefix_caching=False,
             disable_log_stats=True,
@@ -250,21 +251,6 @@ def long_sources(server: Server, sizes: list[int]) -> list[dict[str, Any]]:
     return rows
 
 
-def host(server: Server, rows: int) -> dict[str, Any]:
-    """Measure the processor's own time a step, with many rows."""
-    from copying.timed import TimedProcessor
-
-    TimedProcessor.seconds.clear()
-    server.run("glue", server.tasks(rows, 9))
-    full = [seconds for count, seconds in TimedProcessor.seconds if count == rows]
-    return {
-        "rows": rows,
-        "steps": len(full),
-        "p50_ms": 1000 * statistics.median(full) if full else None,
-        "p99_ms": 1000 * sorted(full)[int(0.99 * (len(full) - 1))] if full else None,
-    }
-
-
 def _median_ratio(upper: list[float], lower: list[float]) -> float:
     return statistics.median(a / b for a, b in zip(upper, lower, strict=True))
 
@@ -273,9 +259,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Run all parts with one runner, in this process."""
     parts = options.parts.split(",")
     batches = [int(batch) for batch in options.batches.split(",")]
-    most = max(*batches, options.rows) if "host" in parts else max(batches)
     server = Server(
-        model=options.model, hidden=options.hidden, rows=most, new_tokens=options.new_tokens
+        model=options.model, hidden=options.hidden, rows=max(batches), new_tokens=options.new_tokens
     )
     try:
         found: dict[str, Any] = {"runner": options.runner}
@@ -288,8 +273,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             found["first_token_seconds"] = first(server, options.pairs)
         if "long" in parts:
             found["long"] = long_sources(server, [int(size) for size in options.sizes.split(",")])
-        if "host" in parts:
-            found["host"] = host(server, options.rows)
         return found
     finally:
         server.close()
@@ -311,12 +294,6 @@ def show(found: dict[str, Any]) -> None:
             for way in ("glue", "grammar")
         )
         print(f"  {row['characters']:,} characters, first token: {each}")
-    if "host" in found:
-        one = found["host"]
-        print(
-            f"  processor, {one['rows']} rows: {one['p50_ms']:.2f} ms a step (p50), "
-            f"{one['p99_ms']:.2f} (p99), {one['steps']} steps"
-        )
 
 
 def main() -> None:
@@ -329,14 +306,13 @@ def main() -> None:
     parser.add_argument("--new-tokens", type=int, default=64)
     parser.add_argument("--model", help="a folder; by default one of random weights is made")
     parser.add_argument("--hidden", type=int, default=128, help="width of the random model")
-    parser.add_argument("--rows", type=int, default=256, help="of the part host")
     parser.add_argument("--sizes", default="100000,1000000", help="characters of the part long")
-    parser.add_argument("--parts", default="speed,first,long,host")
+    parser.add_argument("--parts", default="speed,first,long")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.smoke:
         options.batches, options.pairs, options.new_tokens = "1,2", 1, 6
-        options.rows, options.sizes, options.hidden = 4, "10000", 128
+        options.sizes, options.hidden = "10000", 128
         options.runner = "v1" if options.runner == "both" else options.runner
     record: dict[str, Any] = {"benchmark": "serving", **describe_machine()}
     if options.inside:
@@ -375,8 +351,8 @@ def _in_own_process(runner: str, options: argparse.Namespace) -> dict[str, Any]:
     }
     given = [
         "--inside", "--runner", runner, "--batches", options.batches, "--pairs", str(options.pairs),
-        "--new-tokens", str(options.new_tokens), "--hidden", str(options.hidden), "--rows",
-        str(options.rows), "--sizes", options.sizes, "--parts", options.parts,
+        "--new-tokens", str(options.new_tokens), "--hidden", str(options.hidden),
+        "--sizes", options.sizes, "--parts", options.parts,
         *(("--model", options.model) if options.model else ()),
     ]  # fmt: skip
     done = subprocess.run(

@@ -1,10 +1,9 @@
 """Pictures of the page for docs/: a conversation over three short documents, answered by `extractive`.
 
-    python scripts/page_pictures.py [--out docs/pictures] [--sources 50]
+    python scripts/page_pictures.py [--out docs/pictures]
 
 Needs Chromium and playwright. Each size is shown in light and in dark colours: page-light.png and
-page-dark.png are 1280×800, phone-light.png and phone-dark.png 390×844. With --sources the last question
-is asked of so many pasted passages instead, to see whether the page bears them.
+page-dark.png are 1280×800, phone-light.png and phone-dark.png 390×844.
 """
 
 from __future__ import annotations
@@ -68,27 +67,15 @@ def serving(folder: Path) -> Iterator[str]:
         thread.join()
 
 
-def talk(url: str, count: int) -> str:
-    """Hold the conversation, and return its id."""
+def talk(url: str) -> None:
+    """Hold the conversation."""
     conversation = httpx.post(f"{url}/v1/conversations", json={}).json()["id"]
-    for number, question in enumerate(QUESTIONS, 1):
-        body: dict[str, Any] = {"question": question, "conversation": conversation}
-        if count and number == len(QUESTIONS):
-            body["sources"] = [
-                {
-                    "title": f"Minutes of meeting {n}",
-                    "text": f"On day {n} the cost of the change was put at {n},000 pounds. "
-                    f"The council agreed, and thanked keeper {n}.",
-                }
-                for n in range(1, count + 1)
-            ]
-        else:
-            body["collection"] = "documents"
+    for question in QUESTIONS:
+        body = {"question": question, "conversation": conversation, "collection": "documents"}
         httpx.post(f"{url}/v1/answers", json=body, timeout=60).raise_for_status()
-    return str(conversation)
 
 
-def shoot(browser: Browser, url: str, name: str, scheme: Any, out: Path, count: int) -> None:
+def shoot(browser: Browser, url: str, name: str, scheme: Any, out: Path) -> None:
     """Take one picture."""
     width, height = SIZES[name]
     phone = name == "phone"
@@ -108,11 +95,7 @@ def shoot(browser: Browser, url: str, name: str, scheme: Any, out: Path, count: 
     if not phone:
         page.locator(".quote").nth(1).hover()
     page.wait_for_timeout(600)
-    page.screenshot(path=out / f"{name}-{scheme}{f'-{count}' if count else ''}.png")
-    if phone and count:
-        page.locator(".quote").last.tap()
-        page.wait_for_timeout(600)
-        page.screenshot(path=out / f"{name}-{scheme}-{count}-sheet.png")
+    page.screenshot(path=out / f"{name}-{scheme}.png")
     context.close()
 
 
@@ -127,7 +110,6 @@ def main() -> None:
     """Take all pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
-    parser.add_argument("--sources", type=int, default=0)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     found = shutil.which("chromium") or shutil.which("google-chrome")
@@ -136,11 +118,11 @@ def main() -> None:
         serving(Path(folder)) as url,
         sync_playwright() as playwright,
     ):
-        talk(url, options.sources)
+        talk(url)
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         for name in SIZES:
             for scheme in ("light", "dark"):
-                shoot(browser, url, name, scheme, options.out, options.sources)
+                shoot(browser, url, name, scheme, options.out)
         browser.close()
 
 

@@ -1,6 +1,6 @@
 """Say which share of human answers each setting of a `QuotePolicy` admits.
 
-    python scripts/policy_shares.py dev.jsonl [--json]
+    python scripts/policy_shares.py dev.jsonl
 
 Counts over all reference answers of a QuoteSum file; and, over all words outside of their quotes, how
 many are glue or of the question.
@@ -9,7 +9,6 @@ many are glue or of the question.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,10 +70,8 @@ def main() -> None:
     """Read the arguments, count, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("file", type=Path, help="a QuoteSum file")
-    parser.add_argument("--json", action="store_true", help="print a record in place of a table")
     arguments = parser.parse_args()
-    shares = count(read_quotesum(arguments.file))
-    print(json.dumps(shares) if arguments.json else table(shares))
+    print(table(count(read_quotesum(arguments.file))))
 
 
 if __name__ == "__main__":

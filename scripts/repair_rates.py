@@ -1,9 +1,9 @@
 """Spoil the quotes of human answers, and count how many of them are repaired.
 
-    python scripts/repair_rates.py dev.jsonl [--json]
+    python scripts/repair_rates.py dev.jsonl
 
 Each verbatim quote of a QuoteSum file's reference answers is spoilt in one way and looked for in the
-source that it names, at several thresholds. What nobody should repair (another digit, another name, a
+source that it names. What nobody should repair (another digit, another name, a
 negation, another word, quotes of other questions) is counted likewise. The figures stand in
 ``docs/endpoints.md``.
 """
@@ -11,7 +11,6 @@ negation, another word, quotes of other questions) is counted likewise. The figu
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import re
 from collections import Counter
@@ -20,15 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa import QuotedAnswer
 from semqa.data import read_quotesum
-from semqa.quotes import repair as align
 from semqa.quotes.repair import Aligner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from semqa import Source
-
-THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.3)
 
 
 class Item(NamedTuple):
@@ -216,30 +212,18 @@ def _bare(text: str) -> str:
 
 
 def main() -> None:
-    """Print the tables, or JSON."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("data", type=Path)
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    items = quotes_of(given.data)
-    record: dict[str, object] = {"quotes": len(items)}
-    for threshold in THRESHOLDS:
-        align.MAX_DISTANCE = threshold
-        record[str(threshold)] = {
-            name: rates(items, spoil) for name, spoil in (MENDED | REFUSED).items()
-        } | {"a quote of another question": strangers(items)}
-    record["runs of words in another source"] = {n: by_chance(items, n) for n in range(1, 8)}
-    if given.json:
-        print(json.dumps(record, indent=2))
-        return
-    print(f"{len(items)} quotes; tried, repaired, restored at each of {THRESHOLDS}")
-    for name in (*MENDED, *REFUSED, "a quote of another question"):
-        rows = [record[str(threshold)][name] for threshold in THRESHOLDS]  # type: ignore[index]
-        print(f"  {name:34}", *("/".join(map(str, row.values())) for row in rows))
-    for words, share in record["runs of words in another source"].items():  # type: ignore[attr-defined]
-        print(f"  {words} words in another source: {share:.1%}")
+    items = quotes_of(parser.parse_args().data)
+    print(f"{len(items)} quotes; tried, repaired, restored")
+    for name, spoil in (MENDED | REFUSED).items():
+        print(f"  {name:34}", "/".join(map(str, rates(items, spoil).values())))
+    print("  a quote of another question        ", "/".join(map(str, strangers(items).values())))
+    for words in range(1, 8):
+        print(f"  {words} words in another source: {by_chance(items, words):.1%}")
 
 
 if __name__ == "__main__":

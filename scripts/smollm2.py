@@ -27,11 +27,7 @@ FILES = ("config.json", "generation_config.json", "model.safetensors", "tokenize
 
 
 def gguf_file() -> Path:
-    """Return the path of the packaged GGUF file.
-
-    Raises:
-        InputError: the package is not installed.
-    """
+    """Return the path of the packaged GGUF file."""
     spec = find_spec(PACKAGE)  # its own imports are not needed, and often not installed
     for folder in (spec and spec.submodule_search_locations) or ():
         for path in sorted(Path(folder).glob("*.gguf")):
@@ -43,12 +39,7 @@ def gguf_file() -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-    """Write the model folder unless it is complete; return its absolute path.
-
-    Raises:
-        InputError: the folder holds something else, or the package is not installed.
-        UnavailableError: the folder cannot be written.
-    """
+    """Write the model folder unless it is complete; return its absolute path."""
     folder = folder.expanduser().absolute()
     if _complete(folder):
         return folder

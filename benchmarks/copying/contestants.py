@@ -9,8 +9,6 @@ of their own, spans could not be closed before a space of the source).
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -48,55 +46,10 @@ def new_clock() -> Clock:
     return Clock([], [], [])
 
 
-class Contestant(ABC):
-    """One way to constrain an answer.
-
-    Attributes:
-        name: as printed.
-        boundary: where it cuts spans.
-        buffer: int32[ceil(V / 32)], where `step_masks` and `replay` leave masks.
-    """
-
-    name: str
-    boundary: Boundary
-    buffer: NDArray[np.int32]
-    own_words = False
-    """Whether it has rules of its own on words, so that it may refuse quotes that others accept."""
-
-    @abstractmethod
-    def prepare(self, request: Request) -> Any:
-        """Return what `build` takes; not timed."""
-
-    @abstractmethod
-    def build(self, prepared: Any) -> Any:
-        """Return a constraint for one request; timed.
-
-        Raises:
-            RefusedError: it cannot.
-        """
-
-    @abstractmethod
-    def accepts(self, built: Any, ids: Sequence[int]) -> bool:
-        """Tell whether an answer is in the language, from the start."""
-
-    @abstractmethod
-    def replay(self, built: Any, ids: Sequence[int], clock: Clock) -> None:
-        """Time a mask and an advance for every token of an answer.
-
-        Raises:
-            RefusedError: it stops on the way.
-        """
-
-    @abstractmethod
-    def step_masks(self, built: Any, ids: Sequence[int]) -> list[NDArray[np.int32]]:
-        """Return the mask before each token of an answer."""
-
-
-class Semqa(Contestant):
+class Semqa:
     """`semqa.decoding.CopyConstraint`, with any free text or with glue."""
 
     name = "semqa"
-    own_words = True
 
     def __init__(
         self, vocabulary: Vocabulary, boundary: Boundary, free: Literal["any", "glue"] = "any"
@@ -112,7 +65,7 @@ class Semqa(Contestant):
         """Return the request."""
         return request
 
-    def build(self, prepared: Request) -> CopyConstraint:
+    def build(self, prepared: Any) -> CopyConstraint:
         """Compile the sources."""
         return CopyConstraint(
             self.vocabulary, prepared.sources, self.policy, question=prepared.question
@@ -152,7 +105,7 @@ class Semqa(Contestant):
 
 
 def quoting_grammar(sources: Sequence[Source], field: str) -> str:
-    """Return the Lark grammar that llguidance and xgrammar both read.
+    """Return the Lark grammar for llguidance.
 
     Args:
         sources: the sources by number.
@@ -169,7 +122,7 @@ def quoting_grammar(sources: Sequence[Source], field: str) -> str:
     return "\n".join([start, r"FREE: /[^\[\]]*/", *rules, ""])
 
 
-class Llguidance(Contestant):
+class Llguidance:
     """llguidance: masks by address into one buffer, one thread.
 
     Its ``substring_words`` takes words for runs between white space, which is not our boundary.
@@ -178,29 +131,15 @@ class Llguidance(Contestant):
         mistral: the tokenizer.
         size: of the vocabulary.
         boundary: where it cuts spans.
-        raised: whether its limits are lifted; by default it refuses long sources.
     """
 
     name = "llguidance"
 
-    def __init__(
-        self, mistral: Any, size: int, boundary: Boundary, *, raised: bool = False
-    ) -> None:
+    def __init__(self, mistral: Any, size: int, boundary: Boundary) -> None:
         import llguidance
         from mistral_common.guidance.tokenizer import from_mistral_tokenizer
 
         self.boundary = boundary
-        self.own_words = boundary == "word"
-        self.limits: Any = None
-        if raised:
-            self.name = "llg. raised"
-            self.limits = llguidance.LLParserLimits(
-                initial_lexer_fuel=10**9,
-                step_lexer_fuel=10**8,
-                step_max_items=10**8,
-                max_lexer_states=10**8,
-                max_grammar_size=10**9,
-            )
         self.matcher: Any = llguidance.LLMatcher
         self.tokenizer = from_mistral_tokenizer(mistral)
         self.buffer = np.zeros((size + 31) // 32, np.int32)
@@ -209,10 +148,10 @@ class Llguidance(Contestant):
         """Write the grammar."""
         return quoting_grammar(request.sources, f"substring_{self.boundary}s")
 
-    def build(self, prepared: str) -> Any:
+    def build(self, prepared: Any) -> Any:
         """Compile the grammar."""
         grammar = self.matcher.grammar_from_lark(prepared)
-        built = self.matcher(self.tokenizer, grammar, log_level=0, limits=self.limits)
+        built = self.matcher(self.tokenizer, grammar, log_level=0)
         if built.is_error():
             raise RefusedError(_first_line(built.get_error()))
         return built
@@ -250,75 +189,5 @@ class Llguidance(Contestant):
         return masks
 
 
-class Xgrammar(Contestant):
-    """xgrammar: compiles a request ahead, with all cores; masks into one buffer."""
-
-    name = "xgrammar"
-
-    def __init__(self, vocabulary: Vocabulary, boundary: Boundary) -> None:
-        import xgrammar
-
-        self.library: Any = xgrammar
-        self.boundary = boundary
-        tokens = [vocabulary.token_bytes(number) for number in range(vocabulary.size)]
-        information = xgrammar.TokenizerInfo(
-            tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=list(vocabulary.eos_ids)
-        )
-        # Each request has sources of its own, so nothing is ever found in its cache.
-        self.compiler = xgrammar.GrammarCompiler(information, cache_enabled=False)
-        self.bits = xgrammar.allocate_token_bitmask(1, vocabulary.size)
-        self.buffer = self.bits.numpy()[0]
-
-    def prepare(self, request: Request) -> str:
-        """Write the grammar."""
-        return quoting_grammar(request.sources, f"substring_{self.boundary}s")
-
-    def build(self, prepared: str) -> Any:
-        """Compile the grammar and make the matcher."""
-        try:
-            return self.library.GrammarMatcher(self.compiler.compile_lark(prepared))
-        except RuntimeError as err:
-            raise RefusedError(_first_line(str(err))) from err
-
-    def accepts(self, built: Any, ids: Sequence[int]) -> bool:
-        """Accept to the end."""
-        built.reset()
-        return all(built.accept_token(token) for token in ids)
-
-    def replay(self, built: Any, ids: Sequence[int], clock: Clock) -> None:
-        """Time `fill_next_token_bitmask` and `accept_token`."""
-        built.reset()
-        mask, accept, bits = built.fill_next_token_bitmask, built.accept_token, self.bits
-        note_mask, note_advance = clock.mask.append, clock.advance.append
-        for token in ids:
-            start = perf_counter_ns()
-            mask(bits)
-            middle = perf_counter_ns()
-            fine = accept(token)
-            end = perf_counter_ns()
-            note_mask(middle - start)
-            note_advance(end - middle)
-            if not fine:
-                raise RefusedError("a token of the replay is not accepted")
-
-    def step_masks(self, built: Any, ids: Sequence[int]) -> list[NDArray[np.int32]]:
-        """Return the mask before each token."""
-        built.reset()
-        masks = []
-        for token in ids:
-            built.fill_next_token_bitmask(self.bits)
-            masks.append(self.buffer.copy())
-            built.accept_token(token)
-        return masks
-
-
 def _first_line(message: str) -> str:
     return (message.strip().splitlines() or ["no reason given"])[0]
-
-
-def xgrammar_version() -> str:
-    """Return xgrammar's version, or an empty string where it is not installed."""
-    try:
-        return version("xgrammar")
-    except PackageNotFoundError:
-        return ""

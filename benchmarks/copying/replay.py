@@ -8,15 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from copying.agreement import unexplained
-from copying.contestants import (
-    Clock,
-    Contestant,
-    Llguidance,
-    Semqa,
-    Xgrammar,
-    new_clock,
-    xgrammar_version,
-)
+from copying.contestants import Clock, Llguidance, Semqa, new_clock
 from copying.tables import clock_table, print_clocks, ratios
 
 if TYPE_CHECKING:
@@ -26,6 +18,7 @@ if TYPE_CHECKING:
     from copying.workload import Bench, Request
 
 BOUNDARIES: tuple[Boundary, Boundary] = ("char", "word")
+Contestant = Semqa | Llguidance
 
 
 def build_timed(contestant: Contestant, prepared: Any, clock: Clock) -> Any:
@@ -36,7 +29,7 @@ def build_timed(contestant: Contestant, prepared: Any, clock: Clock) -> Any:
     return built
 
 
-def agree(bench: Bench, ours: Contestant, peer: Contestant, requests: Sequence[Request]) -> int:
+def agree(bench: Bench, ours: Semqa, peer: Llguidance, requests: Sequence[Request]) -> int:
     """Return how many masks were compared; exit where one differs without a reason."""
     compared = 0
     for request in requests:
@@ -96,13 +89,11 @@ def race(
     return clocks
 
 
-def replay_part(
-    bench: Bench, requests: Sequence[Request], rounds: int, few: int
-) -> dict[str, object]:
+def replay_part(bench: Bench, requests: Sequence[Request], rounds: int) -> dict[str, object]:
     """Check and time the replay; print both boundaries."""
     result: dict[str, object] = {}
     for boundary in BOUNDARIES:
-        ours: Contestant = Semqa(bench.vocabulary, boundary)
+        ours = Semqa(bench.vocabulary, boundary)
         peer = Llguidance(bench.mistral, bench.vocabulary.size, boundary)
         shared, counts = in_all_languages([ours, peer], requests)
         compared = agree(bench, ours, peer, shared)
@@ -114,8 +105,6 @@ def replay_part(
         )
         clocks = race([ours, peer], shared, rounds)
         tables = {name: clock_table(clock, rounds) for name, clock in clocks.items()}
-        if boundary == "char" and xgrammar_version():
-            tables |= _xgrammar_replay(bench, ours, shared[:few])
         print_clocks(tables)
         rounded = ratios(tables["llguidance"], tables["semqa"])
         print("llguidance / semqa: " + ", ".join(f"{k} {v:g}x" for k, v in rounded.items()) + "\n")
@@ -123,8 +112,6 @@ def replay_part(
             "answers": answers, "of": total, "masks_compared": compared, "accepted": counts,
             "ratios": rounded, **tables,
         }  # fmt: skip
-    if not xgrammar_version():
-        print("xgrammar: not installed, left out\n")
     return result | {"glue": _glue_replay(bench, requests, rounds)}
 
 
@@ -140,20 +127,3 @@ def _glue_replay(bench: Bench, requests: Sequence[Request], rounds: int) -> dict
     print_clocks(tables)
     print()
     return {"answers": answers, "of": total, "accepted": counts, **tables}
-
-
-def _xgrammar_replay(
-    bench: Bench, ours: Contestant, requests: Sequence[Request]
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Time xgrammar on few requests: it compiles each for a second or more."""
-    peer = Xgrammar(bench.vocabulary, "char")
-    clock = new_clock()
-    compared = 0
-    for request in requests:
-        built = build_timed(peer, peer.prepare(request), clock)
-        answers = [ids for ids in request.answers if peer.accepts(built, ids)]
-        compared += agree(bench, ours, peer, [request._replace(answers=tuple(answers))])
-        for ids in answers:
-            peer.replay(built, ids, clock)
-    print(f"xgrammar {xgrammar_version()}, {len(requests)} requests; {compared} masks agree")
-    return {"xgrammar": clock_table(clock)}

@@ -56,20 +56,3 @@ def ratios(
             quotient = theirs["mask us, median"][figure] / ours["mask us, median"][figure]
             found[f"mask {figure} of medians"] = quotient
     return {name: round(value, 1) for name, value in found.items()}
-
-
-def print_row(*heads: str, row: dict[str, float | str]) -> None:
-    """Print one text of one contestant."""
-    columns = ("build_ms", "mask_p50_us", "mask_p99_us", "mask_max_us", "advance_p99_us", "kept_mb",
-               "peak_mb")  # fmt: skip
-    cells = "".join(f"{row[name]:>11.4g}" if name in row else f"{'-':>11}" for name in columns)
-    note = " ".join(
-        f"{name} {row[name]}" for name in ("refused", "stopped", "accepted") if name in row
-    )
-    print("".join(f"{head:16}" for head in heads) + cells + ("  " + note[:90] if note else ""))
-
-
-def print_head(*heads: str) -> None:
-    """Print the head of a table of texts."""
-    columns = ("build ms", "mask p50", "p99", "max us", "adv. p99", "kept MB", "peak MB")
-    print("".join(f"{head:16}" for head in heads) + "".join(f"{name:>11}" for name in columns))

@@ -29,12 +29,10 @@ class Bench:
     Attributes:
         tekken: the tokenizer.
         vocabulary: its tokens.
-        passages: the texts of the data, for making longer ones.
         questions: those of the data.
-        budget: seconds that one contestant may spend on one text.
     """
 
-    def __init__(self, budget: float, *, few_tokens: bool = False) -> None:
+    def __init__(self, *, few_tokens: bool = False) -> None:
         from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
 
         with tempfile.TemporaryDirectory() as folder:
@@ -42,9 +40,7 @@ class Bench:
             self.mistral = MistralTokenizer.from_file(str(data))
         self.tekken: Any = self.mistral.instruct_tokenizer.tokenizer
         self.vocabulary = Vocabulary.from_tokenizer(self.mistral)
-        self.passages: list[str] = []
         self.questions: list[Question] = []
-        self.budget = budget
 
     def encode(self, text: str, *, end: bool = True) -> tuple[int, ...]:
         """Return the tokens of an answer."""
@@ -53,7 +49,6 @@ class Bench:
     def requests(self, path: Path, limit: int | None) -> list[Request]:
         """Read the questions."""
         self.questions = questions = list(read_quotesum(path)[:limit])
-        self.passages = [source.text for question in questions for source in question.sources]
         return [
             Request(
                 q.sources,

@@ -66,12 +66,7 @@ class CsvFile:
 
 
 def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
-    """Read a CSV file of UTF-8 with a header; blank lines are no records.
-
-    Raises:
-        InputError: the file cannot be read, is empty or too large, is no UTF-8, a quote is not
-            closed, or a record has more or fewer cells than the header.
-    """
+    """Read a CSV file of UTF-8 with a header; blank lines are no records."""
     with open_input(path, budget) as file:
         return csv_of(file)
 

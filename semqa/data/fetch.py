@@ -137,9 +137,6 @@ def cache_folder() -> Path:
 
     It is ``$SEMQA_CACHE``, else ``semqa`` in the system's cache folder: ``$XDG_CACHE_HOME`` or
     ``~/.cache``; on macOS ``~/Library/Caches``; on Windows ``%LOCALAPPDATA%``.
-
-    Raises:
-        InputError: no variable is set and the home folder cannot be found.
     """
     try:
         if named := os.environ.get(CACHE_SETTING, ""):
@@ -188,12 +185,7 @@ def fetch(
 
 
 def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> bytes:
-    """Download a small file, trying again after failures that may pass.
-
-    Raises:
-        InputError: the address is invalid.
-        UnavailableError: no network, the server refuses, or the content is not the pinned one.
-    """
+    """Download a small file, trying again after failures that may pass."""
     import httpx
 
     try:

@@ -132,11 +132,7 @@ def _unreadable(name: str, err: OSError) -> InputError:
 
 @contextmanager
 def open_input(path: Path | str, budget: ByteBudget | None = None) -> Iterator[InputFile]:
-    """Open a file, or standard input for the path ``-``, for bounded reading.
-
-    Raises:
-        InputError: the path is no readable file, or the file is larger than the budget.
-    """
+    """Open a file, or standard input for the path ``-``, for bounded reading."""
     name = display_name(path)
     budget = budget or ByteBudget()
     if str(path) == STDIN:
@@ -176,9 +172,6 @@ def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
 
     Args:
         offset: where in the file `raw` begins, in bytes.
-
-    Raises:
-        InputError: a NUL byte, or bytes that are no UTF-8; the message gives their offset.
 
     Example:
         >>> decode_text(b"caf\xc3\xa9", "menu.txt")
@@ -257,10 +250,6 @@ def locked(path: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of the file `path`, waiting while another process or thread holds it.
 
     The file is made where it is missing.
-
-    Raises:
-        UnavailableError: another holds it for longer than `wait_seconds`.
-        OSError: the file cannot be made.
     """
     from filelock import FileLock, Timeout
 

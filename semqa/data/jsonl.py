@@ -64,9 +64,6 @@ class Row:
         Args:
             default: returned if the field is missing; None if it is required.
 
-        Raises:
-            InputError: the field is missing or no string.
-
         Example:
             >>> Row("r.jsonl:1", {"qid": "q1"}).text("qid")
             'q1'
@@ -238,9 +235,6 @@ def write_jsonl(path: Path | str, rows: Iterable[Mapping[str, object]]) -> None:
 def encode_row(row: Mapping[str, object]) -> bytes:
     r"""Write one object as one line of UTF-8, line end included.
 
-    Raises:
-        InputError: it holds a NaN, an infinity, a lone surrogate or what is no JSON.
-
     Example:
         >>> encode_row({"qid": "q1", "n": 2})
         b'{"qid": "q1", "n": 2}\n'
@@ -259,9 +253,6 @@ class AppendFile:
     Args:
         path: made if missing.
         begins: how such a file begins; one that begins otherwise is left alone.
-
-    Raises:
-        InputError: it is not such a file, or cannot be opened.
     """
 
     def __init__(self, path: Path, begins: bytes = b"{") -> None:
@@ -282,11 +273,7 @@ class AppendFile:
         self._synced = time.monotonic()
 
     def append(self, fields: Mapping[str, object]) -> None:
-        """Add a row.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
+        """Add a row."""
         try:
             if self._stream is None:
                 # Unbuffered: what could not be written is not tried again behind the caller's back.

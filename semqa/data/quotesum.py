@@ -269,9 +269,6 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
     """Write a QuoteSum file atomically, all columns of the release in its order, then the extras.
 
     What `read_quotesum` gave is read back equal.
-
-    Raises:
-        InputError: a question does not fit the columns, or the path cannot be written.
     """
     # The rows are built and checked as a reader would, so that what is written can be read.
     groups = _Groups()
@@ -353,9 +350,6 @@ def match_predictions(
 
     Args:
         allow_missing: take a missing prediction as an empty answer.
-
-    Raises:
-        InputError: a prediction is for no question, or a question has none.
 
     Example:
         >>> from semqa.data.quotesum import Question

@@ -24,6 +24,7 @@ from semqa.data.files import (
 )
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
 from semqa.documents import SUFFIXES, Limits, extract
+from semqa.documents.extract import kind_of
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.quote import Dropped
@@ -49,8 +50,8 @@ MAX_SOURCES_BYTES = 64 * 2**20
 def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
     """Read files, each as one source, numbered in the order given.
 
-    HTML, PDF, Word and CSV files, told by the endings of their names, are read as collections read
-    them, with their own titles. All else is plain text: its title is the file's name without folder
+    HTML, PDF, Word and CSV files are told apart and read as collections read them, with their own
+    titles. All else is plain text: its title is the file's name without folder
     and ending, or empty for standard input (``-``). Its text is the file's content to the character,
     line ends included; only a byte order mark is taken off, so that offsets into the text are
     offsets into the file.
@@ -68,8 +69,7 @@ def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
 def _read_file(path: Path | str, budget: ByteBudget) -> Source:
     name = display_name(path)
     ending = "" if str(path) == STDIN else Path(path).suffix.lower()
-    kind = SUFFIXES.get(ending, "txt")
-    if kind == "jsonl" or ending == ".json":
+    if SUFFIXES.get(ending) == "jsonl" or ending == ".json":
         raise InputError("This is JSON, not a document: give it with --sources.", where=name)
     if str(path) != STDIN and Path(path).is_dir():
         raise InputError(
@@ -78,10 +78,12 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
         )
     with open_input(path, budget) as file:
         raw = file.read_all()
-    if kind in _EXTRACTED:
+    if str(path) == STDIN:
+        return _text_source(raw, name, title="")
+    if kind_of(Path(path).name, raw) in _EXTRACTED:
         document = extract(Path(path).name, raw, Limits(seconds=_SECONDS))
         return Source(document.text, document.title)
-    return _text_source(raw, name, title="" if str(path) == STDIN else Path(name).stem)
+    return _text_source(raw, name, title=Path(name).stem)
 
 
 def _text_source(raw: bytes, name: str, title: str) -> Source:
@@ -99,13 +101,15 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
     """
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw = file.read_all()
-        if _text_by_name(path) and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
-            raise InputError("This is text, not JSON: give it with --source.", where=file.name)
+        if _document_by_name(path) and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
+            raise InputError(
+                "This is a document, not JSON: give it with --source.", where=file.name
+            )
         return _json_sources(raw, file.name)
 
 
-def _text_by_name(path: Path | str) -> bool:
-    return str(path) != STDIN and Path(path).suffix.lower() in (".txt", ".text", ".md", ".markdown")
+def _document_by_name(path: Path | str) -> bool:
+    return SUFFIXES.get(Path(path).suffix.lower(), "jsonl") != "jsonl"
 
 
 def read_piped_sources() -> tuple[Source, ...]:
@@ -134,7 +138,7 @@ def _json_rows(raw: bytes, name: str) -> Iterator[Row]:
             raise InputError("The array is empty.", where=name)
         for number, item in enumerate(items, 1):
             yield as_row(item, f"{name}: item {number}")
-    elif begin.partition(b"\n")[0].strip() == b"{":
+    elif begin.startswith(b"{") and not begin.partition(b"\n")[0].rstrip().endswith(b"}"):
         yield as_row(decode_json(decode_text(raw, name), name), name)
     else:
         yield from map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))

@@ -13,9 +13,6 @@ def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
 
     SQLite waits for other locks as long as a connection says, but for this one it fails at once where
     another process is changing a new file at the same moment.
-
-    Raises:
-        sqlite3.OperationalError: the file was locked all the time, or cannot be written.
     """
     until = time.monotonic() + seconds
     while True:

@@ -78,7 +78,9 @@ class View(NamedTuple):
 _DEFAULT = QuotePolicy()
 _NO_TOKENS = np.empty(0, np.int64)
 _MOST_SOURCES = 100_000
-_MOST_VIEWS = 256
+_MOST_VIEWS, _LEAST_VIEWS = 256, 16
+_VIEW_BYTES = 1 << 25
+"""What the views of a constraint may take that are kept for states to come, as estimated: 32 MB."""
 _MASK_TYPE = "a C-contiguous, writable int32 array"
 
 
@@ -151,6 +153,9 @@ class CopyConstraint:
         digits = len(str(count))
         through_a_quote = self._free_bound() + 2 * self._laid.longest + digits + 12
         self._scarce = max(through_a_quote, len(ABSTENTION) + 2)
+        # A view copies the text and the ends of spans, and may add two distances a byte.
+        size = 9 * self._laid.arrays[memory.TEXT].size + self._laid.ends.nbytes + 1
+        self._most_views = min(_MOST_VIEWS, max(_LEAST_VIEWS, _VIEW_BYTES // size))
         self._number = _fingerprint(self)
         self._root = self._add_costs_if_poor(
             self._view_of(
@@ -239,7 +244,7 @@ class CopyConstraint:
 
     def _keep(self, used: Used, view: View) -> None:
         self._views[used] = view
-        if len(self._views) > _MOST_VIEWS:
+        if len(self._views) > self._most_views:
             self._views.popitem(last=False)
 
     def _used_view(self, used: Used) -> View:

@@ -11,46 +11,11 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-__all__ = [
-    "apply_masks",
-    "compile_masking",
-    "compile_masking_in_place",
-    "mask_in_place",
-    "mask_on_device",
-    "unpack_on_device",
-]
-
+__all__ = ["compile_masking", "forbid", "mask_in_place", "mask_on_device"]
 
 _NO_TOKENS = np.empty(0, np.int64)
 _NO_BIASES = np.empty(0, np.float32)
-_SIGNATURE = "void(f4[:, ::1], i4[:, ::1], f4[:, ::1], b1[::1])"
-_IN_PLACE = "void(f4[::1], i8[::1], i8, i4[:, ::1], i8[::1], f4[::1], b1[::1])"
-
-
-def apply_masks(
-    scores: NDArray[np.float32], masks: NDArray[np.int32], out: NDArray[np.float32]
-) -> NDArray[np.bool_]:
-    """Forbid what the masks do not allow.
-
-    Args:
-        scores: [R, S], C-contiguous.
-        masks: [R, W], C-contiguous; bit ``t % 32`` of word ``t // 32`` is 1 if token t is allowed.
-            Columns beyond the masks are not allowed.
-        out: [R, S], C-contiguous, written: the scores, minus infinity where not allowed.
-
-    Returns:
-        For each row whether any allowed score is above minus infinity, and none of them NaN.
-
-    Example:
-        >>> kept = np.empty((1, 3), np.float32)
-        >>> apply_masks(np.ones((1, 3), np.float32), np.array([[5]], np.int32), kept).tolist()
-        [True]
-        >>> kept.tolist()
-        [[1.0, -inf, 1.0]]
-    """
-    alive = np.empty(len(scores), np.bool_)
-    compile_masking()(scores, masks, out, alive)
-    return alive
+_SIGNATURE = "void(f4[::1], i8[::1], i8, i4[:, ::1], i8[::1], f4[::1], b1[::1])"
 
 
 def mask_in_place(
@@ -70,7 +35,8 @@ def mask_in_place(
         scores: [R, S], its columns next to each other, its rows at any distance: written, minus
             infinity where not allowed.
         rows: [M], which rows, each once.
-        masks: [M, W], C-contiguous, as for `apply_masks`.
+        masks: [M, W], C-contiguous; bit ``t % 32`` of word ``t // 32`` is 1 if token t is allowed.
+            Columns beyond the masks are not allowed.
         lifted: tokens whose scores are raised as well, each once.
         biases: [M], by how much in each of `rows`; may be left out where there are no tokens.
 
@@ -95,34 +61,24 @@ def mask_in_place(
                 scores, ((height - 1) * between + width,), (scores.itemsize,)
             )
         starts = rows * between
-        compile_masking_in_place()(whole, starts, width, masks, lifted, biases, alive)
+        compile_masking()(whole, starts, width, masks, lifted, biases, alive)
     return alive
 
 
 @cache
 def compile_masking() -> Any:
-    """Compile the loop of `apply_masks`, or load it: a second the first time on a machine."""
-    return _compile(_SIGNATURE, _loop)
-
-
-@cache
-def compile_masking_in_place() -> Any:
-    """Do the same for `mask_in_place`."""
-    return _compile(_IN_PLACE, _loop_in_place)
-
-
-def _compile(signature: str, loop: Any) -> Any:
+    """Compile the loop of `mask_in_place`, or load it: a second the first time on a machine."""
     import numba
 
     try:
-        return numba.njit(signature, cache=True, nogil=True)(loop)
+        return numba.njit(_SIGNATURE, cache=True, nogil=True)(_loop)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
-        return numba.njit(signature, nogil=True)(loop)  # no folder to write to
+        return numba.njit(_SIGNATURE, nogil=True)(_loop)  # no folder to write to
 
 
-def _loop_in_place(
+def _loop(
     scores: Any, starts: Any, width: Any, masks: Any, lifted: Any, biases: Any, alive: Any
 ) -> None:
     nothing, most = np.float32(-np.inf), np.finfo(np.float32).max
@@ -163,45 +119,23 @@ def _loop_in_place(
         alive[row] = found
 
 
-def _loop(scores: Any, masks: Any, out: Any, alive: Any) -> None:
-    rows, width = scores.shape
-    nothing = np.float32(-np.inf)
-    for row in range(rows):
-        found: Any = False
-        broken: Any = False
-        whole = min(masks.shape[1], width // 32)
-        for word in range(whole):
-            bits, start = masks[row, word], 32 * word
-            if bits == 0:
-                for column in range(start, start + 32):
-                    out[row, column] = nothing
-            else:
-                for bit in range(32):
-                    score = scores[row, start + bit] if (bits >> bit) & 1 else nothing
-                    out[row, start + bit] = score
-                    found |= score > nothing
-                    broken |= np.isnan(score)
-        for column in range(32 * whole, width):
-            word = column >> 5
-            kept = word < masks.shape[1] and (masks[row, word] >> (column & 31)) & 1
-            score = scores[row, column] if kept else nothing
-            out[row, column] = score
-            found |= score > nothing
-            broken |= np.isnan(score)
-        alive[row] = found and not broken
+def forbid(scores: torch.Tensor, rows: torch.Tensor, masks: torch.Tensor) -> None:
+    """Set to minus infinity, in place, what masks do not allow: in plain torch, on any device.
 
-
-_WORD_BITS = 32
-
-
-def unpack_on_device(masks: torch.Tensor) -> torch.Tensor:
-    """Turn masks [R, W] int32, bit 1 = allowed, into [R, 32 W] bool, true = not allowed."""
+    Args:
+        scores: [R, S], float.
+        rows: [M] int64, which rows, each once.
+        masks: [M, W] int32, as for `mask_in_place`; columns beyond them are not allowed.
+    """
     import torch
 
-    shifts = torch.arange(_WORD_BITS, dtype=torch.int32, device=masks.device)
-    # [R, W, 32]: token t is bit t % 32 of word t // 32. The shift keeps the sign, the and drops it.
-    bits = torch.bitwise_and(torch.bitwise_right_shift(masks[:, :, None], shifts), 1)
-    return (bits == 0).flatten(1)
+    width = scores.shape[1]
+    shifts = torch.arange(32, dtype=torch.int32, device=masks.device)
+    # [M, W, 32]: the shift keeps the sign, which the bitwise and drops.
+    allowed = (((masks[:, :, None] >> shifts) & 1) != 0).flatten(1)[:, :width]
+    beyond = width - allowed.shape[1]
+    allowed = torch.nn.functional.pad(allowed, (0, beyond), value=False)
+    scores[rows] = scores[rows].masked_fill(~allowed, -torch.inf)
 
 
 def mask_on_device(
@@ -212,7 +146,7 @@ def mask_on_device(
     Args:
         scores: [R, S], float.
         rows: [M], which rows, each once.
-        masks: [M, W] int32, as for `semqa.decoding.masks.apply_masks`.
+        masks: [M, W] int32, as for `mask_in_place`.
         end: the token that is left to rows in which nothing else is.
 
     Example:
@@ -224,10 +158,14 @@ def mask_on_device(
     """
     import torch
 
-    from semqa.kernels.bitmask import apply_bitmask
-
     places = torch.from_numpy(rows).to(scores.device, non_blocking=True)
-    apply_bitmask(scores, torch.from_numpy(masks).to(scores.device, non_blocking=True), places)
+    uploaded = torch.from_numpy(masks).to(scores.device, non_blocking=True)
+    if scores.device.type == "cpu":
+        forbid(scores, places, uploaded)
+    else:
+        from semqa.kernels.bitmask import apply_bitmask
+
+        apply_bitmask(scores, uploaded, places)
     # A row in which no score is left, or one is not finite, may only end: softmax would make of it
     # one in which nothing is forbidden. Nothing is read back, for that would wait for the device.
     dead = torch.zeros(scores.shape[0], dtype=torch.bool, device=scores.device)

@@ -63,9 +63,6 @@ class QuotePolicy:
 def checked_numbers(name: str, given: Iterable[int] | None) -> tuple[int, ...] | None:
     """Return the numbers of sources in order, each once; None stays None.
 
-    Raises:
-        InputError: these are not numbers of sources.
-
     Example:
         >>> checked_numbers("sources", [3, 1, 3])
         (1, 3)

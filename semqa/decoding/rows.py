@@ -77,15 +77,12 @@ class ConstraintRows:
         self._constraints: list[CopyConstraint | None] = [None] * slots
 
     def admit(self, slot: int, constraint: CopyConstraint, budget: int | None) -> None:
-        """Begin an answer.
+        """Begin an answer; if none fits the budget, an error is raised and the slot is empty.
 
         Args:
             slot: its place; whatever was there is forgotten.
             constraint: its rules.
             budget: the most tokens of it, its end token included; None for no limit.
-
-        Raises:
-            InputError: no answer is so short. Then the slot is empty.
         """
         self.release(slot)
         state = constraint.start(budget)
@@ -103,6 +100,18 @@ class ConstraintRows:
         self._addresses[slot] = 0
         self._constraints[slot] = self._views[slot] = None
         self._used[slot] = ()
+
+    def reorder(self, parents: NDArray[np.intp]) -> None:
+        """Let each slot go on with the answer of another, or its own, as beam search does.
+
+        Args:
+            parents: [slots], whose answer each goes on with.
+        """
+        self._fields, self._addresses = self._fields[parents], self._addresses[parents]
+        self._scarce, self._soon = self._scarce[parents], self._soon[parents]
+        self._live, self._bias = self._live[parents], self._bias[parents]
+        for kept in (self._used, self._views, self._constraints):
+            kept[:] = [kept[parent] for parent in parents.tolist()]
 
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> NDArray[Any]:
         """Take answers forward, for good.

@@ -80,9 +80,6 @@ def lay_out(
         free: the handle of the tables of free text, which know the function words.
         sources: what may be quoted.
         policy: says which of them, and where spans may be cut.
-
-    Raises:
-        InputError: there is more text than positions can be counted.
     """
     # No span has a bracket in it, so brackets may stand between fields.
     joined = "".join([f"{source.text}[{source.title}[" for source in sources])

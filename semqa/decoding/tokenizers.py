@@ -38,9 +38,6 @@ def bytes_of_pieces(
     Returns:
         The bytes by piece, and whether one leading space of the whole output is dropped.
 
-    Raises:
-        InputError: the decoder is not known, or is no sum of pieces.
-
     Example:
         >>> bytes_of_pieces(["Hi", "##gh"], {"type": "WordPiece", "prefix": "##", "cleanup": True}, "")
         ([b' Hi', b'gh'], True)
@@ -218,9 +215,6 @@ def read_tokenizer(tokenizer: Any) -> Tokens:
         tokenizer: one of ``transformers`` (fast, or built on SentencePiece, or of bytes),
             ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``, or an object that
             holds one of these as its ``tokenizer``.
-
-    Raises:
-        InputError: it is of another kind, or its tokens cannot be turned into bytes.
     """
     if hasattr(tokenizer, "backend_tokenizer"):  # transformers, fast
         special = {number for number in tokenizer.all_special_ids if number is not None}

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from semqa.decoding.masks import apply_masks, compile_masking
+from semqa.decoding.masks import compile_masking, forbid, mask_in_place
+from semqa.decoding.rows import ConstraintRows
 from semqa.errors import InputError
 from semqa.extras import require
 
 try:
     import torch
     from transformers import LogitsProcessor
-
-    from semqa.decoding.masks import unpack_on_device
 except ModuleNotFoundError:  # names the command that installs them
     require("transformers", extra="local", purpose="semqa.decoding.transformers")
     raise
@@ -27,11 +26,9 @@ except ModuleNotFoundError:  # names the command that installs them
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from semqa.decoding import CopyConstraint, State
+    from semqa.decoding import CopyConstraint
 
 __all__ = ["CopyConstraintLogitsProcessor"]
-
-_WORD_BITS = 32
 
 
 class CopyConstraintLogitsProcessor(LogitsProcessor):
@@ -88,13 +85,11 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         self._vocabulary = given[0].vocabulary
         if any(one.vocabulary != self._vocabulary for one in given):
             raise InputError("must share one vocabulary, that of the model.", field="constraints")
-        # Rows of one constraint are stepped together.
-        self._distinct = list({id(one): one for one in given}.values())
-        place = {id(one): number for number, one in enumerate(self._distinct)}
-        self._group_of_prompt = np.array([place[id(one)] for one in given])
+        self._given = given
         self._skipped = int(forced_bos_token_id is not None)
-        budget = max_new_tokens - self._skipped
-        self._starts = [one.start(budget) for one in self._distinct]
+        self._budget = max_new_tokens - self._skipped
+        for one in given:
+            one.start(self._budget)  # raises if no answer is so short
         self._end = self._vocabulary.eos_ids[0]
         self._is_end = np.zeros(self._vocabulary.size, bool)
         self._is_end[list(self._vocabulary.eos_ids)] = True
@@ -102,11 +97,10 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         self._prompt_length = -1
         # Row r of each belongs together, as the last call saw them.
         self._history = np.empty((0, 0), np.int64)  # [R, N] new tokens
-        self._states: list[State] = []  # [R]
+        self._rows = ConstraintRows(self._vocabulary, 0)
+        self._slots = np.empty(0, np.int64)  # [R], 0 to R - 1
         self._ended = np.empty(0, bool)  # [R]
-        self._members: list[NDArray[np.intp]] = []  # rows of each distinct constraint
         self._masks = np.empty((0, 0), np.int32)  # [R, W]
-        self._biases = np.empty(0, np.float32)  # [R]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Forbid every token after which no valid answer exists.
@@ -117,11 +111,6 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
 
         Returns:
             A new tensor [R, S], minus infinity where a token is not allowed.
-
-        Raises:
-            InputError: the rows are not those of the prompts, `generate` took a token that was not
-                allowed or leaves none, the head is narrower than the vocabulary, or the processor
-                has served another call of `generate`.
         """
         rows, length = input_ids.shape
         if self._prompt_length < 0:
@@ -141,7 +130,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
 
     def _begin(self, rows: int, length: int, width: int) -> None:
         """Learn the prompts' length from the first call, and give every row its first state."""
-        prompts = self._group_of_prompt.size
+        prompts = len(self._given)
         if rows == 0 or rows % prompts:
             raise InputError(
                 f"must be one per prompt, or one for all; got {prompts} for a batch of {rows} rows.",
@@ -155,35 +144,32 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
                 hint="Make the vocabulary without tokens that the model cannot write.",
             )
         self._prompt_length = length
-        group_of_row = np.repeat(self._group_of_prompt, rows // prompts)
-        self._members = [np.flatnonzero(group_of_row == g) for g in range(len(self._distinct))]
-        self._states = [self._starts[g] for g in group_of_row]
+        self._rows = ConstraintRows(self._vocabulary, rows)
+        for row in range(rows):
+            self._rows.admit(row, self._given[row * prompts // rows], self._budget)
+        self._slots = np.arange(rows)
         self._ended = np.zeros(rows, bool)
         self._history = np.empty((rows, 0), np.int64)
-        self._masks = np.empty((rows, -(-self._vocabulary.size // _WORD_BITS)), np.int32)
-        biases = [one.policy.quote_bias for one in self._distinct]
-        self._biases = np.array([biases[g] for g in group_of_row], np.float32)
+        self._masks = np.empty((rows, self._rows.width), np.int32)
+        self._rows.fill(self._slots, self._masks)
 
     def _step(self, history: NDArray[np.int64]) -> None:
         """Advance every row by its newest token, wherever beam search took the row from."""
         if history.shape[1] > self._skipped:
-            before, ended = self._states, self._ended
+            ended = self._ended
             if not np.array_equal(history[:, :-1], self._history):
                 parents = self._parents(history[:, :-1])
-                before, ended = [before[row] for row in parents], ended[parents]
+                self._rows.reorder(parents)
+                ended = ended[parents]
             # Whatever generate pads a finished row with, the row has ended.
             tokens = np.where(ended, self._end, history[:, -1])
-            states = [*before]
-            for constraint, rows in zip(self._distinct, self._members, strict=True):
-                try:
-                    for row in rows.tolist():
-                        states[row] = constraint.advance(before[row], int(tokens[row]))
-                except InputError as error:
-                    raise InputError(
-                        f"generate took a token that was not allowed, new token {history.shape[1]} of one of the rows {_shown(rows)}: {error}",
-                        hint="Leave out what forces tokens after the constraint (other processors, assisted decoding, beams with sampling).",
-                    ) from error
-            self._states, self._ended = states, self._is_end[tokens]
+            status = self._rows.go(self._slots, tokens[:, None].tolist(), self._masks)
+            for row in np.flatnonzero(status != -1).tolist():
+                raise InputError(
+                    f"generate took a token that was not allowed, new token {history.shape[1]} of row {row}: {tokens[row]}.",
+                    hint="Leave out what forces tokens after the constraint (other processors, assisted decoding, beams with sampling).",
+                )
+            self._ended = self._is_end[tokens]
         self._history = history
 
     def _parents(self, before: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -193,7 +179,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         Rows with equal histories have equal states, so that any of them will do.
         """
         rows, length = before.shape
-        prompts = self._group_of_prompt.size
+        prompts = len(self._given)
         new = before.reshape(prompts, -1, 1, length)
         old = self._history.reshape(prompts, 1, -1, length)
         equal = (new == old).all(axis=-1)  # [prompts, beams, beams]
@@ -208,60 +194,43 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         return np.asarray(equal.argmax(axis=-1).ravel() + np.arange(rows) // beams * beams)
 
     def _masked(self, scores: torch.Tensor) -> torch.Tensor:
-        for constraint, rows in zip(self._distinct, self._members, strict=True):
-            for row in rows.tolist():
-                constraint.mask(self._states[row], self._masks[row])
+        biases = self._rows.biases(self._slots)
         if scores.device.type == "cpu" and scores.dtype == torch.float32:
-            masked, alive = self._masked_on_host(scores)
+            masked, alive = self._masked_on_host(scores, biases)
         else:
-            masked, alive = self._masked_on_device(scores)
+            masked, alive = self._masked_on_device(scores, biases)
         if not alive.all():
             row = int(np.flatnonzero(~alive)[0])
             raise InputError(
-                f"No token is left for row {row} after {self._history.shape[1]} new tokens: every allowed token has the logit -inf, or one is NaN.",
+                f"No token is left for row {row} after {self._history.shape[1]} new tokens: every allowed token has the logit -inf or NaN.",
                 hint="Leave out what forbids tokens (min_new_tokens, no_repeat_ngram_size, bad_words_ids, …), and check that the model's logits are finite.",
             )
         return masked
 
-    def _masked_on_host(self, scores: torch.Tensor) -> tuple[torch.Tensor, NDArray[np.bool_]]:
-        scores = scores.detach().contiguous()
-        masked = torch.empty_like(scores)
-        kept = masked.numpy()
-        alive = apply_masks(scores.numpy(), self._masks, kept)
-        if self._biases.any():
-            kept[:, self._openers(kept.shape[1])] += self._bias_of_rows()[:, None]
-        return masked, alive
+    def _masked_on_host(
+        self, scores: torch.Tensor, biases: NDArray[np.float32] | None
+    ) -> tuple[torch.Tensor, NDArray[np.bool_]]:
+        masked = scores.detach().clone(memory_format=torch.contiguous_format)
+        lifted = () if biases is None else (self._rows.quote_openers, biases)
+        return masked, mask_in_place(masked.numpy(), self._slots, self._masks, *lifted)
 
-    def _masked_on_device(self, scores: torch.Tensor) -> tuple[torch.Tensor, NDArray[np.bool_]]:
+    def _masked_on_device(
+        self, scores: torch.Tensor, biases: NDArray[np.float32] | None
+    ) -> tuple[torch.Tensor, NDArray[np.bool_]]:
         """Mask on the device of the scores, with one upload."""
-        width = scores.shape[-1]
-        forbidden = unpack_on_device(torch.from_numpy(self._masks).to(scores.device))
-        if forbidden.shape[-1] < width:
-            beyond = width - forbidden.shape[-1]
-            forbidden = torch.nn.functional.pad(forbidden, (0, beyond), value=True)
-        masked = scores.masked_fill(forbidden[:, :width], -torch.inf)
-        if self._biases.any():
-            openers = torch.from_numpy(self._openers(width)).to(scores.device)
-            bias = torch.from_numpy(self._bias_of_rows())[:, None].to(scores.device, scores.dtype)
+        masked = scores.detach().clone()
+        slots = torch.from_numpy(self._slots).to(masked.device)
+        forbid(masked, slots, torch.from_numpy(self._masks).to(masked.device))
+        if biases is not None:
+            openers = self._rows.quote_openers
+            columns = torch.from_numpy(openers[openers < scores.shape[-1]]).to(masked.device)
+            bias = torch.from_numpy(biases)[:, None].to(masked.device, masked.dtype)
             # A sum in half precision must not become infinite.
-            most = torch.finfo(scores.dtype).max
-            masked[:, openers] = (masked[:, openers] + bias).clamp(max=most)
+            most = torch.finfo(masked.dtype).max
+            masked[:, columns] = (masked[:, columns] + bias).clamp(max=most)
         # False as well where a score is no number.
         alive = masked.amax(dim=-1) > -torch.inf
         return masked, alive.cpu().numpy()
-
-    def _openers(self, width: int) -> NDArray[np.int64]:
-        openers = self._distinct[0].quote_openers
-        return openers[openers < width]
-
-    def _bias_of_rows(self) -> NDArray[np.float32]:
-        """Return what is added to the openers' scores: [R], nothing in rows that stand in a quote."""
-        bias = self._biases.copy()
-        for constraint, rows in zip(self._distinct, self._members, strict=True):
-            if constraint.policy.quote_bias:
-                quoting = [constraint.in_quote(self._states[row]) for row in rows.tolist()]
-                bias[rows] = np.where(quoting, np.float32(0.0), bias[rows])
-        return bias
 
     def _reject_step(self, rows: int, length: int) -> NoReturn:
         if rows != self._ended.size:
@@ -275,7 +244,3 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             field="input_ids",
             hint="Make a processor for each call of generate, without assisted or prompt-lookup decoding.",
         )
-
-
-def _shown(rows: NDArray[np.intp]) -> str:
-    return ", ".join(map(str, rows.tolist()))

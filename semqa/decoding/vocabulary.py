@@ -1,36 +1,22 @@
-"""The tokens of a model as bytes, and the trie over them, cached on disk."""
+"""The tokens of a model as bytes, and the trie over them."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import operator
-import zipfile
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.errors import InputError, SemqaError
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "DENSE_CHILDREN",
-    "FORMAT",
-    "Trie",
-    "Vocabulary",
-    "add_tables",
-    "build_trie",
-    "cache_path",
-    "cached_trie",
-]
-
+__all__ = ["DENSE_CHILDREN", "Trie", "Vocabulary", "build_trie"]
 
 DENSE_CHILDREN = 16
 """From so many children on, a node's children are found by table and not by search."""
@@ -97,142 +83,31 @@ def build_trie(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Trie:
         active, parent = active[~ends], node[~ends]
 
     child_count = np.bincount(np.concatenate(parents), minlength=nodes)
+    byte = np.concatenate(byte_parts)
     by_node = np.argsort(end_node, kind="stable")
     tokens_at = np.bincount(end_node, minlength=nodes)
-    return add_tables(
-        first_child=(1 + np.cumsum(child_count) - child_count).astype(np.int32),
-        child_count=child_count.astype(np.int32),
-        byte=np.concatenate(byte_parts),
-        token_start=np.concatenate([[0], np.cumsum(tokens_at)]).astype(np.int32),
-        token_ids=order[by_node].astype(np.int32),
-    )
-
-
-def add_tables(
-    first_child: NDArray[np.int32],
-    child_count: NDArray[np.int32],
-    byte: NDArray[np.uint8],
-    token_start: NDArray[np.int32],
-    token_ids: NDArray[np.int32],
-) -> Trie:
-    """Complete a trie by the tables of its nodes with many children, and make it read-only."""
     dense = child_count >= DENSE_CHILDREN
     dense[0] = True
     rows = np.flatnonzero(dense)
-    table_of = np.full(child_count.size, -1, np.int32)
+    table_of = np.full(nodes, -1, np.int32)
     table_of[rows] = np.arange(rows.size, dtype=np.int32)
     tables = np.full((rows.size, 256), -1, np.int32)
     # Every node but the root is a child, in the order of its parent: the parents repeat by count.
     child_row = np.repeat(table_of, child_count)
     children = 1 + np.flatnonzero(child_row >= 0)
     tables[child_row[children - 1], byte[children]] = children
-    trie = Trie(first_child, child_count, byte, token_start, token_ids, table_of, tables)
+    trie = Trie(
+        first_child=(1 + np.cumsum(child_count) - child_count).astype(np.int32),
+        child_count=child_count.astype(np.int32),
+        byte=byte,
+        token_start=np.concatenate([[0], np.cumsum(tokens_at)]).astype(np.int32),
+        token_ids=order[by_node].astype(np.int32),
+        table_of=table_of,
+        tables=tables,
+    )
     for array in trie:
         array.flags.writeable = False
     return trie
-
-
-FORMAT = 1
-"""Goes up whenever the arrays of a trie change their meaning."""
-
-_WORTH_A_FILE = 10_000
-_STORED = {
-    "first_child": np.int32,
-    "child_count": np.int32,
-    "byte": np.uint8,
-    "token_start": np.int32,
-    "token_ids": np.int32,
-}
-
-
-def cache_path(fingerprint: str) -> Path:
-    """Return where the trie of a vocabulary is kept, whether it is there or not.
-
-    Raises:
-        InputError: there is no cache folder (see `semqa.data.cache_folder`).
-    """
-    from semqa.data.fetch import cache_folder
-
-    return cache_folder() / "vocabularies" / f"{fingerprint}.{FORMAT}.npz"
-
-
-def cached_trie(blob: NDArray[np.uint8], offsets: NDArray[np.int64], fingerprint: str) -> Trie:
-    """Return the trie of a vocabulary, from disk where it is there.
-
-    Small vocabularies are built faster than a file is read; they leave none.
-
-    Args:
-        blob: uint8, the bytes of all tokens joined.
-        offsets: int64[V + 1].
-        fingerprint: of the vocabulary's whole content.
-    """
-    tokens = int(np.count_nonzero(np.diff(offsets)))
-    if tokens < _WORTH_A_FILE:
-        return build_trie(blob, offsets)
-    try:
-        path = cache_path(fingerprint)
-    except SemqaError:
-        return build_trie(blob, offsets)
-    stored = _read(path, fingerprint, tokens, offsets.size - 1)
-    if stored is not None:
-        return stored
-    trie = build_trie(blob, offsets)
-    _write(path, fingerprint, trie)
-    return trie
-
-
-def _read(path: Path, fingerprint: str, tokens: int, size: int) -> Trie | None:
-    try:
-        data = io.BytesIO(path.read_bytes())  # numpy leaves the file of a broken archive open
-        with np.load(data, allow_pickle=False) as file:
-            if str(file["fingerprint"]) != fingerprint:
-                return None
-            arrays = {name: file[name] for name in _STORED}
-    except (
-        OSError,
-        EOFError,
-        KeyError,
-        ValueError,
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-    ):
-        return None
-    if any(arrays[name].dtype != kind or arrays[name].ndim != 1 for name, kind in _STORED.items()):
-        return None
-    return add_tables(**arrays) if _in_range(arrays, tokens, size) else None
-
-
-def _in_range(arrays: dict[str, NDArray[np.generic]], tokens: int, size: int) -> bool:
-    """Tell whether compiled code may walk the arrays without leaving them."""
-    first, count, byte, start, ids = (arrays[name] for name in _STORED)
-    nodes = first.size
-    if not nodes or not count.size == byte.size == nodes == start.size - 1 or ids.size != tokens:
-        return False
-    counts = count.astype(np.int64)
-    return bool(
-        counts.min() >= 0
-        and counts.sum() == nodes - 1
-        and (first == 1 + np.cumsum(counts) - counts).all()
-        and start[0] == 0
-        and start[-1] == tokens
-        and (np.diff(start) >= 0).all()
-        and ids.min() >= 0
-        and ids.max() < size
-    )
-
-
-def _write(path: Path, fingerprint: str, trie: Trie) -> None:
-    from semqa.data.files import write_atomic
-
-    buffer = io.BytesIO()
-    kept = {name: getattr(trie, name) for name in _STORED}
-    np.savez(buffer, fingerprint=np.array(fingerprint), **kept)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, [buffer.getvalue()])
-    except (OSError, SemqaError):
-        return
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -344,11 +219,7 @@ class Vocabulary:
         )
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return the bytes of a token; none for special tokens, end tokens and padding.
-
-        Raises:
-            InputError: there is no such token.
-        """
+        """Return the bytes of a token; none for special tokens, end tokens and padding."""
         number = operator.index(token_id)
         if not 0 <= number < self.size:
             raise InputError(f"Token ids go from 0 to {self.size - 1}, got {number}.", value=number)
@@ -358,9 +229,6 @@ class Vocabulary:
         """Return the text of an output, as the tokenizer's own decoder gives it.
 
         Special and end tokens give nothing; what is no UTF-8 becomes U+FFFD.
-
-        Raises:
-            InputError: there is no such token.
         """
         data = b"".join(self.token_bytes(number) for number in token_ids)
         if self.strips_leading_space:
@@ -425,5 +293,5 @@ def _assemble(
         fingerprint=fingerprint,
         blob=blob,
         offsets=offsets,
-        trie=cached_trie(blob, offsets, fingerprint),
+        trie=build_trie(blob, offsets),
     )

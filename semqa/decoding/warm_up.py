@@ -31,9 +31,6 @@ def warm_up(say: Callable[[str], None] | None = None, vocabulary: Vocabulary | N
     Args:
         say: told in words, from another thread, when it takes long; a warning is logged otherwise.
         vocabulary: make the tables too that all constraints over it share, a fifth of a second.
-
-    Raises:
-        MissingExtraError: numba is not installed.
     """
     require("numba", extra="decoding", purpose="the copy constraint")
     from semqa.decoding.automaton.entries import entries, is_compiled

@@ -42,9 +42,6 @@ LONGEST_NAME = 500
 def check_name(name: str) -> str:
     """Return a document's name if it is a plain relative one.
 
-    Raises:
-        InputError: it is empty, too long, climbs out of a folder, or holds control characters.
-
     Example:
         >>> check_name("reports/2024.pdf")
         'reports/2024.pdf'

@@ -58,14 +58,16 @@ def kind_of(name: str, data: bytes) -> str:
         >>> kind_of("notes.md", b"# Notes"), kind_of("notes.txt", b"%PDF-1.7 ...")
         ('md', 'pdf')
     """
-    if b"%PDF-" in data[:1024]:
+    promised = SUFFIXES.get(PurePosixPath(name).suffix.lower(), "txt")
+    before, marked, _ = data[:1024].partition(b"%PDF-")
+    # A text may speak of it; other bytes before it are allowed.
+    if marked and (promised == "pdf" or not before.strip() or b"\0" in data[:_SAMPLE]):
         return "pdf"
     if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return "docx"  # or no document at all, as its parser says
     for magic, what, advice in _OTHERS:
         if data.startswith(magic):
             raise InputError(f"Not a document that semqa reads: {what}.", where=name, hint=advice)
-    promised = SUFFIXES.get(PurePosixPath(name).suffix.lower(), "txt")
     if promised in _PACKED:
         raise InputError(
             f"The file is not {_PACKED[promised]}, although its name says so.", where=name

@@ -32,11 +32,7 @@ class ExemplarSelector(Protocol):
         ...
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """Do for many questions at once what `select` needs; calling it is never necessary.
-
-        Raises:
-            InputError: there are not `count` exemplars for one of the questions.
-        """
+        """Do for many questions at once what `select` needs; calling it is never necessary."""
         ...
 
     def identity(self) -> Mapping[str, object]:

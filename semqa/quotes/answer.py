@@ -116,11 +116,7 @@ class QuotedAnswer:
         return cls(tuple(segments), numbered)
 
     def with_dropped(self, marks: Iterable[Dropped]) -> QuotedAnswer:
-        """Return the answer with marks that a repair dropped, as a record of it lists them.
-
-        Raises:
-            InputError: a mark is not in free text, or not in order.
-        """
+        """Return the answer with marks that a repair dropped, as a record of it lists them."""
         dropped = tuple(marks)
         marked, plain, at = self.marked, self.plain, 0
         free = [s for s in self.segments if isinstance(s, FreeText)]
@@ -311,11 +307,7 @@ class QuotedAnswer:
 
 
 def check_bounds(marks: int, sources: Sequence[Source]) -> None:
-    """See that checking so many marks is a bounded work.
-
-    Raises:
-        InputError: there are too many of them, or too many for sources of that length.
-    """
+    """See that checking so many marks is a bounded work."""
     if marks > MAX_MARKS:
         raise InputError(f"The answer has {marks:,} marks; at most {MAX_MARKS:,} are checked.")
     size = sum(len(source.text) + len(source.title) for source in sources)

@@ -1,8 +1,7 @@
-"""A source: a numbered passage that an answer may quote; and its offsets in other runtimes."""
+"""A source: a numbered passage that an answer may quote."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,34 +39,3 @@ class Source:
             'White Christmas'
         """
         return self.title if name == "title" else self.text
-
-
-_LAST_BMP = "\uffff"
-
-
-class Utf16Offsets:
-    """Converts the code point offsets of one text to UTF-16 offsets.
-
-    Built once in time linear in the text; each conversion is a binary search.
-
-    Example:
-        >>> offsets = Utf16Offsets("🎄 White Christmas")
-        >>> offsets(2)
-        3
-    """
-
-    def __init__(self, text: str) -> None:
-        self._length = len(text)
-        self._astral = [at for at, char in enumerate(text) if char > _LAST_BMP]
-
-    def __call__(self, offset: int) -> int:
-        """Return the UTF-16 offset of a code point offset.
-
-        Raises:
-            IndexError: the offset is negative or beyond the end of the text.
-        """
-        if not 0 <= offset <= self._length:
-            raise IndexError(
-                f"offset must be from 0 to {self._length}, the length of the text, got {offset}"
-            )
-        return offset + bisect_left(self._astral, offset)

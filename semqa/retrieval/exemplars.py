@@ -16,7 +16,7 @@ from semqa.prompting.prompt import Exemplar
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,11 +68,7 @@ class ExemplarPool:
         return cls(map(_exemplar, questions), asked)
 
     def candidates(self, question: str, count: int) -> list[int]:
-        """Return the places of the exemplars that a question may see.
-
-        Raises:
-            InputError: there are fewer.
-        """
+        """Return the places of the exemplars that a question may see."""
         key = question_key(question)
         qids = self._qids.get(key, set())
         kept = [
@@ -124,35 +120,47 @@ def best_reference(references: Sequence[Reference], question: Question) -> Refer
 
 
 class PoolSelector(ABC):
-    """Chooses exemplars from a pool."""
+    """Chooses exemplars from a pool.
 
-    def __init__(self, pool: ExemplarPool) -> None:
+    Args:
+        up_to: whether fewer will do where there are fewer, but at least one.
+    """
+
+    def __init__(self, pool: ExemplarPool, *, up_to: bool = False) -> None:
         self._pool = pool
+        self._up_to = up_to
 
     @abstractmethod
+    def _ranked(self, question: str, allowed: list[int]) -> Sequence[int]:
+        """Return places in the pool, the most useful first."""
+
+    @abstractmethod
+    def _settings(self) -> dict[str, object]:
+        """Return what the choice depends on besides the pool, ready for JSON."""
+
     def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the most useful first.
-
-        Raises:
-            InputError: there are not so many.
-        """
-
-    @abstractmethod
-    def identity(self) -> dict[str, object]:
-        """Return what the choice depends on, ready for JSON."""
-
-    def available(self, question: str) -> int:
-        """Return how many exemplars there are for a question, itself not counted."""
-        return len(self._pool.candidates(question, 0))
+        """Choose `count` exemplars, the most useful first."""
+        allowed = self._pool.candidates(question, self._least(count))
+        chosen = self._ranked(question, allowed)[:count]
+        if len(chosen) < self._least(count):
+            raise InputError(
+                f"must name at least {count} exemplars besides the question itself, got {len(chosen)}.",
+                field="exemplars",
+            )
+        return [self._pool.exemplars[place] for place in chosen]
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """See that there are enough for each question, and do what `select` needs for all at once.
-
-        Raises:
-            InputError: there are not.
-        """
+        """See that there are enough for each question, and do what `select` needs for all at once."""
         for question in questions:
-            self._pool.candidates(question, count)
+            self._pool.candidates(question, self._least(count))
+
+    def identity(self) -> dict[str, object]:
+        """Return what the choice depends on, ready for JSON."""
+        made = {**self._settings(), "pool_sha256": self._pool.sha256}
+        return {**made, "up_to": True} if self._up_to else made
+
+    def _least(self, count: int) -> int:
+        return min(count, 1) if self._up_to else count
 
 
 class FixedExemplars(PoolSelector):
@@ -163,13 +171,12 @@ class FixedExemplars(PoolSelector):
 
     Args:
         qids: the ones to choose, the most useful first; None for all, in the pool's order.
-
-    Raises:
-        InputError: a qid is not in the pool.
     """
 
-    def __init__(self, pool: ExemplarPool, qids: Sequence[str] | None = None) -> None:
-        super().__init__(pool)
+    def __init__(
+        self, pool: ExemplarPool, qids: Sequence[str] | None = None, *, up_to: bool = False
+    ) -> None:
+        super().__init__(pool, up_to=up_to)
         by_qid = {exemplar.qid: place for place, exemplar in enumerate(pool.exemplars)}
         for qid in qids or ():
             if qid not in by_qid:
@@ -181,29 +188,17 @@ class FixedExemplars(PoolSelector):
         self._places = range(len(pool)) if qids is None else [by_qid[qid] for qid in qids]
         self._qids = None if qids is None else list(qids)
 
-    def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, in their order."""
-        allowed = set(self._pool.candidates(question, count))
-        chosen = [place for place in dict.fromkeys(self._places) if place in allowed][:count]
-        if len(chosen) < count:
-            raise InputError(
-                f"must name at least {count} exemplars besides the question itself, got {len(chosen)}.",
-                field="exemplars",
-            )
-        return [self._pool.exemplars[place] for place in chosen]
-
-    def available(self, question: str) -> int:
-        """Return how many of them there are for a question, itself not counted."""
-        return len(set(self._pool.candidates(question, 0)).intersection(self._places))
+    def _ranked(self, question: str, allowed: list[int]) -> Sequence[int]:  # noqa: ARG002
+        seen = set(allowed)
+        return [place for place in dict.fromkeys(self._places) if place in seen]
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
         """See that enough are named for each question."""
         for question in questions:
             self.select(question, count)
 
-    def identity(self) -> dict[str, object]:
-        """Return what the choice depends on, ready for JSON."""
-        return {"strategy": "fixed", "qids": self._qids, "pool_sha256": self._pool.sha256}
+    def _settings(self) -> dict[str, object]:
+        return {"strategy": "fixed", "qids": self._qids}
 
 
 class SeededExemplars(PoolSelector):
@@ -214,24 +209,22 @@ class SeededExemplars(PoolSelector):
     Hence a choice of fewer is the beginning of a choice of more.
     """
 
-    def __init__(self, pool: ExemplarPool, seed: int = 0) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: ExemplarPool, seed: int = 0, *, up_to: bool = False) -> None:
+        super().__init__(pool, up_to=up_to)
         self._seed = seed
 
-    def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the first drawn first."""
+    def _ranked(self, question: str, allowed: list[int]) -> Sequence[int]:
         key = question_key(question)
 
-        def lot(exemplar: Exemplar) -> bytes:
-            text = f"{self._seed}\0{key}\0{question_key(exemplar.question)}"
+        def lot(place: int) -> bytes:
+            own = question_key(self._pool.exemplars[place].question)
+            text = f"{self._seed}\0{key}\0{own}"
             return hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
 
-        candidates = self._pool.candidates(question, count)
-        return sorted((self._pool.exemplars[place] for place in candidates), key=lot)[:count]
+        return sorted(allowed, key=lot)
 
-    def identity(self) -> dict[str, object]:
-        """Return what the choice depends on, ready for JSON."""
-        return {"strategy": "random", "seed": self._seed, "pool_sha256": self._pool.sha256}
+    def _settings(self) -> dict[str, object]:
+        return {"strategy": "random", "seed": self._seed}
 
 
 class NearestExemplars(PoolSelector):
@@ -240,36 +233,36 @@ class NearestExemplars(PoolSelector):
     Equally near ones keep the order of the pool. The pool is embedded when it is first needed.
     """
 
-    def __init__(self, pool: ExemplarPool, encoder: TextEncoder) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: ExemplarPool, encoder: TextEncoder, *, up_to: bool = False) -> None:
+        super().__init__(pool, up_to=up_to)
         self._encoder = encoder
         self._known: dict[str, NDArray[np.float32]] = {}
 
-    def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the nearest first."""
-        places = np.array(self._pool.candidates(question, count), dtype=np.intp)
-        if question not in self._known:
-            self.prepare([question], count)
+    def _ranked(self, question: str, allowed: list[int]) -> Sequence[int]:
+        self._embed([question])
+        places = np.array(allowed, dtype=np.intp)
         similarity = self._vectors[places] @ self._known[question]  # [candidates]
         # Rounded, so that the last bits of a sum do not decide between equals.
-        nearest = np.argsort(-similarity.round(6), kind="stable")[:count]
-        return [self._pool.exemplars[place] for place in places[nearest]]
+        order = np.argsort(-similarity.round(6), kind="stable")
+        nearest: list[int] = places[order].tolist()
+        return nearest
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
         """Embed the pool and these questions."""
         super().prepare(questions, count)
+        self._embed(questions)
+
+    def _embed(self, questions: Sequence[str]) -> None:
         _ = self._vectors
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
         if new:
             self._known.update(zip(new, _unit(self._encoder.encode(new)), strict=True))
 
-    def identity(self) -> dict[str, object]:
-        """Return what the choice depends on, ready for JSON."""
+    def _settings(self) -> dict[str, object]:
         return {
             "strategy": "knn",
             "encoder": self._encoder.name,
             "encoder_id": self._encoder.identity(),
-            "pool_sha256": self._pool.sha256,
         }
 
     @cached_property
@@ -283,29 +276,6 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     unit: NDArray[np.float32] = vectors / np.where(lengths > 0, lengths, np.float32(1))
     return unit
-
-
-class UpTo:
-    """Chooses what another selector chooses, and fewer where there are fewer, but at least one."""
-
-    def __init__(self, selector: PoolSelector) -> None:
-        self._selector = selector
-
-    def select(self, question: str, count: int) -> Sequence[Exemplar]:
-        """Choose up to `count` exemplars, the most useful first."""
-        return self._selector.select(question, self._count(question, count))
-
-    def prepare(self, questions: Sequence[str], count: int) -> None:
-        """Do for many questions at once what `select` needs."""
-        counts = [self._count(question, count) for question in questions]
-        self._selector.prepare(questions, min(counts, default=1))
-
-    def identity(self) -> Mapping[str, object]:
-        """Return what the choice depends on, ready for JSON."""
-        return {**self._selector.identity(), "up_to": True}
-
-    def _count(self, question: str, count: int) -> int:
-        return min(count, max(1, self._selector.available(question)))
 
 
 STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
@@ -335,13 +305,19 @@ def named_qids(strategy: str) -> list[str]:
 
 
 def create_selector(
-    strategy: str, pool: ExemplarPool, *, seed: int = 0, encoder: Callable[[], TextEncoder]
+    strategy: str,
+    pool: ExemplarPool,
+    *,
+    seed: int = 0,
+    up_to: bool = False,
+    encoder: Callable[[], TextEncoder],
 ) -> PoolSelector:
     """Create a selector from the name of its strategy.
 
     Args:
         strategy: ``knn`` for the nearest questions, ``random``, ``fixed`` for the first of the
             pool, or ``fixed:`` with qids, separated by commas.
+        up_to: whether fewer exemplars will do where there are fewer.
         encoder: makes the encoder; called for ``knn`` only.
 
     Raises:
@@ -350,7 +326,7 @@ def create_selector(
     check_strategy(strategy)
     name, _, _ = strategy.partition(":")
     if name == "knn":
-        return NearestExemplars(pool, encoder())
+        return NearestExemplars(pool, encoder(), up_to=up_to)
     if name == "random":
-        return SeededExemplars(pool, seed)
-    return FixedExemplars(pool, named_qids(strategy) or None)
+        return SeededExemplars(pool, seed, up_to=up_to)
+    return FixedExemplars(pool, named_qids(strategy) or None, up_to=up_to)

@@ -10,7 +10,6 @@ from semqa.prompting import Form, PromptBuilder, ShippedExemplars, Template
 from semqa.retrieval.encoder import DEFAULT_ENCODER, SentenceEncoder
 from semqa.retrieval.exemplars import (
     ExemplarPool,
-    UpTo,
     check_strategy,
     create_selector,
     named_qids,
@@ -129,9 +128,6 @@ class PromptSettings:
             asked: text and qid of the questions that will be asked: none is an exemplar of itself.
             shelf: has encoders and files that several builders share; `on_progress` is its business
                 then.
-
-        Raises:
-            InputError: the template or the file is not usable.
         """
         # First what is quick to find wrong.
         template = Template.load(self.template)
@@ -144,11 +140,7 @@ class PromptSettings:
             self.strategy,
             held.pool(self.train, asked),
             seed=self.seed,
+            up_to=self.shots is None,
             encoder=lambda: held.encoder(self.encoder or DEFAULT_ENCODER),
         )
-        return PromptBuilder(
-            template,
-            UpTo(selector) if self.shots is None else selector,
-            self.count,
-            self.form or "auto",
-        )
+        return PromptBuilder(template, selector, self.count, self.form or "auto")

@@ -7,7 +7,6 @@ import json
 import random
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -211,18 +210,6 @@ def test_of_two_processes_one_downloads_and_the_other_waits() -> None:
         assert [child.returncode for child in children] == [0, 0]
         assert server.requests == 2
     assert outputs == [str(small_file().path())] * 2
-    assert small_file().state() == "cached"
-
-
-def test_threads_share_one_download(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(Reply(DATA)) as server:
-        monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
-        threads = [threading.Thread(target=fetch) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert server.requests == 1
     assert small_file().state() == "cached"
 
 

@@ -78,8 +78,6 @@ def test_a_row_knows_its_line(file: Path) -> None:
         (b"[1]", "r.jsonl:1: not an object, but an array"),
         (b'"x"', 'r.jsonl:1: not an object, but the string "x"'),
         (b"null", "r.jsonl:1: not an object, but null"),
-        (b"12", "r.jsonl:1: not an object, but the number 12"),
-        (b"true", "r.jsonl:1: not an object, but true"),
         (b'{"a": NaN}', "r.jsonl:1: invalid JSON: NaN."),
         (b'{"a": -Infinity}', "r.jsonl:1: invalid JSON: -Infinity."),
         (b'{"a": 1e999}', "r.jsonl:1: invalid JSON: the number 1e999, which is too large"),
@@ -181,9 +179,6 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"{}", "r.jsonl:1: a is missing: got no fields"),
         (b'{"b": 1}', 'a is missing: got the fields "b"'),
         (b'{"a": 1}', "a must be a string, got the number 1"),
-        (b'{"a": null}', "a must be a string, got null"),
-        (b'{"a": ["x"]}', "a must be a string, got an array"),
-        (b'{"a": {}}', "a must be a string, got an object"),
     ],
 )
 def test_fields(file: Path, content: bytes, expected: str) -> None:

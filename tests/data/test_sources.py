@@ -48,6 +48,11 @@ def test_documents_are_read_as_collections_read_them() -> None:
     )
 
 
+def test_content_decides_over_the_name() -> None:
+    Path("report").write_bytes(makers.pdf([["The ferry leaves."]], title="Ferries"))
+    assert read_sources(["report"]) == (Source("The ferry leaves.", "Ferries"),)
+
+
 def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grün.".encode())))
     assert read_sources(["-"]) == (Source("Grün."),)
@@ -57,12 +62,12 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "content", "expected"),
     [
         ("a.txt", b"", "a.txt: This source has no text"),
-        ("a.txt", b"\xef\xbb\xbf", "a.txt: This source has no text"),
         ("a.txt", b" \n\xc2\xa0", "a.txt: This source has no text"),
-        ("a.txt", b"abc\x00", "a.txt: not text: got a NUL byte at offset 3"),
-        ("a.txt", b"abc\xe9", "a.txt: invalid UTF-8: got byte 0xe9 at offset 3"),
+        ("a.txt", b"abc\x00", "a.txt: Not a document: the file is binary"),
+        ("a.txt", "abc".encode("utf-16"), "Save the file as UTF-8, not UTF-16"),
+        ("a", b"{\\rtf1 hello}", "RTF. Save it as docx"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "an old Office file"),
         ("a.jsonl", b"{}", "a.jsonl: This is JSON, not a document"),
-        ("a.JSON", b"{}", "a.JSON: This is JSON, not a document"),
         ("a.pdf", b"%PDF-1.7", "a.pdf: The file cannot be read as pdf"),
         ("a.docx", b"hello", "a.docx: The file is not a Word document"),
         ("a.html", b"<p> </p>", "a.html: The document has no text"),
@@ -77,7 +82,7 @@ def test_refused_text_files(name: str, content: bytes, expected: str) -> None:
 
 def test_a_text_given_as_json_lines_is_told_where_it_belongs() -> None:
     Path("a.txt").write_text("It rained.", "utf-8")
-    with pytest.raises(InputError, match="This is text, not JSON"):
+    with pytest.raises(InputError, match="This is a document, not JSON"):
         read_sources_jsonl("a.txt")
     Path("a.txt").write_text('{"text": "It rained."}', "utf-8")
     assert read_sources_jsonl("a.txt") == (Source("It rained."),)
@@ -152,22 +157,15 @@ def test_lines_and_arrays(content: str, monkeypatch: pytest.MonkeyPatch) -> None
     [
         (b"", "s.jsonl: nothing to read"),
         (b"[]", "s.jsonl: The array is empty"),
-        (b"plain text", "s.jsonl:1: invalid JSON: Expecting value"),
-        (b'"x"', "s.jsonl:1: not an object, but the string"),
         (b'[{"text": "x"}, 3]', "s.jsonl: item 2: not an object, but the number 3"),
         (b'[{"text": "x"},\n\n {"text" 2}]', "s.jsonl: invalid JSON: Expecting ':' delimiter "
          "at line 3, column 10"),
-        (b'[{"text": "x"}', "s.jsonl: invalid JSON: Expecting ',' delimiter at column 15"),
         (b'{"text": "x"}\n{"title": "x"}', "s.jsonl:2: text is missing: got the fields"),
         (b'{"text": null}', "s.jsonl:1: text must be a string, got null"),
         (b'{"text": "x", "title": 3}', "title must be a string, got the number 3"),
         (b'{"text": "x", "url": []}', "url must be a string, got an array"),
         (b'{"text": " ", "title": ""}', "s.jsonl:1: This source has no text"),
-        (b'[{"text": ""}]', "s.jsonl: item 1: This source has no text"),
-        (b'{"text": "\xff"}', "s.jsonl:1: invalid UTF-8: got byte 0xff at offset 10"),
         (b'[{"text": "\xff"}]', "s.jsonl: invalid UTF-8: got byte 0xff at offset 11"),
-        (b'[{"text": "\x00"}]', "s.jsonl: not text: got a NUL byte at offset 11"),
-        (rb'{"text": "\ud800"}', 's.jsonl:1: "text" holds the lone'),
         (rb'[{"text": "\ud800"}]', "lone surrogate \\ud800"),
     ],
 )  # fmt: skip
@@ -176,13 +174,6 @@ def test_refused_json(content: bytes, expected: str) -> None:
     with pytest.raises(InputError) as caught:
         read_sources_jsonl("s.jsonl")
     assert expected in str(caught.value)
-
-
-def test_enormous_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("s.jsonl").write_text('{"text": "12345678"}\n' * 2, "utf-8")
-    monkeypatch.setenv("SEMQA_MAX_BYTES", "41")
-    with pytest.raises(InputError, match=r"s\.jsonl: too large: 42 bytes or more"):
-        read_sources_jsonl("s.jsonl")
 
 
 @given(st.binary(max_size=50) | st.text(max_size=50).map(str.encode))
@@ -210,7 +201,13 @@ READ = GivenAnswer("1", "Who?", "[ 1 Ann ]", (Source("Ann", "T"),))
 
 @pytest.mark.parametrize(
     "text",
-    [json.dumps(ROW), json.dumps(ROW, indent=2), json.dumps([ROW]), f"\n{json.dumps(ROW)}\n\n"],
+    [
+        json.dumps(ROW),
+        json.dumps(ROW, indent=2),
+        json.dumps(ROW).replace("[{", "\n[{"),
+        json.dumps([ROW]),
+        f"\n{json.dumps(ROW)}\n\n",
+    ],
 )
 def test_one_answer_on_a_line_over_lines_or_in_an_array(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text, encoding="utf-8")
@@ -228,7 +225,6 @@ def test_keys_are_the_rows_own_or_their_numbers(tmp_path: Path) -> None:
     ("row", "message"),
     [
         ('{"answer": "x"}', "a.jsonl:1: sources must be"),
-        ('{"answer": "x", "sources": "a"}', "sources must be"),
         ('{"answer": "x", "sources": [], "dropped": 3}', "a.jsonl:1"),
         (
             '{"answer": "x", "sources": [], "dropped": [{"source": 1, "text": "x"}]}',
@@ -237,16 +233,11 @@ def test_keys_are_the_rows_own_or_their_numbers(tmp_path: Path) -> None:
         ('{"answer": 3, "sources": [{"text": "a"}]}', "answer must be a string"),
         ('{"sources": [{"text": "a"}]}', "prediction is missing"),
         ('{"answer": "x", "sources": [{"txt": "a"}]}', "a.jsonl:1: source 1: text is missing"),
-        ('{"answer": "x", "sources": ["a"]}', "a.jsonl:1: source 1: not an object"),
-        ('{"id": 3, "answer": "x", "sources": [{"text": "a"}]}', "id must be a string"),
         (
             '{"answer": "x", "sources": [{"text": "a"}], "id": "q"}\n' * 2,
             "a.jsonl:2: The key 'q' is already used",
         ),
         ("[]", "The array is empty"),
-        ("", "nothing to read"),
-        ("{", "a.jsonl"),
-        ("[1]", "item 1: not an object"),
     ],
 )
 def test_what_is_wrong_in_a_row_is_named(tmp_path: Path, row: str, message: str) -> None:

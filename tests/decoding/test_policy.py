@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from functools import cache
@@ -208,28 +207,9 @@ def test_a_wrong_setting_is_refused(settings: dict[str, Any]) -> None:
         QuotePolicy(**settings)
 
 
-SCRIPT = ROOT / "scripts" / "policy_shares.py"
-
-
-def run_shares(*arguments: str) -> str:
-    command = [sys.executable, "-P", str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
 def test_the_page_shows_the_shares_of_human_answers(shared: Path) -> None:
     page = (ROOT / "docs" / "constraint.md").read_text(encoding="utf-8")
-    assert run_shares(str(shared / "data" / "quotesum" / "dev_a.jsonl")) in page
-
-
-def test_shares_are_counted_by_setting(tmp_path: Path) -> None:
-    row = {"qid": "q", "question": "when?", "title1": "t", "source1": "It came in 1942."}
-    summaries = ["In [ 1 1942 ]", "In 1943 [ 1 came ]", "[ 1 It ca ]", "[1 came ]", "[ 1 of ]"]
-    lines = [
-        json.dumps(row | {"summary": text, "unique_id": f"q_{number}"})
-        for number, text in enumerate(summaries)
-    ]
-    file = tmp_path / "some.jsonl"
-    file.write_text("\n".join(lines))
-    found = json.loads(run_shares(str(file), "--json"))
-    assert (found["answers"], *found["admitted"].values()) == (5, 3, 2, 1)
-    assert (found["free_words"], found["known"]) == (3, 2)
+    data = shared / "data" / "quotesum" / "dev_a.jsonl"
+    command = [sys.executable, "-P", str(ROOT / "scripts" / "policy_shares.py"), str(data)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown in page

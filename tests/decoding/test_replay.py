@@ -81,8 +81,15 @@ ADMITTED = {"any": 120, "any, char": 121, "glue": 88}
 """Of the 129 answers in dev_a."""
 
 
-@pytest.mark.parametrize("setting", POLICIES)
-@pytest.mark.parametrize("name", VOCABULARIES)
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("straddling", "glue"),
+        ("bytes", "any, char"),
+        ("tekken", "any"),
+        ("sentencepiece", "glue"),
+    ],
+)
 def test_human_answers_are_accepted_where_they_break_no_rule(
     name: str, setting: str, questions: Sequence[Question]
 ) -> None:

@@ -188,3 +188,19 @@ def test_a_budget_may_be_too_small_for_any_answer() -> None:
     constraint = constraint_of(QuotePolicy())
     with pytest.raises(InputError, match="max_tokens must be at least"):
         constraint.start(2)
+
+
+def test_views_of_long_sources_are_not_piled_up() -> None:
+    words = [f"w{number}" for number in range(60_000)]
+    constraint = CopyConstraint(straddling_vocabulary(), [Source(" ".join(words))])
+    bytes_kept = 0
+    for word in words[:40]:
+        state = constraint.start(100)
+        for token in _tokens(f"[ 1 {word} ]".encode()):
+            state = constraint.advance(state, token)
+        views = constraint._views.values()
+        bytes_kept = sum(array.nbytes for view in views for array in view.arrays.values())
+    assert len(constraint._views) < 40
+    assert bytes_kept < 2**26
+    small = constraint_of(QuotePolicy())
+    assert small._most_views == 256

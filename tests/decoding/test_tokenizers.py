@@ -305,9 +305,6 @@ def test_a_decoder_that_is_no_sum_of_tokens_is_refused(decoder: decoders.Decoder
 
 
 @pytest.mark.parametrize(
-    "piece", ["▁a▁", "##b", "c</w>", "Ġd", "é", "<0x41>", "<0x4a>", " . ", "."]
-)
-@pytest.mark.parametrize(
     "decoder",
     [
         decoders.ByteLevel(),
@@ -325,15 +322,16 @@ def test_a_decoder_that_is_no_sum_of_tokens_is_refused(decoder: decoders.Decoder
     ],
     ids=lambda decoder: decoder.__getstate__().decode()[9:40] if decoder else "none",
 )
-def test_a_piece_adds_its_bytes(decoder: decoders.Decoder | None, piece: str) -> None:
+def test_a_piece_adds_its_bytes(decoder: decoders.Decoder | None) -> None:
     record = None if decoder is None else json.loads(decoder.__getstate__())
-    (data,), _ = bytes_of_pieces([piece], record, "made up")
-    for first in ("x", "y"):
-        pieces = [first, piece, first]
-        theirs = " ".join(pieces) if decoder is None else decoder.decode(pieces)
-        (edge,), strips = bytes_of_pieces([first], record, "made up")
-        ours = edge + data + edge
-        assert ours.decode("utf-8", "replace").removeprefix(" " if strips else "") == theirs
+    for piece in ("▁a▁", "##b", "c</w>", "Ġd", "é", "<0x41>", "<0x4a>", " . ", "."):
+        (data,), _ = bytes_of_pieces([piece], record, "made up")
+        for first in ("x", "y"):
+            pieces = [first, piece, first]
+            theirs = " ".join(pieces) if decoder is None else decoder.decode(pieces)
+            (edge,), strips = bytes_of_pieces([first], record, "made up")
+            ours = (edge + data + edge).decode("utf-8", "replace")
+            assert ours.removeprefix(" " if strips else "") == theirs
 
 
 def test_metaspace_of_early_files() -> None:

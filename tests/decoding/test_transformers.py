@@ -10,7 +10,6 @@ import torch
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary, find_breach
-from semqa.decoding.masks import apply_masks, unpack_on_device
 from semqa.decoding.transformers import CopyConstraintLogitsProcessor
 from tests.models import FAMILIES, tiny
 
@@ -243,25 +242,6 @@ def test_scores_may_lack_ids_without_text() -> None:
     step = processor([CopyConstraint(vocabulary, BRIDGE)])
     masked = step(torch.zeros(1, 5, dtype=torch.long), torch.zeros(1, vocabulary.size - 13))
     assert masked.shape == (1, vocabulary.size - 13)
-
-
-@pytest.mark.parametrize("columns", [1, 31, 32, 33, 63, 95, 96, 97, 130])
-def test_masks_apply_as_defined(columns: int) -> None:
-    chance = np.random.default_rng(columns)
-    masks = chance.integers(-(2**31), 2**31, (7, 3)).astype(np.int32)
-    masks[0], masks[1], masks[2, 1] = -1, 0, np.iinfo(np.int32).min
-    allowed = np.zeros((7, columns), bool)
-    for row, column in np.ndindex(7, min(columns, 96)):
-        allowed[row, column] = (int(masks[row, column // 32]) >> (column % 32)) & 1
-    scores = chance.normal(size=(7, columns)).astype(np.float32)
-    scores[3], scores[4, columns // 2] = np.nan, np.nan
-    kept = np.empty_like(scores)
-    alive = apply_masks(scores, masks, kept)
-    np.testing.assert_array_equal(kept, np.where(allowed, scores, -np.inf))
-    left = [scores[row, allowed[row]] for row in range(7)]
-    assert alive.tolist() == [row.size > 0 and not np.isnan(row).any() for row in left]
-    forbidden = unpack_on_device(torch.from_numpy(masks)).numpy()[:, :columns]
-    np.testing.assert_array_equal(forbidden, ~allowed[:, :96])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])

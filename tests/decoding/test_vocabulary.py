@@ -1,13 +1,10 @@
-"""A vocabulary is what it was made of; its trie holds every token, and the cache changes nothing."""
+"""A vocabulary is what it was made of; its trie holds every token."""
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.decoding import vocabulary as vocabulary_module
-from semqa.decoding.vocabulary import DENSE_CHILDREN, Trie, Vocabulary, build_trie
+from semqa.decoding.vocabulary import DENSE_CHILDREN, Vocabulary
 from semqa.errors import InputError
 from tests.decoding.vocabularies import (
     byte_vocabulary,
@@ -28,7 +24,6 @@ from tests.decoding.vocabularies import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 token_lists = st.lists(
     st.binary(max_size=6)
@@ -200,108 +195,3 @@ def test_importing_costs_no_heavy_module() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == ""
-
-
-class TestCache:
-    """Large vocabularies leave their trie on disk."""
-
-    @pytest.fixture(autouse=True)
-    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        monkeypatch.setenv("SEMQA_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(vocabulary_module, "_WORTH_A_FILE", 10)
-        return tmp_path / "cache" / "vocabularies"
-
-    @pytest.fixture
-    def built(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-        """Count the tries that are built, as the sizes of their vocabularies."""
-        sizes: list[int] = []
-
-        def counted(blob: np.ndarray, offsets: np.ndarray) -> Trie:
-            sizes.append(offsets.size - 1)
-            return build_trie(blob, offsets)
-
-        monkeypatch.setattr(vocabulary_module, "build_trie", counted)
-        return sizes
-
-    def test_it_is_built_once(self, folder: Path, built: list[int]) -> None:
-        first, second = byte_vocabulary(), byte_vocabulary()
-        assert built == [259]
-        assert [path.name for path in folder.iterdir()] == [f"{first.fingerprint}.1.npz"]
-        check_trie(second)
-        for array in second.trie:
-            assert not array.flags.writeable
-
-    def test_a_small_vocabulary_leaves_no_file(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(vocabulary_module, "_WORTH_A_FILE", 257)
-        byte_vocabulary()
-        assert not folder.exists()
-
-    @pytest.mark.parametrize(
-        "damage",
-        ["empty", "cut", "bit", "noise", "foreign", "pickle", "out of range", "types", "folder"],
-    )
-    def test_what_is_not_whole_is_built_anew(self, built: list[int], damage: str) -> None:
-        path = vocabulary_module.cache_path(byte_vocabulary().fingerprint)
-        data = path.read_bytes()
-        with np.load(path) as file:
-            arrays = dict(file)
-        match damage:
-            case "empty":
-                path.write_bytes(b"")
-            case "cut":
-                path.write_bytes(data[: len(data) // 2])
-            case "bit":
-                middle = len(data) // 2
-                path.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
-            case "noise":
-                path.write_bytes(os.urandom(1000))
-            case "foreign":
-                np.savez(path, **(arrays | {"fingerprint": np.array("another")}))
-            case "pickle":
-                np.savez(path, **(arrays | {"byte": np.array([{"a": 1}], dtype=object)}))
-            case "out of range":
-                np.savez(path, **(arrays | {"first_child": arrays["first_child"] + 7}))
-            case "types":
-                np.savez(path, **(arrays | {"token_ids": arrays["token_ids"].astype(np.float64)}))
-            case _:
-                path.unlink()
-                path.mkdir()
-        built.clear()
-        check_trie(byte_vocabulary())
-        assert built == [259]
-        if damage != "folder":
-            byte_vocabulary()
-            assert built == [259], "the file was mended"
-
-    def test_no_place_to_write_is_no_error(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (tmp_path / "file").write_text("in the way")
-        monkeypatch.setenv("SEMQA_CACHE", str(tmp_path / "file"))
-        check_trie(byte_vocabulary())
-
-    def test_no_home_is_no_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in ("SEMQA_CACHE", "XDG_CACHE_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA"):
-            monkeypatch.delenv(name, raising=False)
-
-        def homeless() -> Path:
-            raise RuntimeError("Could not determine home directory.")
-
-        monkeypatch.setattr("pathlib.Path.home", homeless)
-        check_trie(byte_vocabulary())
-
-    def test_many_at_once(self, folder: Path) -> None:
-        gate = threading.Barrier(8)
-
-        def work(_: int) -> Vocabulary:
-            gate.wait()
-            return straddling_vocabulary()
-
-        with ThreadPoolExecutor(8) as pool:
-            made = list(pool.map(work, range(8)))
-        assert len(set(made)) == 1
-        for vocabulary in made:
-            check_trie(vocabulary)
-        assert len(list(folder.iterdir())) == 1

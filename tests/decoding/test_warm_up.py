@@ -26,7 +26,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("patience")
 @pytest.mark.parametrize(
-    ("work", "said"), [(lambda: time.sleep(0.5), 1), (lambda: None, 0)], ids=["slow", "quick"]
+    ("work", "said"), [(lambda: time.sleep(0.2), 1), (lambda: None, 0)], ids=["slow", "quick"]
 )
 def test_it_speaks_only_when_it_takes_long(
     work: Callable[[], None], said: int, monkeypatch: pytest.MonkeyPatch
@@ -47,7 +47,7 @@ def test_who_does_not_ask_finds_it_in_the_log(
     original = compiled.entries
 
     def slow() -> compiled.Entries:
-        time.sleep(0.5)
+        time.sleep(0.2)
         return original()
 
     monkeypatch.setattr(compiled, "is_compiled", lambda: False)

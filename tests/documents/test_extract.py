@@ -43,6 +43,15 @@ def test_encodings_are_made_out(encoding: str, text: str) -> None:
     assert extract("a.txt", text.encode(encoding)).text == text
 
 
+def test_a_broken_character_does_not_spoil_the_others() -> None:
+    text = "Die Brücke über die Limmat in Zürich, ihre Größe und Höhe. " * 20
+    for whole in (text.encode(), f"<p>{text}</p>".encode(), (text * 100).encode()):
+        for place in (len(whole) // 2, len(whole)):
+            data = whole[:place].rstrip(b"\xc3\xb6\xbc\x9f") + b"\xc3" + whole[place:]
+            assert extract("a.txt", data).text.count("\ufffd") == 1
+            assert "Brücke über" in extract("a.html", data).text
+
+
 def test_a_page_becomes_what_it_shows() -> None:
     found = extract("page.html", HTML.encode())
     assert found.title == "Harbour & sea"
@@ -94,6 +103,12 @@ def test_tables_of_a_page_are_data_or_layout() -> None:
     )
 
 
+def test_the_only_row_of_a_table_is_no_header() -> None:
+    text = extract("a.html", b"<table><tr><td>Fee<td>5 euros</table>").text
+    assert text == "|  |  |\n| --- | --- |\n| Fee | 5 euros |"
+    assert [unit.kind for unit in read_structure(text).units] == ["row"]
+
+
 def test_a_card_in_a_list_is_a_section() -> None:
     page = b"<ul><li><h3>Oslo</h3><p>A city.</p><p>Old.</p></li><li><h3>Moss</h3>Small.</li></ul>"
     assert extract("a.html", page).text == "### Oslo\n\nA city.\n\nOld.\n\n### Moss\n\nSmall."
@@ -128,6 +143,20 @@ def test_a_title_is_not_the_text_again() -> None:
 def test_front_matter_is_no_text() -> None:
     found = extract("a.md", b"---\ntitle: 'My notes'\ntags: [a]\n---\nHello.\n")
     assert (found.title, found.text) == ("My notes", "Hello.")
+    found = extract("a.md", b"---\r\ntitle: My notes\r\n# x\r\ntags:\r\n- a\r\n---\r\nHello.\r\n")
+    assert (found.title, found.text) == ("My notes", "Hello.")
+
+
+def test_a_text_between_two_rules_is_text() -> None:
+    for first in ("\nThe fee is 5.", "The fee is 5.", "title: x\n\nThe fee is 5."):
+        text = extract("a.md", f"---\n{first}\n\n---\n\nThe tax is 2.\n".encode()).text
+        assert "The fee is 5." in text
+        assert text.endswith("The tax is 2.")
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.html", "a.txt", "a"])
+def test_a_text_may_speak_of_pdf(name: str) -> None:
+    assert extract(name, b"A PDF begins with %PDF-1.7.").text == "A PDF begins with %PDF-1.7."
 
 
 def test_a_very_long_markdown_is_read_as_it_is() -> None:
@@ -138,6 +167,9 @@ def test_a_very_long_markdown_is_read_as_it_is() -> None:
 def test_rows_are_a_table() -> None:
     found = extract("a.csv", b'name;age\nBo;3\n;\n"Al; x";"4\n5"\n')
     assert found.text == "| name | age |\n| --- | --- |\n| Bo | 3 |\n| Al; x | 4 5 |"
+    assert extract("a.csv", b"sep=;\r\n" + b"name;age\r\nBo, Al;3\r\n").text == (
+        "| name | age |\n| --- | --- |\n| Bo, Al | 3 |"
+    )
     rows = b"".join(b"ship %d,%d\n" % (i, i * i) for i in range(200))
     passages = split(extract("a.csv", b"name,length\n" + rows))
     assert {each.context for each in passages[1:]} == {("name | length",)}
@@ -274,7 +306,7 @@ def test_word_documents_give_tables_boxes_and_what_was_inserted() -> None:
         "</mc:AlternateContent></w:body></w:document>"
     )
     found = extract("a.docx", makers.docx_parts(body))
-    assert found.text == "One\ttwo. New.\n\nHeld.\n\n| a | b |\n| --- | --- |"
+    assert found.text == "One\ttwo. New.\n\nHeld.\n\n|  |  |\n| --- | --- |\n| a | b |"
 
 
 def test_a_word_document_keeps_headings_lists_and_tables() -> None:

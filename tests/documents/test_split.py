@@ -159,31 +159,31 @@ def test_a_sentence_that_begins_on_a_page_begins_a_passage() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * 1_000_000,
-        "word " * 200_000,
-        "`a``b```" * 50_000,
-        "e" + "\u0301" * 300_000,
-        "\n " * 300_000,
-        "A. " * 300_000,
-        '("' * 300_000,
-        "\u202ea " * 300_000,
-        "." * 1_000_000,
-        "a\n\n" * 200_000,
-        "# a\n" * 200_000,
-        "- a\n" * 200_000,
-        "| a " * 200_000 + "|\n| --- |\n" + "| a |\n" * 100_000,
+        "x" * 300_000,
+        "word " * 60_000,
+        "`a``b```" * 30_000,
+        "e" + "\u0301" * 200_000,
+        "\n " * 150_000,
+        "A. " * 100_000,
+        "1. " * 100_000,
+        '("' * 100_000,
+        "\u202ea " * 100_000,
+        "." * 300_000 + "x",
+        ".)" * 100_000 + "x",
+        "a\n\n" * 60_000,
+        "".join("#" * (i % 6 + 1) + " a\n" for i in range(50_000)),
+        "- a\n" * 60_000,
+        "- a\n\n" * 50_000,
+        "a?\n\n" * 50_000,
+        "a:\n- b\n\n" * 30_000,
+        "Ann: x\nBob: y\n" * 30_000,
+        "From: x\nTo: y\n\n" * 20_000,
+        "| a " * 60_000 + "|\n| --- |\n" + "| a |\n" * 30_000,
     ],
-    ids=lambda text: ascii(text[:8]),
+    ids=lambda text: ascii(text[:12]),
 )
 def test_no_text_takes_long(text: str) -> None:
     started = time.process_time()
     passages = split(document(text))
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 10
     assert all(each.end - each.start <= LONGEST for each in passages)
-
-
-def test_words_and_marks_are_not_torn_apart() -> None:
-    for text in ("wordword " * 1000, ("e\u0301" * 5 + " ") * 1000):
-        assert set(" ".join(parts(text)).split()) == set(text.split())
-    long = parts("e\u0301" * 5000)
-    assert not any(each.startswith("\u0301") for each in long)

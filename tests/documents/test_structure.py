@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,32 +124,6 @@ def test_text_without_stops_is_cut_between_words_and_characters() -> None:
     marked = [each for _, each in units("e\u0301" * 5000)]
     assert len(marked) > 3
     assert not any(each.startswith("\u0301") for each in marked)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "." * 300_000 + "x",
-        ".)" * 100_000 + "x",
-        "1. " * 100_000,
-        "a\n\n" * 100_000,
-        "# a\n" * 50_000,
-        "".join("#" * (i % 6 + 1) + " a\n" for i in range(50_000)),
-        "- a\n\n" * 50_000,
-        "| a | b |\n" * 50_000,
-        "a?\n\n" * 50_000,
-        "a:\n- b\n\n" * 30_000,
-        "Ann: x\nBob: y\n" * 30_000,
-        "From: x\nTo: y\n\n" * 20_000,
-        "e" + "\u0301" * 200_000,
-    ],
-    ids=lambda text: ascii(text[:12]),
-)
-def test_no_text_takes_long(text: str) -> None:
-    started = time.process_time()
-    structure = read_structure(text)
-    assert time.process_time() - started < 10
-    assert max(len(unit.headings) for unit in structure.units) <= 10
 
 
 @given(st.text(alphabet="aA1 .?!:|-*#\n(,)", max_size=200))

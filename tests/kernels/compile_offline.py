@@ -36,7 +36,7 @@ def stores_of(kernel: Any, logits: str, constants: dict[str, int], warps: int) -
 
 def main() -> None:
     """Print the stores of each kernel; imported here, for Triton decides at import what they are."""
-    from semqa.kernels.bitmask.kernel import TILE, _bitmask_kernel
+    from semqa.kernels.bitmask import TILE, _bitmask_kernel
 
     found = {
         f"bitmask {logits}": stores_of(_bitmask_kernel, logits, {"TILE": TILE}, 8)

@@ -97,21 +97,6 @@ def test_the_place_is_the_one_that_parse_knows_when_the_quote_closes(
             assert upto.quotes[-1] == quote
 
 
-@given(answers(), st.integers(0, 200))
-def test_what_was_shown_is_never_taken_back(drawn: tuple[str, list[Source]], place: int) -> None:
-    text, sources = drawn
-    before = cut(text, [place])[0]
-    reader = AnswerReader(sources)
-    early = reader.add(before)
-    late = reader.add(text[len(before) :]) + reader.end()
-    whole = joined(read([text], sources)[0])
-    assert joined([*early, *late]) == whole
-    verified = [s for s in early if isinstance(s, Quote) and s.verified]
-    # Nothing is shown as verified that does not end in what has been written.
-    assert len(verified) <= before.count("]")
-    assert len(verified) <= sum(q.verified for q in QuotedAnswer.parse(before, sources).quotes)
-
-
 def test_free_text_does_not_wait() -> None:
     reader = AnswerReader([Source("a b")])
     assert [s.text for s in reader.add("In [2nd ")] == ["In ", "[2nd "]

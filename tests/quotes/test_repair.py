@@ -398,7 +398,7 @@ def test_repairs_are_shown() -> None:
     assert 'class="check quoted"' in to_html(repair("[1 bing Crosby]", SOURCES))
 
 
-HOSTILE = 10**6
+HOSTILE = 3 * 10**5
 
 
 @pytest.mark.parametrize(
@@ -415,18 +415,18 @@ HOSTILE = 10**6
 def test_hostile_texts_take_bounded_time(source: str, span: str) -> None:
     started = time.process_time()
     repair("".join(f"[ 1 {span} {n} ]" for n in range(200)), [Source(source)])
-    assert time.process_time() - started < 30
+    assert time.process_time() - started < 15
 
 
 def test_many_marks_take_bounded_time() -> None:
     started = time.process_time()
-    for text in ("[" * 300_000 + "[ 1" * 5_000, "[ 1 Bing crosby ]" * 10_000):
+    for text in ("[" * 100_000 + "[ 1" * 5_000, "[ 1 Bing crosby ]" * 5_000):
         assert all(quote.verified for quote in repair(text, SOURCES).quotes)
     with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
         repair("[ 1 x ]" * 10_001, SOURCES)
     with pytest.raises(InputError, match="Too much to check"):
         repair("[ 1 x ]" * 5_000, [Source("y" * 3_000_000)])
-    assert time.process_time() - started < 30
+    assert time.process_time() - started < 15
 
 
 def test_too_much_text_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

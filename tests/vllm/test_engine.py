@@ -152,36 +152,16 @@ def test_requests_without_sources_are_left_alone(engine: Engine, llama: Any, run
         assert list(greedy.outputs[0].token_ids) == wanted.tolist()
 
 
-BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "no list": ({"semqa_sources": "text"}, "semqa_sources must be a list"),
-    "unknown": ({"semqa_sources": ["a"], "semqa_boundry": "char"}, "Did you mean semqa_boundary"),
-    "no sources": ({"semqa_free": "any"}, "semqa_sources is missing"),
-    "out of range": (
-        {"semqa_sources": ["a"], "semqa_quote_from": [2]},
-        "names source 2, but there are 1",
-    ),
-    "policy": (
-        {"semqa_sources": ["a"], "semqa_boundary": "words"},
-        "boundary must be 'word' or 'char'",
-    ),
-}
-
-
 def test_bad_requests_are_refused_and_others_go_on(engine: Engine) -> None:
     from vllm.exceptions import VLLMValidationError
 
     core = engine.llm.llm_engine
     core.add_request("good", "Who?", params(POLICIES[0], max_tokens=9))
-    last = None
-    for name, (extra, message) in BAD.items():
-        last = next(iter(core.step()), last)
-        with pytest.raises(VLLMValidationError, match=message):
-            core.add_request(name, "Who?", _with(extra))
+    last = next(iter(core.step()), None)
+    bad = params(sources=None, extra_args={"semqa_sources": "text"})
+    with pytest.raises(VLLMValidationError, match="semqa_sources must be a list"):
+        core.add_request("bad", "Who?", bad)
     while core.has_unfinished_requests():
         last = next(iter(core.step()), last)
     assert last is not None
     engine.check(last.outputs[0])
-
-
-def _with(extra: dict[str, Any]) -> Any:
-    return params(sources=None, extra_args=extra)

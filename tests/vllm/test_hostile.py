@@ -50,34 +50,15 @@ def test_a_stop_across_the_frame_of_a_quote(engine: Engine, runner: int) -> None
         assert not output.outputs[0].text.rstrip(" ").endswith(("[ 1", "[ 2"))
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "min_tokens": ({"min_tokens": 4}, "min_tokens cannot"),
-    "stop_token_ids": ({"stop_token_ids": [9]}, "stop_token_ids cannot"),
-    "allowed_token_ids": ({"allowed_token_ids": [9]}, "allowed_token_ids cannot"),
-    "bad_words": ({"bad_words": ["bridge"]}, "bad_words cannot"),
-    "bracket": ({"stop": ["]"]}, "stop must"),
-    "number": ({"stop": ["1"]}, "stop must"),
-    "space": ({"stop": [" "]}, "stop must"),
-    "bias": ({"logit_bias": {9: float("-inf")}}, "logit_bias must"),
-}
-
-
-def test_what_would_break_the_guarantee_is_refused(engine: Engine) -> None:
-    from vllm.exceptions import VLLMValidationError
-
-    for options, message in REFUSED.values():
-        with pytest.raises(VLLMValidationError, match=message):
-            engine.generate([params(QUOTING, **options)])
-    engine.check(engine.generate([params(QUOTING, max_tokens=16)])[0].outputs[0])
-
-
-def test_structured_outputs_go_without_sources_only(engine: Engine) -> None:
+def test_parameters_that_would_break_quotes_go_without_sources_only(engine: Engine) -> None:
     from vllm.exceptions import VLLMValidationError
     from vllm.sampling_params import StructuredOutputsParams
 
+    options: dict[str, Any]
     grammar = StructuredOutputsParams(regex="yes|no")
-    with pytest.raises(VLLMValidationError, match="structured_outputs cannot"):
-        engine.generate([params(QUOTING, structured_outputs=grammar)])
+    for options in ({"structured_outputs": grammar}, {"min_tokens": 4}, {"stop": ["]"]}):
+        with pytest.raises(VLLMValidationError, match=f"{next(iter(options))} "):
+            engine.generate([params(QUOTING, **options)])
     alone, quoting = engine.generate(
         [params(sources=None, structured_outputs=grammar), params(QUOTING)]
     )

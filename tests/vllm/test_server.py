@@ -116,26 +116,6 @@ def test_one_bad_request_among_many_good_ones(client: Any, runner: int) -> None:
     assert sum(map(bool, texts)) == count * 3 // 4
 
 
-@pytest.mark.parametrize(
-    ("xargs", "message"),
-    [
-        ({"semqa_sources": 5}, "semqa_sources must be a list of texts"),
-        ({"semqa_sources": ["a"], "semqa_boundry": "char"}, "Did you mean semqa_boundary?"),
-        ({"semqa_sources": ["a" * 4_000_001]}, "4,000,001 bytes of text"),
-        (
-            {"semqa_sources": ["a"], "semqa_boundary": "x"},
-            "semqa_boundary must be 'word' or 'char', got 'x'",
-        ),
-    ],
-)
-def test_what_is_wrong_is_told(client: Any, xargs: dict[str, Any], message: str) -> None:
-    import openai
-
-    with pytest.raises(openai.BadRequestError) as caught:
-        ask(client, xargs)
-    assert message in str(caught.value)
-
-
 def test_chat(client: Any) -> None:
     reply = client.chat.completions.create(
         model="tiny",
@@ -164,27 +144,3 @@ def test_long_sources(client: Any) -> None:
     sources = [Source(words)]
     reply = ask(client, to_extra_args(sources, POLICY), max_tokens=30)
     check(reply.choices[0].text, sources)
-
-
-def test_requests_without_sources(client: Any) -> None:
-    reply = client.completions.create(model="tiny", prompt="Who?", max_tokens=5, temperature=0)
-    assert reply.choices[0].finish_reason in ("length", "stop")
-
-
-def test_beam_search_loses_the_sources(client: Any) -> None:
-    """Known of vLLM, and the reason for the switch that insists on sources."""
-    reply = ask(client, to_extra_args(SOURCES, POLICY), temperature=0, max_tokens=12)
-    check(reply.choices[0].text)
-    beams = client.completions.create(
-        model="tiny",
-        prompt="Who?",
-        max_tokens=8,
-        temperature=0,
-        extra_body={
-            "use_beam_search": True,
-            "n": 2,
-            "vllm_xargs": to_extra_args(SOURCES, POLICY),
-        },
-    )
-    answers = [QuotedAnswer.parse(choice.text, SOURCES) for choice in beams.choices]
-    assert not all(answer.quotes for answer in answers)

@@ -10,7 +10,6 @@ import pytest
 from semqa import InputError, Source
 from semqa.decoding import QuotePolicy
 from tests.vllm.engine import PROCESSOR, Engine, params
-from tests.vllm.tiny import SOURCES
 
 POLICIES = (QuotePolicy(free="any", quote_bias=4), QuotePolicy())
 REPEATS = [Source("the bridge, the bridge, the bridge, the bridge, the bridge. " * 8)]
@@ -124,17 +123,6 @@ def test_a_plugin_alone_is_refused(
     else:
         with pytest.raises(InputError, match="is there 2 times"):
             Engine(llama)
-
-
-def test_the_class_itself_may_be_given(llama: Path, runner: int) -> None:
-    from semqa.decoding.vllm import CopyConstraintProcessor
-
-    engine = Engine(llama, processors=[CopyConstraintProcessor], max_model_len=128)
-    try:
-        (output,) = engine.generate([params(POLICIES[0])])
-        engine.check(output.outputs[0], sources=SOURCES)
-    finally:
-        engine.close()
 
 
 def test_without_a_tokenizer_nothing_is_known_of_tokens(llama: Path, runner: int) -> None:

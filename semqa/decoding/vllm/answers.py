@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semqa.decoding.masks import compile_masking_in_place, mask_in_place
+from semqa.decoding.masks import compile_masking, mask_in_place
 from semqa.decoding.rows import ConstraintRows
 from semqa.decoding.vllm.compiling import ConstraintCache
 from semqa.decoding.vllm.request import check_params, stops_of
@@ -58,7 +58,7 @@ class Answers:
         self._most: list[int | None] = [None] * slots
         self._pending = np.zeros(slots, np.bool_)
         self.own = np.zeros(slots, np.bool_)
-        compile_masking_in_place()
+        compile_masking()
 
     def admit(self, slot: int, params: Any) -> bool:
         """Begin the answer to a request, whose constraint is compiled from now on.

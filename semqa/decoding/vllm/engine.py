@@ -29,11 +29,6 @@ def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
         config: vLLM's whole configuration.
         processor: the class that is being made.
         second_runner: whether Model Runner V2 runs it.
-
-    Raises:
-        InputError: the first runner was not given the processor in its list (then it hands over no
-            output tokens, or skips the processor), the processor is loaded twice, or the engine
-            takes tokens that were not sampled.
     """
     model = config.model_config
     listed = [one for one in model.logits_processors or () if _is(one, processor)]
@@ -71,9 +66,6 @@ def vocabulary_of(config: Any) -> Vocabulary:
 
     Args:
         config: vLLM's whole configuration.
-
-    Raises:
-        InputError: the engine has no tokenizer, or one that is not understood, or no end token.
     """
     from vllm.tokenizers import cached_tokenizer_from_config
 

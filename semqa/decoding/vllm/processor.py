@@ -48,9 +48,6 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         vllm_config: the engine's configuration.
         given: the record of all requests under Model Runner V2; the device under the first.
         is_pin_memory: given by the first runner, and not needed.
-
-    Raises:
-        InputError: under this set-up answers would not be constrained.
     """
 
     def __init__(self, vllm_config: Any, given: Any, is_pin_memory: bool | None = None) -> None:

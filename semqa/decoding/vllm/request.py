@@ -115,11 +115,7 @@ def to_extra_args(
 
 
 def _most_source_bytes() -> int:
-    """Return how much text a request may hold: ``SEMQA_VLLM_MAX_SOURCE_BYTES``, or 4,000,000 bytes.
-
-    Raises:
-        InputError: the variable is set to what is no number.
-    """
+    """Return how much text a request may hold: ``SEMQA_VLLM_MAX_SOURCE_BYTES``, or 4,000,000 bytes."""
     given = os.environ.get(SIZE_VARIABLE, "")
     if not given:
         return _MOST_BYTES
@@ -230,10 +226,6 @@ def check_stops(stops: Sequence[str], sources: int) -> None:
     Args:
         stops: the texts.
         sources: how many sources there are.
-
-    Raises:
-        InputError: a stop holds a bracket or stands at the beginning of every quote, or there are
-            too many or too long ones.
     """
     if len(stops) > MOST_STOPS:
         raise InputError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from semqa.documents.document import clean
 from semqa.documents.parsers.html import text_of
 from semqa.documents.parsers.plain import decode
 from semqa.extras import require
@@ -14,12 +16,17 @@ if TYPE_CHECKING:
 LONGEST = 2_000_000
 """Characters from which Markdown is taken as plain text: its parser reads 200,000 a second."""
 
+_LONGEST_FRONT_MATTER = 20_000
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=\S)(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_IS_YAML = re.compile(r"\s*$|\s+\S|[-#]|[\"']?[\w][\w .-]*[\"']?:(?:\s|$)")
+"""A key, or what can stand below one."""
+
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
     """Return the first heading as the title, and the text without marks."""
     del limits
     library = require("markdown_it", extra="documents", purpose=f"reading {name}")
-    source = decode(name, data)
+    source = clean(decode(name, data))
     front, source = _front_matter(source)
     if len(source) > LONGEST:
         return front, source, ()
@@ -29,15 +36,16 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def _front_matter(source: str) -> tuple[str, str]:
-    """Return the title in the lines before the text, and the text after them."""
-    if not source.startswith("---\n"):
-        return "", source
-    end = source.find("\n---", 4)
-    if end < 0 or end > 20_000:
+    """Return the title in the lines before the text, and the text after them.
+
+    A text that begins with a rule and has another one further down has no such lines.
+    """
+    found = _FRONT_MATTER.match(source[:_LONGEST_FRONT_MATTER])
+    if found is None or not all(map(_IS_YAML.match, found[1].splitlines())):
         return "", source
     title = ""
-    for line in source[4:end].splitlines():
+    for line in found[1].splitlines():
         key, _, value = line.partition(":")
         if key.strip().lower() == "title":
             title = value.strip().strip("\"'")
-    return title, source[end + 4 :].lstrip("-")
+    return title, source[found.end() :]

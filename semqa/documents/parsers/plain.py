@@ -44,7 +44,7 @@ def numeral(number: int, style: str) -> str:
 
 
 def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> list[str]:
-    """Return the lines of a table; the first row with any text is its header.
+    """Return the lines of a table; the first row with any text is its header, if it has more rows.
 
     Args:
         headless: whether the table has no header; an empty one stands in its place.
@@ -53,18 +53,15 @@ def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> lis
         >>> table_lines([["Year", "Ships"], ["1890", "12"]])
         ['| Year | Ships |', '| --- | --- |', '| 1890 | 12 |']
     """
-    lines: list[str] = []
-    for row in rows:
-        cells = [" ".join(cell.split()) for cell in row]
-        if not any(cells):
-            continue
-        if not lines:
-            lines = [_line([""] * len(cells))] if headless else [_line(cells)]
-            lines.append(_line(["---"] * len(cells)))
-            if not headless:
-                continue
-        lines.append(_line(cells))
-    return lines
+    cleaned = ([" ".join(cell.split()) for cell in row] for row in rows)
+    lines = [(_line(cells), len(cells)) for cells in cleaned if any(cells)]
+    if not lines:
+        return []
+    width = lines[0][1]
+    if headless or len(lines) == 1:
+        lines.insert(0, (_line([""] * width), width))
+    lines.insert(1, (_line(["---"] * width), width))
+    return [line for line, _ in lines]
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -74,6 +71,9 @@ def _line(cells: Sequence[str]) -> str:
 _SAMPLE = 2**16
 _TELLING = 200
 """Bytes below which nothing can be told from how often they are met."""
+
+_TO_BROKEN = 8
+"""Characters beyond ASCII that are whole, to each that is broken, from which bytes are UTF-8."""
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -99,6 +99,11 @@ def decode(name: str, data: bytes, stated: str | None = None) -> str:
         text = _decoded(data, encoding) if encoding else None
         if text is not None:
             return _checked(name, text)
+    # Cut within a character, or damaged in a place or two: any other encoding would spoil the rest.
+    mended = data.decode("utf-8", "replace")
+    broken = mended.count("\ufffd")
+    if len(mended) - len(mended.encode("ascii", "ignore")) > _TO_BROKEN * broken:
+        return _checked(name, mended)
     if len(data) < _TELLING:
         return _checked(name, _decoded(data, "cp1252"))
     detector = require("charset_normalizer", extra="documents", purpose=f"reading {name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING
 
 from semqa.documents.parsers.plain import decode, table_lines
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
     from semqa.documents.document import Limits
 
 _DELIMITERS = ",;\t|"
+_STATED = re.compile(r"sep=([^\w\s\"]|\t)\r?\n", re.IGNORECASE)
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
     """Return the rows as a table; the first one names the columns."""
     csv.field_size_limit(limits.characters)
     text = decode(name, data)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    stated = _STATED.match(text)  # a line that Excel writes and reads
+    sign = stated[1] if stated else _delimiter(text)
+    text = text[stated.end() :] if stated else text
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=sign)
     try:
         lines = table_lines(_within(rows, limits.characters))
     except csv.Error as error:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages.search import Dense, Reranker
     from semqa.retrieval.passages.store import Access, Found, Store
 
-RECIPE = "3"
+RECIPE = "4"
 """Changes when documents are read or cut differently: then all of them are done again."""
 
 MOST_READ_AHEAD = 500
@@ -228,11 +228,7 @@ class Collection:
             raise ForbiddenError(f"Collection {self.name!r} is shared with you to be read only.")
 
     def search(self, query: str, limit: int = 8) -> list[Found]:
-        """Return the passages that speak to a question best, best first.
-
-        Raises:
-            InputError: the question is blank, or the limit is not from 1 to 100.
-        """
+        """Return the passages that speak to a question best, best first."""
         with self._reading():
             search = Search(self._passages, self._live, self.name, self._dense, self._reranker)
             return search.best(query, limit)

@@ -62,7 +62,8 @@ def index_folder(
     """Bring the files of a folder and those below it into a collection.
 
     Files that are there unchanged are not read. What was put there from this folder before and is
-    no longer in it is removed. When this is cut off, what was done is done.
+    no longer in it is removed. Documents of a folder that is gone are taken over if the same files are
+    here. When this is cut off, what was done is done.
 
     Args:
         folder: the folder; hidden files and folders do not count, nor links that lead out of it.
@@ -125,19 +126,21 @@ def _bring(
     collection = batch.collection
     try:
         check_name(name)
-        if there is not None and there["origin"] != origin:
+        stamp = _stamp(path)
+        own = there is not None and there["origin"] == origin
+        fresh = there is not None and own and there["recipe"] == collection.recipe
+        if there is not None and fresh and stamp and there["stamp"] == stamp:
+            report.unchanged += 1
+            return
+        data = _read(path, collection.limits.size)
+        same = there is not None and there["sha256"] == hashlib.sha256(data).hexdigest()
+        if there is not None and not own and not (same and _is_gone(there["origin"])):
             raise InputError(
                 f"The collection has a document of this name from {there['origin'] or 'an upload'}.",
                 where=name,
                 hint="Choose another collection.",
             )
-        stamp = _stamp(path)
-        fresh = there is not None and there["recipe"] == collection.recipe
-        if there is not None and fresh and stamp and there["stamp"] == stamp:
-            report.unchanged += 1
-            return
-        data = _read(path, collection.limits.size)
-        if there is not None and fresh and there["sha256"] == hashlib.sha256(data).hexdigest():
+        if there is not None and fresh and same:
             report.unchanged += 1
             if stamp:
                 batch.stamps[there["id"]] = stamp
@@ -152,6 +155,11 @@ def _bring(
     report.added += 1
     report.passages += len(prepared.passages)
     batch.add(prepared)
+
+
+def _is_gone(origin: str) -> bool:
+    """Whether a folder that documents came from is no longer there: it may have been moved."""
+    return bool(origin) and not Path(origin).is_dir()
 
 
 class _Batch:

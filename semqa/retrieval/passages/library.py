@@ -176,11 +176,7 @@ class Library:
         return row
 
     def delete(self, owner: str, name: str) -> None:
-        """Remove a collection with its documents, also one whose tables are damaged.
-
-        Raises:
-            ForbiddenError: it is shared with them, and belongs to another.
-        """
+        """Remove a collection with its documents, also one whose tables are damaged."""
         with self._store.writing(_CATALOGUE):
             row = self._own(owner, name)
             try:
@@ -270,11 +266,7 @@ class Library:
 
 
 def check_collection_name(name: str) -> str:
-    """Return the name of a collection if it is one line that can stand in an address.
-
-    Raises:
-        InputError: it cannot.
-    """
+    """Return the name of a collection if it is one line that can stand in an address."""
     bad = any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or c in "/\\" for c in name)
     if (
         bad

@@ -458,18 +458,14 @@ class Search:
     reranker: Reranker | None = None
 
     def best(self, query: str, limit: int) -> list[Found]:
-        """Return the passages that speak to a question best, best first.
-
-        Raises:
-            InputError: the question is blank or too long, or the limit is out of range.
-        """
+        """Return the passages that speak to a question best, best first."""
         if not query.strip() or len(query) > LONGEST_QUERY:
             raise InputError(
                 f"A query has words, and at most {LONGEST_QUERY} characters; got {len(query.split())} words in {len(query)} characters."
             )
         if not 1 <= limit <= MOST:
             raise InputError(f"must be 1 to {MOST}, got {limit}.", field="limit", value=limit)
-        asked = query[-READ:]
+        asked = query[-READ:].encode("utf-8", "replace").decode()  # lone surrogates
         many = max(LOOKED_AT, 3 * limit)
         ways = self._ways(asked, many)
         ranked = rank(asked, self._living(ways))

@@ -1,4 +1,7 @@
-"""`apply_bitmask` in Triton: one program a mask and tile of tokens; logits are written only."""
+"""Masks that come from the host, applied to rows of logits: one program for each mask and tile of tokens.
+
+Logits are written, never read.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,15 @@ def _bitmask_kernel(  # type: ignore[no-untyped-def]
 
 
 def apply_bitmask(logits: Tensor, masks: Tensor, rows: Tensor) -> None:
-    """See `semqa.kernels.bitmask.apply_bitmask`."""
+    """Set to minus infinity, in place, what masks do not allow.
+
+    Args:
+        logits: float32, float16 or bfloat16 [R, N], any row stride, columns side by side. Columns
+            beyond the masks are not allowed, and there may be fewer. What is allowed keeps its bits.
+        masks: int32[M, W], any row stride; bit ``t % 32`` of word ``t // 32`` is 1 if token t is allowed.
+        rows: int64[M] or int32[M], the row of logits that each mask is for; no row twice. Masks of
+            rows below 0 are ignored, and other rows stay as they are.
+    """
     count, columns = masks.shape[0], logits.shape[1]
     if count == 0 or columns == 0:
         return
