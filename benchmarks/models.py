@@ -132,7 +132,9 @@ def speed(model: str, questions: Sequence[Question]) -> dict[str, dict[str, floa
 
     torch.set_num_threads(1)
     spans = TransformersEngine(model, TransformersOptions())
-    engines = {"spans": spans, "free": spans.with_constraint("off")}
+    free = spans.with_settings({"constraint": "off"}, None)
+    assert free is not None
+    engines = {"spans": spans, "free": free}
     passes = 0
 
     def count(*_: object) -> None:

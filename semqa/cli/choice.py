@@ -114,10 +114,6 @@ class Choice:
         """Whether a model is kept to verbatim quotes; `choose` sets the option where there is one."""
         return self.options.get("constraint", "off") != "off"
 
-    def with_constraint(self, switch: str) -> Choice:
-        """Return the same choice with the constraint on or off."""
-        return replace(self, options={**self.options, "constraint": switch})
-
     def create(self, questions: Sequence[str] = ()) -> Engine:
         """Load the engine.
 

@@ -64,20 +64,6 @@ def test_an_answer_with_exemplars(semqa: Command, model: Path, cache: dict[str, 
     assert not any(c.isdigit() for c in free)
 
 
-def test_the_difference_that_the_constraint_makes(
-    semqa: Command, model: Path, tmp_path: Path
-) -> None:
-    args = (*ASK, "--engine", f"transformers:{model}", "--max-new-tokens", "40", "--compare",
-            "--quote-bias", "30", "--format", "marked", "--out", "both.txt")  # fmt: skip
-    outcome = semqa(*args)
-    assert (outcome.code, outcome.out) == (0, "")
-    on, off = outcome.err.splitlines()
-    assert on.startswith("constraint on: ")
-    assert "verified character for character" in on
-    assert off.startswith("constraint off: ")
-    assert "=== constraint off ===" in (tmp_path / "both.txt").read_text(encoding="utf-8")
-
-
 def test_what_a_terminal_shows_of_an_answer_that_was_cut_off(
     terminal: Terminal, model: Path
 ) -> None:

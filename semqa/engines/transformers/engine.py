@@ -5,9 +5,8 @@ Loads torch and transformers when a model is loaded, not when it is imported.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.decoding import warm_up
 from semqa.decoding.masks import compile_masking
@@ -111,18 +110,6 @@ class TransformersEngine(LocalEngine):
         if self.options.constrained:
             warm_up(say, self._vocabulary)
             compile_masking()
-
-    def with_constraint(self, switch: Literal["on", "off"]) -> TransformersEngine:
-        """Return an engine with the constraint on or off that shares this one's model.
-
-        The two take turns. Nothing is compiled for it yet.
-        """
-        options = replace(self.options, constraint=switch)
-        other = TransformersEngine(
-            self._open(), options, prompts=self._prompts, name=self.name, warm=False
-        )
-        other._lock = self._lock
-        return other
 
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None

@@ -178,20 +178,6 @@ def test_it_says_that_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(said) == 2
 
 
-def test_both_ways_from_one_model() -> None:
-    made = engine("gpt2")
-    free = made.with_constraint("off")
-    assert free.name == made.name
-    assert free.answer(*REQUESTS[0]) == engine("gpt2", constraint="off").answer(*REQUESTS[0])
-    assert made.answer(*REQUESTS[0]) == engine("gpt2").answer(*REQUESTS[0])
-    again = free.with_constraint("on")
-    assert again.answer(*REQUESTS[0]) == made.answer(*REQUESTS[0])
-    made.close()
-    assert free.answer(*REQUESTS[1]).marked
-    with pytest.raises(InputError, match="closed"):
-        made.with_constraint("off")
-
-
 def test_other_settings_from_one_model() -> None:
     made = engine("gpt2")
     prompts = PromptBuilder(Template.load("zero-shot"), form="completion")
@@ -204,6 +190,10 @@ def test_other_settings_from_one_model() -> None:
     alone = engine("gpt2", prompts, quote_bias=0.0, **drawn)
     assert other.answer(*REQUESTS[0]) == alone.answer(*REQUESTS[0])
     assert made.answer(*REQUESTS[0]) == engine("gpt2").answer(*REQUESTS[0])
+    made.close()
+    assert other.answer(*REQUESTS[1]).marked
+    with pytest.raises(InputError, match="closed"):
+        made.with_settings({}, prompts)
 
 
 def test_a_stream_returns_what_generate_returns() -> None:
