@@ -143,26 +143,6 @@ def test_options_of_models_collapse_where_they_have_no_meaning(bench: Bench) -> 
     assert "transformers:m, 1 shot, random, unconstrained" in cells
 
 
-def test_a_policy_varies_its_settings_together(bench: Bench) -> None:
-    result = bench(
-        """
-        engine: transformers:m
-        policy:
-          - {free: any, quote-bias: 4}
-          - {free: glue}
-        """,
-        "--json",
-    )
-    options = [
-        json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["options"]
-        for cell in cells_of(result).values()
-    ]
-    assert [(each["free"], each.get("quote_bias")) for each in options] == [
-        ("any", 4),
-        ("glue", None),
-    ]
-
-
 def test_a_prompt_for_citations_runs_without_the_constraint_only(bench: Bench) -> None:
     text = "engine: transformers:m\nprompt: [zero-shot, alce]\nconstraint: [on, off]\n"
     result = bench(text, "--json")
@@ -179,14 +159,6 @@ def test_what_is_left_out_for_one_reason_is_told_once(bench: Bench) -> None:
     said = [line for line in result.stderr.splitlines() if line.startswith("left out")]
     assert len(said) == 1
     assert said[0].startswith("left out: 3 runs of transformers:m: Prompt alce asks for citations")
-
-
-def test_mistakes_of_several_runs_are_told_at_once(bench: Bench) -> None:
-    text = "engine: [extractiv, transformers:m]\nprompt: [qsum, none.jinja]\nshots: [0, 1]\n"
-    lines = wrong(bench(text)).splitlines()
-    assert len(lines) == len(set(lines))
-    assert any(line.startswith("runs.yaml:2: Unknown engine 'extractiv'") for line in lines)
-    assert any("none.jinja" in line and line.startswith("runs.yaml:3: none") for line in lines)
 
 
 def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
@@ -351,7 +323,6 @@ MISTAKES = [
     ("data: none.jsonl\nengine: lead-1", "1: none.jsonl: cannot be read"),
     ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "5: none.jsonl: cannot be read"),
     ("data: .\nengine: lead-1", "1: data must be a regular file"),
-    ("engine: transformers:m\nlimt: 3\nseed: many", "3: limt is not a key of a grid. Did you mean limit?\nruns.yaml:4: seed cannot be 'many': "),
     ("engine: [lead-1", "2: This is not YAML"),
     ("engine: *none", "2: This is not YAML: found undefined alias"),
     ("engine:\tlead-1\n\tlimit: 3", "2: This is not YAML"),
