@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2**20
 MAX_CELLS = 10_000
-MAX_NODES = 100_000  # values in a file, counting repetitions by aliases
 
 OBJECTS = ("engine_args",)
 """Keys whose value may be a mapping; it is passed on as JSON."""
@@ -124,7 +123,6 @@ class _Parser:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._nodes = 0
 
     def config(self, top: Any) -> GridConfig:
         if top is None:
@@ -175,7 +173,6 @@ class _Parser:
 
     def _setting(self, key: str, node: Any, *, axis: bool = False, own: bool = False) -> Setting:
         where = self._where(node)
-        self._count(node, key)
         if node.id == "scalar":
             empty = node.tag == "tag:yaml.org,2002:null"
             return Setting(key, None if empty else node.value, where, axis, own)
@@ -185,7 +182,6 @@ class _Parser:
 
     def _plain(self, key: str, node: Any, depth: int = 0) -> object:
         """Return what a node holds as JSON values: numbers and booleans are what they look like."""
-        self._count(node, key)
         if depth > 20:
             raise self._wrong(node, key, "is nested too deeply.")
         if node.id == "mapping":
@@ -203,11 +199,6 @@ class _Parser:
                 return str(node.value)
             return value
         return str(node.value)
-
-    def _count(self, node: Any, key: str) -> None:
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise self._wrong(node, key, f"passes the limit of {MAX_NODES:,} values in a file.")
 
     def _where(self, node: Any) -> str:
         return f"{self._name}:{node.start_mark.line + 1}"

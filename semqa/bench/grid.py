@@ -198,15 +198,9 @@ def run_grid(
 
 
 def _finished(folder: Path, identity: Mapping[str, object]) -> dict[str, Any] | None:
-    """Return the results of a finished run of this identity; None if they were edited or are old."""
+    """Return the results of a finished run of this identity, or None."""
     if not ((folder / RUN_FILE).is_file() and (folder / RESULTS_FILE).is_file()):
         return None
     if other_key(read_object(folder / RUN_FILE), identity) is not None:
         return None
-    results: dict[str, Any] = read_object(folder / RESULTS_FILE)
-    scores = results.get("results")
-    counted = all(isinstance(results.get(count), int) for count in ("answered", "failed"))
-    scored = scores is None or (
-        isinstance(scores, dict) and isinstance(scores.get("semqa", ""), int | float | None)
-    )
-    return results if counted and scored else None
+    return read_object(folder / RESULTS_FILE)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,10 +21,7 @@ from semqa.bench.record import Asked, Record
 from semqa.bench.report import load_runs, make_report
 from semqa.cli.main import app
 from semqa.errors import InputError, UnavailableError
-from semqa.metrics import Example, leave_one_out, summarise
-from semqa.metrics import score as score_all
 from semqa.prompting import PromptBuilder
-from tests.bench.test_run import many_questions
 from tests.cli.conftest import EXAMPLES
 from tests.cli.fake_model import FakeModel
 
@@ -153,14 +147,6 @@ def test_a_prompt_for_citations_runs_without_the_constraint_only(bench: Bench) -
     )
 
 
-def test_what_is_left_out_for_one_reason_is_told_once(bench: Bench) -> None:
-    text = "engine: transformers:m\nprompt: [zero-shot, alce]\nconstraint: [on, off]\n"
-    result = bench(f"{text}max-new-tokens: [8, 16, 24]\n", "--json")
-    said = [line for line in result.stderr.splitlines() if line.startswith("left out")]
-    assert len(said) == 1
-    assert said[0].startswith("left out: 3 runs of transformers:m: Prompt alce asks for citations")
-
-
 def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
     text = "engine: lead-1\njudge: nli\n"
     assert wrong(bench(text)).startswith("runs.yaml:3: Judge 'nli'")
@@ -189,27 +175,6 @@ def test_finished_runs_are_not_run_again(bench: Bench) -> None:
     assert [cell["state"] for cell in again.values()] == ["done", "kept", "kept"]
     assert (rows.stat().st_mtime_ns, rows.read_bytes()) == before
     assert SharedModel.loads == 1
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        {},
-        {"results": {}, "answered": 3, "failed": 0},
-        {"results": {"semqa": "<b>"}, "answered": 3, "failed": 0},
-        {"results": [1], "answered": 3, "failed": 0},
-        {"results": None, "answered": "3", "failed": None},
-    ],
-)
-@pytest.mark.parametrize("flag", ["--json", "--predict-only"])
-def test_results_of_another_shape_are_summed_up_anew(
-    bench: Bench, found: dict[str, object], flag: str
-) -> None:
-    (cell,) = cells_of(bench("engine: lead-1", "--json")).values()
-    path = Path("runs") / cell["folder"] / "results.json"
-    path.write_text(json.dumps(found), "utf-8")
-    (again,) = cells_of(bench("engine: lead-1", "--json", flag)).values()
-    assert (again["state"], again["answered"]) == ("done", cell["answered"])
 
 
 class CountingEncoder:
@@ -361,14 +326,6 @@ def test_files_that_are_no_settings_are_refused(tmp_path: Path, content: bytes, 
     assert message.removeprefix(f"{tmp_path}/").startswith(said)
 
 
-def test_an_alias_bomb_is_refused_quickly(bench: Bench) -> None:
-    lines = ["engine: transformers:m", "engine-args:", "  a: &a [x, x, x, x, x, x, x, x, x, x]"]
-    lines += [f"  {b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]  # fmt: skip
-    started = time.perf_counter()
-    assert "100,000 values" in wrong(bench("\n".join(lines)))
-    assert time.perf_counter() - started < 5
-
-
 def test_flags_typed_besides_count_for_every_run(bench: Bench) -> None:
     cells = cells_of(bench("engine: [lead-1, human]\nlimit: [1, 2, 3]", "--limit", "2", "--json"))
     assert {label: cell["answered"] for label, cell in cells.items()} == {"lead-1": 2, "human": 5}
@@ -471,70 +428,12 @@ def test_rows_hold_what_was_asked_written_and_read(bench: Bench) -> None:
     assert {"platform", "python", "processor", "cpus"} <= results["machine"].keys()
 
 
-def test_scores_are_those_of_the_rows(bench: Bench) -> None:
-    from semqa.data.quotesum import read_quotesum
-
-    cells = cells_of(bench("engine: [lead-2, human]", "--json"))
-    questions = read_quotesum(DATA)
-    rows = [
-        json.loads(line)
-        for line in (Path("runs") / cells["lead-2"]["folder"] / "examples.jsonl")
-        .read_text("utf-8")
-        .splitlines()
-    ]
-    expected = score_all(
-        [
-            Example(q.qid, row["prediction"], q.texts, q.short_answers, q.numbers)
-            for q, row in zip(questions, rows, strict=True)
-        ]
-    )
-    assert cells["lead-2"]["semqa"] == pytest.approx(expected.value("semqa"), abs=1e-9)
-    human = summarise(
-        [r for q in questions for r in leave_one_out(q.qid, q.texts, q.short_answers, q.numbers)]
-    )
-    assert cells["human"]["semqa"] == pytest.approx(human.value("semqa"), abs=1e-9)
-
-
 def test_one_grid_one_process(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     with FileLock(tmp_path / "runs" / ".grid.lock"):
         assert isinstance(bench("engine: lead-1").exception, UnavailableError)
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert "Cannot make the folder file" in wrong(bench("engine: lead-1\nout: file"))
-
-
-def test_killed_grids_go_on_without_loss(tmp_path: Path) -> None:
-    data = many_questions(tmp_path / "many.jsonl", 100)
-    config = tmp_path / "runs.yaml"
-    config.write_text(f"data: {data}\nengine: [extractive, lead-1]\nout: runs\n", encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "semqa",
-        "bench",
-        "quotesum",
-        "--config",
-        str(config),
-        "--json",
-    ]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while process.poll() is None:
-        found = list((tmp_path / "runs").glob("extractive-*/examples.jsonl"))
-        if found and found[0].read_bytes().count(b"\n") >= 8:
-            os.kill(process.pid, signal.SIGKILL)
-            break
-        time.sleep(0.002)
-    assert process.wait() == -signal.SIGKILL
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    cells = json.loads(done.stdout)["cells"]
-    assert [(cell["state"], cell["answered"]) for cell in cells] == [("done", 100), ("done", 100)]
-    for cell in cells:
-        text = (tmp_path / "runs" / cell["folder"] / "examples.jsonl").read_text("utf-8")
-        assert [json.loads(line)["id"] for line in text.splitlines()] == [
-            f"q{k}" for k in range(100)
-        ]
 
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "bench.md").read_text("utf-8")

@@ -88,10 +88,6 @@ def test_says_how_many_exemplars_there_were(
     assert said in result.stdout.splitlines()
 
 
-def test_no_exemplars_are_no_news(invoke: Invoke) -> None:
-    assert "exemplars" not in invoke("--shots", "0").stdout
-
-
 def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
     result = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0")
     assert result.exit_code == 0, result.output

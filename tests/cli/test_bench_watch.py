@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from semqa.bench.grid import Cell
-from semqa.bench.plan import Plan
 from semqa.bench.record import Record
 from semqa.bench.run import Progress
-from semqa.cli.bench_watch import Lines, Watch, bars, duration
+from semqa.cli.bench_watch import Lines, Watch, duration
 from semqa.cli.main import app
 from semqa.quotes import QuotedAnswer, Source
 from tests.cli.conftest import EXAMPLES
@@ -112,27 +110,6 @@ def test_a_log_gets_lines_of_runs_and_grids(
     monkeypatch.setattr("semqa.cli.bench_watch.EVERY_SECONDS", 30.0)
     quiet = bench("--engine", "tail-1", "--out", tmp_path / "other", "--json")
     assert quiet.stderr == ""
-
-
-def test_the_bar_of_a_second_run_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    shown = bars()
-    cells = [Cell(Plan(DATA, "lead-1"), "a model with a name that is long")] * 2
-    bar = Watch(cells=cells, shown=shown)
-    for cell in cells:
-        bar.begin(cell)
-        bar.embedded(2, 2)
-        progress = Progress(0, 2, 0, 0)
-        bar.progress(progress)
-        progress = progress.after(record(1, 90.0, "too long"))
-        bar.progress(progress)
-        with shown.console.capture() as captured:
-            shown.console.print(shown.get_renderable())
-        assert "1/2" in captured.get()
-        assert " left" in captured.get()
-        assert "1 failed" in captured.get()
-        bar.progress(progress.after(record(2)))
-        assert shown.tasks[1].finished
 
 
 def test_a_terminal_sees_time_and_what_failed(terminal: Terminal, tmp_path: Path) -> None:

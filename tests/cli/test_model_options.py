@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from semqa.cli.choice import Choice, choose
-from semqa.cli.engine_options import EngineOptions, engine_params
+from semqa.cli.engine_options import engine_params
 from semqa.cli.main import app
 from semqa.engines.transformers.options import TransformersOptions
 from semqa.engines.vllm.options import VllmOptions
@@ -123,28 +122,10 @@ def test_the_prompt_is_checked_before_the_constraint_is_compiled(invoke: Invoke)
     assert "warm up" not in FakeModel.made[1].done
 
 
-def test_compiling_is_announced(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakeModel, "compiles", True)
-    assert invoke(*ASK).stderr.startswith("Compiling …\n")
-    assert invoke(*ASK, "--json").stderr == "Compiling …\n"
-    say = FakeModel.made[0].given["say"]
-    assert callable(say), "an engine that compiles while it is loaded can say so too"
-
-
 def test_only_some_sources_may_be_quoted(invoke: Invoke) -> None:
     record = json.loads(invoke(*ASK, "--quote-from", "3, 1", "--json").stdout)
     assert FakeModel.made[0].options["quote_from"] == (3, 1)
     assert record["options"]["quote_from"] == [3, 1]
-
-
-def test_an_engine_declares_what_it_takes(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not its name, but its options tell that an engine asks a model and can be constrained."""
-    monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("seed", "prompts"))
-    assert "--quote-bias is not an option" in fails(invoke(*ASK, "--quote-bias", "2"))
-    monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("max_words",))
-    assert choose("fake:model", EngineOptions({"max_words": 3})) == Choice(
-        "fake:model", {"max_words": 3}, None
-    )
 
 
 def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
