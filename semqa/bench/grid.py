@@ -18,7 +18,7 @@ from semqa.bench.folder import (
     read_object,
 )
 from semqa.bench.plan import Plan
-from semqa.bench.run import Progress, rescore, run
+from semqa.bench.run import Progress, run
 from semqa.data.files import locked, write_atomic
 from semqa.engines import ConstrainedEngine, SharingEngine
 from semqa.errors import InputError, SemqaError
@@ -103,9 +103,7 @@ def run_grid(
     on_embedded: Callable[[int, int], None] = lambda _done, _total: None,
     say: Callable[[str], None] | None = None,
     judge: Judge | None = None,
-    predict_only: bool = False,
     retry_failed: bool = False,
-    rescoring: bool = False,
     workers: Workers | None = None,
 ) -> list[CellOutcome]:
     """Run every cell that is not finished, each in its folder below `out`.
@@ -115,8 +113,6 @@ def run_grid(
     stopped, within a cell too.
 
     Args:
-        predict_only: leave the scores out.
-        rescoring: ask no engine; score again what is there.
         workers: answer instead of this process.
 
     Raises:
@@ -130,16 +126,11 @@ def run_grid(
     held = HeldEngine(say)
 
     def results_of(plan: Plan, folder: Path) -> tuple[Literal["done", "kept"], Any]:
-        if rescoring:
-            if not (folder / RUN_FILE).is_file():
-                raise InputError("There is no run to score again.", hint="Leave out --rescore.")
-            return "done", rescore(folder, plan.data)
         asked = questions(plan.data, plan.limit)
         prompts = plan.create_prompts(asked, prepare=False, shelf=exemplars)
         found = _finished(folder, plan.identity(prompts))
         if (
             found is not None
-            and (predict_only or found.get("results") is not None)
             and not (retry_failed and found.get("failed"))
             and (judge is None or (found.get("judged") or {}).get("identity") == judge.identity)
         ):
@@ -152,7 +143,6 @@ def run_grid(
             say=say,
             judge=judge,
             engines=held.take,
-            predict_only=predict_only,
             retry_failed=retry_failed,
             workers=workers,
         )

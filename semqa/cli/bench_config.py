@@ -32,7 +32,6 @@ _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 
 WHOLE = (
     "out",
-    "predict_only",
     "retry_failed",
     "judge",
     "judge_cache",

@@ -248,15 +248,13 @@ def show_results(results: Mapping[str, Any]) -> None:
     from semqa.cli.tables import judged_table, print_tables, scores_table, unscored_notes
 
     scores, judged = results["results"], results.get("judged")
-    if scores is not None:
-        print_tables(scores_table(scores))
+    print_tables(scores_table(scores))
     if judged is not None:
         print_tables(judged_table(judged))
         for line in _judged(judged):
             write_result(line)
-    not_scored = ["not scored: give the command again with --rescore"]
     for line in (
-        *(not_scored if scores is None else unscored_notes(scores)),
+        *unscored_notes(scores),
         *_failed(results),
         *_exemplars(results["exemplars"]),
         *_written(results),

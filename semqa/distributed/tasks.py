@@ -32,13 +32,11 @@ class Job(NamedTuple):
         plan: what is run.
         prompts: how questions are put to a model; None for engines that ask none.
         expected: code and model of the process that started the run, as `Plan.versions` tells them.
-        predict_only: leave the scores out.
     """
 
     plan: Plan
     prompts: PackedPrompts | None
     expected: Mapping[str, object]
-    predict_only: bool
 
 
 class Task(NamedTuple):
@@ -87,11 +85,7 @@ class Answerer:
         if self._error is not None:
             raise self._error
         self._exemplars.chosen = task.exemplars
-        return [
-            record
-            for group in task.groups
-            for record in answer_items(group, self._engine, predict_only=self._job.predict_only)
-        ]
+        return [record for group in task.groups for record in answer_items(group, self._engine)]
 
     def close(self) -> None:
         """Let go of the engine."""

@@ -89,8 +89,6 @@ class RayWorkers:
         plan: Plan,
         prompts: PromptBuilder | None,
         groups: Sequence[Sequence[Item]],
-        *,
-        predict_only: bool,
     ) -> Iterator[Record]:
         """Answer items, group by group, and give their records as they come.
 
@@ -106,7 +104,7 @@ class RayWorkers:
         packed = None if prompts is None else PackedPrompts.of(prompts)
         expected = plan.versions(asking=prompts is not None)
         # By value where it must be: a plan may be of a script that workers do not have.
-        job = self._ray.cloudpickle.dumps(Job(plan, packed, expected, predict_only))
+        job = self._ray.cloudpickle.dumps(Job(plan, packed, expected))
         tasks = _tasks(groups, prompts)
         for round_number in range(ROUNDS):
             replied: set[int] = set()
@@ -129,7 +127,6 @@ class RayWorkers:
                 yield failed_record(
                     item,
                     f"The worker died in each of {times} tries; check memory and logs of the node.",
-                    predict_only=predict_only,
                 )
 
     def map(self, work: Callable[[_T], _R], tasks: Sequence[_T]) -> list[_R]:

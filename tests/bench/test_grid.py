@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -228,8 +226,6 @@ def test_failed_examples_are_tried_again_where_that_is_wanted(bench: Bench) -> N
             given.stderr
         )
     assert SharedModel.loads == loads + 2
-    both = bench(text, "--rescore", "--retry-failed")
-    assert "--rescore cannot go with --retry-failed" in wrong(both)
 
 
 def test_a_run_that_fails_does_not_end_the_grid(
@@ -281,7 +277,7 @@ MISTAKES = [
     ("engine: [[lead-1, lead-2], tail-1]", "2: engine must be a value, got a list"),
     ("engine: lead-1\nruns: lead-2", "3: runs must be a list"),
     ("engine: lead-1\nout: [a, b]", "3: out takes one value"),
-    ("engine: lead-1\npredict-only: maybe", "3: predict-only cannot be 'maybe': "),
+    ("engine: lead-1\nretry-failed: maybe", "3: retry-failed cannot be 'maybe': "),
     ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "4: batch-size is set twice"),
     ("engine: lead-1\n<<: {limit: 3}", "3: << must be a value, got a mapping"),
     ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "4: quote-bias has no effect: no engine takes it or"),
@@ -343,74 +339,6 @@ def test_two_files_of_one_name_are_refused(bench: Bench, tmp_path: Path) -> None
         bench(f"data: [a/dev.jsonl, {tmp_path}/a/dev.jsonl]\nengine: lead-1", "--json")
     ).values()
     assert cell["state"] == "done"
-
-
-def test_predict_only_and_rescore(bench: Bench) -> None:
-    text = "engine: [lead-1, human, transformers:m]"
-    whole = cells_of(bench(text, "--json"))
-    text += "\nout: later"
-    bare = cells_of(bench(text, "--predict-only", "--json"))
-    assert all(cell["semqa"] is None for cell in bare.values())
-    for cell in bare.values():
-        rows = (Path("later") / cell["folder"] / "examples.jsonl").read_text("utf-8").splitlines()
-        assert all(json.loads(row)["scores"] == {} for row in rows)
-    loads = SharedModel.loads
-    # The file's judge judges no more than its engines answer.
-    scored = cells_of(bench(f"{text}\njudge: transformers:nli=none", "--rescore", "--json"))
-    assert SharedModel.loads == loads
-    assert {k: c["semqa"] for k, c in scored.items()} == {k: c["semqa"] for k, c in whole.items()}
-    for label, cell in scored.items():
-        folders = Path("later") / cell["folder"], Path("runs") / whole[label]["folder"]
-        pairs = [(each / "examples.jsonl").read_text("utf-8").splitlines() for each in folders]
-        for one, other in zip(*pairs, strict=True):
-            first, second = json.loads(one), json.loads(other)
-            assert first.pop("seconds") >= 0 <= second.pop("seconds")
-            assert first == second
-
-
-def test_rescoring_needs_nothing_that_runs_models(bench: Bench, tmp_path: Path) -> None:
-    (cell,) = cells_of(bench("engine: transformers:m", "--predict-only", "--json")).values()
-    program = """
-        import sys
-        from importlib.abc import MetaPathFinder
-
-        class Blocked(MetaPathFinder):
-            def find_spec(self, name, path=None, target=None):
-                if name.partition(".")[0] in ("torch", "transformers", "numba", "scipy"):
-                    raise ImportError(name)
-
-        sys.meta_path.insert(0, Blocked())
-        from semqa.cli.main import main
-        main()
-        """
-    (tmp_path / "blocked.py").write_text(textwrap.dedent(program), encoding="utf-8")
-    folder = tmp_path / "runs" / cell["folder"]
-    command = [sys.executable, "blocked.py", "bench", "quotesum", "--rescore", "--json"]
-    done = subprocess.run(
-        [*command, "--data", DATA, "--out", folder], cwd=tmp_path, capture_output=True, check=True
-    )
-    results = json.loads(done.stdout)
-    assert results["results"]["n"] == 3
-    text = (folder / "examples.jsonl").read_text("utf-8")
-    assert all(json.loads(row)["scores"] for row in text.splitlines())
-
-
-def test_rescoring_wants_finished_runs_and_their_data(bench: Bench, tmp_path: Path) -> None:
-    text = "engine: lead-1"
-    missing = cells_of(bench(text, "--rescore", "--json"))["lead-1"]["error"]
-    assert missing.startswith("There is no run to score")
-    folder = Path("runs") / cells_of(bench(text, "--json"))["lead-1"]["folder"]
-    rows = (folder / "examples.jsonl").read_bytes().splitlines(keepends=True)
-    (folder / "examples.jsonl").write_bytes(rows[0] + rows[1][:40])
-    failed = bench(text, "--rescore", "--json")
-    assert failed.exit_code == 1
-    assert "2 of 3 examples have no answer" in cells_of(failed)["lead-1"]["error"]
-    changed = tmp_path / "quotesum.jsonl"
-    changed.write_text(DATA.read_text("utf-8").replace("alone?", "alone"), encoding="utf-8")
-    result = CliRunner().invoke(
-        app, ["bench", "quotesum", "--rescore", "--data", str(changed), "--out", str(folder)]
-    )
-    assert "is not the data of" in wrong(result)
 
 
 def test_rows_hold_what_was_asked_written_and_read(bench: Bench) -> None:

@@ -17,7 +17,7 @@ import pytest
 from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
 from semqa.bench.grid import run_grid
-from semqa.bench.run import Progress, rescore
+from semqa.bench.run import Progress
 from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import UnavailableError
 from semqa.metrics import leave_one_out, summarise
@@ -369,7 +369,5 @@ def test_a_lock_that_cannot_be_made_is_told_by_its_folder(tmp_path: Path) -> Non
         (out / name).symlink_to(name)  # what a system refuses, as it does where all is read-only
     with pytest.raises(InputError, match="Cannot use the folder"):
         run(Plan(DATA, "lead-1"), out)
-    with pytest.raises(InputError, match="Cannot use the folder"):
-        rescore(out, DATA)
     with pytest.raises(InputError, match="Cannot use the folder"):
         run_grid([], out)

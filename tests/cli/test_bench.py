@@ -158,16 +158,6 @@ def test_mistakes(fails: Callable[..., str], semqa: Command) -> None:
     )
 
 
-def test_predictions_first_and_scores_later(semqa: Command) -> None:
-    args = ("bench", "quotesum", "--data", DATA, "--engine", "lead-1", "--out", "run")
-    first = semqa(*args, "--predict-only")
-    assert first.code == 0
-    assert "not scored: give the command again with --rescore" in first.out
-    assert "SEMQA" not in first.out
-    assert "SEMQA" in semqa(*args, "--rescore").out
-    assert "cannot go with --predict-only" in semqa(*args, "--rescore", "--predict-only").err
-
-
 def test_what_a_single_run_needs(fails: Callable[..., str]) -> None:
     assert "--data is missing" in fails("bench", "quotesum", "--out", "run")
     assert "--out is missing" in fails("bench", "quotesum", "--data", DATA)
