@@ -140,7 +140,7 @@ class ServeCommand(EngineCommand):
         super().__init__(*args, **kwargs)
         self.params = [*self.params, *declared(_declared).params]
 
-    def collect(self, ctx: Any, values: dict[str, Any]) -> tuple[EngineOptions, dict[str, Any]]:
+    def collect(self, ctx: Any, values: dict[str, Any]) -> Any:
         """Return what was given of the options of engines, and the settings of the server."""
         options = super().collect(ctx, values)
         command = declared(_declared)
