@@ -77,9 +77,6 @@ class GridConfig:
 
         The grid is the product of all lists at the top, the last varying fastest; it needs ``engine``
         at the top. A run takes over everything at the top that is not a list.
-
-        Raises:
-            InputError: there is no cell, or there are too many.
         """
         found: list[dict[str, Setting]] = []
         if ENGINE in self.settings:

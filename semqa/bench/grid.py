@@ -114,10 +114,6 @@ def run_grid(
 
     Args:
         workers: answer instead of this process.
-
-    Raises:
-        InputError: the folder cannot be made.
-        UnavailableError: another process works in it, or the disk failed.
     """
     make_folder(out)
     outcomes: dict[int, CellOutcome] = {}

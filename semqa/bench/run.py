@@ -112,10 +112,6 @@ def run(
         engines: returns the engine, which it closes itself; by default the plan creates one, which is
             closed at the end.
         workers: answer instead of this process, which then loads no engine.
-
-    Raises:
-        InputError: the data cannot be used, or the folder holds another run.
-        UnavailableError: another process works in the folder, or the disk failed.
     """
     plan.check()
     questions = plan.questions()

@@ -64,10 +64,6 @@ def open_ray(
 
     Yields:
         Workers that answer there.
-
-    Raises:
-        InputError: there is no cluster at the address.
-        UnavailableError: Ray did not start.
     """
     with joined(settings) as ray:
         yield RayWorkers(ray, settings, say)
@@ -94,10 +90,6 @@ class RayWorkers:
 
         What a worker that died had not delivered is answered by another. An example whose worker
         dies every time comes as a failed record.
-
-        Raises:
-            InputError: the engine cannot be made, or no node has room for it.
-            UnavailableError: what fails from outside, such as an endpoint; or no worker lives.
         """
         place = place_of(plan, self._settings, self._ray.cluster_resources())
         self._workers = room(place, self._settings, self._nodes())
@@ -135,9 +127,6 @@ class RayWorkers:
         Args:
             work: a function of a module that the workers have.
             tasks: what can be pickled.
-
-        Raises:
-            UnavailableError: Ray stopped working, or workers died every time.
         """
         if len(tasks) < 2:  # done before Ray has begun
             return [work(task) for task in tasks]

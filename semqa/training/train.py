@@ -365,11 +365,7 @@ def _ended(tokens: list[int], end: int) -> list[int]:
 
 
 class DevScorer:
-    """Scores a model, by the engine over it, on questions that it does not learn from.
-
-    Raises:
-        InputError: the engine cannot answer one of them.
-    """
+    """Scores a model, by the engine over it, on questions that it does not learn from."""
 
     def __init__(
         self,

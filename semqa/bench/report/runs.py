@@ -125,9 +125,6 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
     Args:
         data: QuoteSum files of the runs. A run's data is looked for among these, then at its
             original path; the digest decides.
-
-    Raises:
-        InputError: there is no run, or a file of `data` cannot be read.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder.", hint="Name one that semqa bench wrote.")

@@ -56,10 +56,6 @@ class OpenAIEngine(ModelEngine):
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
         warm: whether the endpoint is asked now what it offers; otherwise by `warm_up`, or by the
             first answer.
-
-    Raises:
-        InputError: there is no address, or the endpoint refuses, or does not offer the constraint.
-        UnavailableError: the endpoint does not answer.
     """
 
     options: OpenAIOptions
@@ -106,10 +102,6 @@ class OpenAIEngine(ModelEngine):
 
         Joined, the pieces are the text of what `answer` returns. What stands in brackets comes when
         it is closed and checked. Closing the iterator closes the connection.
-
-        Raises:
-            UnavailableError: as `answer`; a connection that breaks is tried again until the first
-                piece, and raises afterwards.
         """
         (task,) = self._prepare([Request(question, sources, history)])
         written: list[Written] = []

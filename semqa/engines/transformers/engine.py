@@ -51,12 +51,6 @@ class TransformersEngine(LocalEngine):
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
         warm: whether that is done now; otherwise by `warm_up`, or by the first answer that needs it.
-
-    Raises:
-        InputError: the model cannot be loaded, the options do not fit it, or its context is too
-            short for the answer alone.
-        UnavailableError: the model was not reached.
-        MissingExtraError: a package is missing.
     """
 
     options: TransformersOptions

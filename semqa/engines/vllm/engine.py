@@ -50,12 +50,6 @@ class VllmEngine(LocalEngine):
         prompts: makes the prompts; by default with five exemplars of our own.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
-
-    Raises:
-        InputError: the model cannot be loaded, the options do not fit it, or its context is too
-            short for the answer alone.
-        UnavailableError: the model was not reached.
-        MissingExtraError: a package is missing.
     """
 
     options: VllmOptions
