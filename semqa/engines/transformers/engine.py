@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 
+_TURN_SECONDS = 0.2
+"""Seconds between two looks whether a stream that waits for its turn is still wanted."""
+
+
 class _Task(NamedTuple):
     """A request, ready for the model; `generic` is its prompt with a question that says nothing."""
 
@@ -268,13 +272,18 @@ class TransformersEngine(LocalEngine):
 
     def _watched(self, task: _Task, watcher: Watcher) -> None:
         """Run one task in a thread of its own; what goes wrong is told to the watcher."""
+        while not self._lock.acquire(timeout=_TURN_SECONDS):
+            if watcher.cancelled:
+                return
         try:
-            with self._lock:
+            if not watcher.cancelled:
                 self._run([task], watcher)
         except BaseException as error:  # noqa: BLE001  (raised again by who watches)
             watcher.finish(error)
         else:
             watcher.finish()
+        finally:
+            self._lock.release()
 
     def _read(self, task: _Task, row: list[int]) -> Generation:
         finished = bool(row) and row[-1] in self._decoder.ends

@@ -13,6 +13,7 @@ import torch
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request
+from semqa.engines.cancellation import CancelledError, cancelled_when
 from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
 from semqa.prompting import PromptBuilder, Template
@@ -121,6 +122,16 @@ def test_a_closed_stream_stops_the_model() -> None:
     assert calls < 450
     assert not at_work()
     assert made.answer(*REQUESTS[2]).verified
+
+
+def test_a_stream_that_waits_for_its_turn_can_be_cancelled() -> None:
+    made = engine("gpt2")
+    with (
+        made._lock,
+        pytest.raises(CancelledError),
+        cancelled_when(lambda: True),
+    ):
+        next(made.stream(*REQUESTS[0]))
 
 
 def test_an_error_in_a_stream_is_raised_where_it_is_read() -> None:
