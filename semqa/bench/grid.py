@@ -20,7 +20,7 @@ from semqa.bench.folder import (
 from semqa.bench.plan import Plan
 from semqa.bench.run import Progress, run
 from semqa.data.files import locked, write_atomic
-from semqa.engines import ConstrainedEngine, SharingEngine
+from semqa.engines import ConstrainedEngine, SharingEngine, close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.retrieval.settings import ExemplarShelf
 
@@ -89,8 +89,7 @@ class HeldEngine:
     def close(self) -> None:
         """Close the engine that is held."""
         held, self._held, self._spec = self._held, None, None
-        if held is not None:
-            getattr(held, "close", lambda: None)()
+        close_engine(held)
 
 
 def run_grid(

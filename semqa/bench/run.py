@@ -24,6 +24,7 @@ from semqa.bench.record import Asked, Record
 from semqa.bench.results import describe_machine, make_results, score_item
 from semqa.data.files import locked, write_atomic
 from semqa.data.jsonl import write_jsonl
+from semqa.engines import close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.quotes import QuotedAnswer
 
@@ -127,7 +128,7 @@ def run(
                 return engines(plan, prompts)
             made = plan.create_engine(prompts, say)
             # What an engine leaves running would keep the process from ending.
-            closing.callback(getattr(made, "close", lambda: None))
+            closing.callback(close_engine, made)
             return made
 
         # An engine that cannot be created is found before anything is written. If a run has begun, it

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -389,15 +389,15 @@ class Run(NamedTuple):
 
 
 def _run(choice: Choice, asking: Asking) -> Run:
+    from semqa.engines import close_engine
+
     asked = asking.request
     engine = choice.create([asked.question])
     say_if_words_only(engine, asked.sources)
     try:
         return run_engine(choice, engine, asking, watch if sys.stderr.isatty() else None)
     finally:
-        close: Any = getattr(engine, "close", None)
-        if close is not None:
-            close()
+        close_engine(engine)
 
 
 def run_engine(choice: Choice, engine: Engine, asking: Asking, watch: Watch | None = None) -> Run:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.plan import HUMAN
 from semqa.bench.run import answer_items
+from semqa.engines import close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import PromptBuilder, Template
 
@@ -91,7 +92,7 @@ class Answerer:
         """Let go of the engine."""
         engine, self._engine = self._engine, None
         with suppress(Exception):
-            getattr(engine, "close", lambda: None)()
+            close_engine(engine)
 
     def _create_engine(self) -> Engine | None:
         plan, packed = self._job.plan, self._job.prompts

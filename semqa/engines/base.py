@@ -191,6 +191,13 @@ class SchemaEngine(CompletingEngine, Protocol):
         ...
 
 
+def close_engine(engine: Engine | None) -> None:
+    """Close an engine, if it holds anything."""
+    close = getattr(engine, "close", None)
+    if close is not None:
+        close()
+
+
 def check_request(question: str, sources: Sequence[Source]) -> None:
     """See that there is something to answer, and something to answer from.
 
