@@ -109,8 +109,8 @@ def test_a_collection_and_passages_are_both_answered_from() -> None:
         assert [(s["number"], s["text"]) for s in final["sources"]] == [(1, TOWER), (2, BRIDGE)]
         assert {quote["source"] for quote in final["quotes"]} == {1, 2}
         del body["collection"]
-        for more in (dict[str, Any](), {"collection": []}):
-            alone = ask(server, "When did the bridge and the tower open?", **body, **more)
+        for nothing in (body, {**body, "collection": []}):
+            alone = ask(server, "When did the bridge and the tower open?", **nothing)
             assert [source["text"] for source in alone["sources"]] == [TOWER]
 
 
