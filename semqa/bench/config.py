@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,12 +23,11 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2**20
 MAX_CELLS = 10_000
-MAX_NODES = 100_000  # values in a file, counting repetitions by aliases
 
 OBJECTS = ("engine_args",)
 """Keys whose value may be a mapping; it is passed on as JSON."""
 
-POLICY, RUNS, NAME, ENGINE = "policy", "runs", "name", "engine"
+RUNS, NAME, ENGINE = "runs", "name", "engine"
 
 
 class Setting(NamedTuple):
@@ -65,48 +65,37 @@ class GridConfig:
 
     path: str
     settings: Settings
-    policies: Sequence[Sequence[Setting]]
     runs: Sequence[Settings]
 
     def every(self) -> Iterator[tuple[str, Sequence[Setting]]]:
         """Yield each key of the file with its values."""
         for settings in (self.settings, *self.runs):
             yield from settings.items()
-        for bundle in self.policies:
-            yield from ((each.key, [each]) for each in bundle)
 
     def cells(self) -> list[dict[str, Setting]]:
         """Return the settings of each cell: those of the grid first, then those of ``runs``.
 
         The grid is the product of all lists at the top, the last varying fastest; it needs ``engine``
         at the top. A run takes over everything at the top that is not a list.
-
-        Raises:
-            InputError: there is no cell, or there are too many.
         """
         found: list[dict[str, Setting]] = []
         if ENGINE in self.settings:
-            found += self._product(self.settings, self.policies or [()])
+            found += self._product(self.settings)
         single = {key: values for key, values in self.settings.items() if not values[0].axis}
         for run in self.runs:
-            found += self._product({**single, **run}, [()], already=len(found))
+            found += self._product({**single, **run}, already=len(found))
         if not found:
             raise InputError("There is nothing to run: add an engine or runs.", where=self.path)
         return found
 
-    def _product(
-        self, settings: Settings, bundles: Sequence[Sequence[Setting]], already: int = 0
-    ) -> Iterator[dict[str, Setting]]:
-        count = already + len(bundles)
-        for values in settings.values():
-            count *= len(values)
+    def _product(self, settings: Settings, already: int = 0) -> Iterator[dict[str, Setting]]:
+        count = already + math.prod(map(len, settings.values()))
         if count > MAX_CELLS:
             raise InputError(
                 f"There are {count:,} runs, and at most {MAX_CELLS:,} are allowed.", where=self.path
             )
         for chosen in itertools.product(*settings.values()):
-            for bundle in bundles:
-                yield {each.key: each for each in (*chosen, *bundle)}
+            yield {each.key: each for each in chosen}
 
 
 def read_config(path: Path | str) -> GridConfig:
@@ -131,42 +120,25 @@ class _Parser:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._nodes = 0
 
     def config(self, top: Any) -> GridConfig:
         if top is None:
             raise InputError("There are no settings in this file.", where=self._name)
         settings: Settings = {}
-        policies: list[Sequence[Setting]] = []
         runs: list[Settings] = []
         for key, node in self._pairs(top, None):
             if key == RUNS:
-                runs = [self._run(each) for each in self._items(node, RUNS)]
-            elif key == POLICY:
-                policies = [self._bundle(each) for each in self._items(node, POLICY)]
+                if node.id != "sequence" or not node.value:
+                    raise self._wrong(node, key, f"must be a list, got {_kind(node)}.")
+                runs = [self._run(each) for each in node.value]
             elif key == NAME:
                 raise self._wrong(node, key, "belongs to an item of runs, not to all of them.")
             else:
                 settings[key] = self._values(key, node)
-        return GridConfig(self._name, settings, policies, runs)
+        return GridConfig(self._name, settings, runs)
 
     def _run(self, node: Any) -> Settings:
-        found: Settings = {}
-        for key, value in self._pairs(node, RUNS):
-            if key == POLICY:
-                found |= {each.key: [each] for each in self._bundle(value, own=True)}
-            else:
-                found[key] = self._values(key, value, own=True)
-        return found
-
-    def _bundle(self, node: Any, own: bool = False) -> list[Setting]:
-        pairs = self._pairs(node, POLICY)
-        return [self._setting(key, value, axis=not own, own=own) for key, value in pairs]
-
-    def _items(self, node: Any, key: str) -> list[Any]:
-        if node.id != "sequence" or not node.value:
-            raise self._wrong(node, key, f"must be a list, got {_kind(node)}.")
-        return list(node.value)
+        return {key: self._values(key, value, own=True) for key, value in self._pairs(node, RUNS)}
 
     def _pairs(self, node: Any, field: str | None) -> Iterator[tuple[str, Any]]:
         if node.id != "mapping":
@@ -198,7 +170,6 @@ class _Parser:
 
     def _setting(self, key: str, node: Any, *, axis: bool = False, own: bool = False) -> Setting:
         where = self._where(node)
-        self._count(node, key)
         if node.id == "scalar":
             empty = node.tag == "tag:yaml.org,2002:null"
             return Setting(key, None if empty else node.value, where, axis, own)
@@ -208,7 +179,6 @@ class _Parser:
 
     def _plain(self, key: str, node: Any, depth: int = 0) -> object:
         """Return what a node holds as JSON values: numbers and booleans are what they look like."""
-        self._count(node, key)
         if depth > 20:
             raise self._wrong(node, key, "is nested too deeply.")
         if node.id == "mapping":
@@ -226,11 +196,6 @@ class _Parser:
                 return str(node.value)
             return value
         return str(node.value)
-
-    def _count(self, node: Any, key: str) -> None:
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise self._wrong(node, key, f"passes the limit of {MAX_NODES:,} values in a file.")
 
     def _where(self, node: Any) -> str:
         return f"{self._name}:{node.start_mark.line + 1}"

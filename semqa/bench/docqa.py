@@ -72,9 +72,6 @@ class QuestionSet:
         Args:
             path: JSON lines, a question each; ``-`` is standard input.
             folder: where the documents are; by default in ``documents`` beside the file.
-
-        Raises:
-            InputError: a line or a document is not usable, or evidence is not in the documents.
         """
         if folder is None:
             if str(path) == STDIN:
@@ -350,9 +347,6 @@ def answer_questions(
 
     Args:
         keys: of each answer, by the question's id.
-
-    Raises:
-        UnavailableError: something outside failed `UNREACHED` times in a row.
     """
     unreached = 0
     for question in questions:

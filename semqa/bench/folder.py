@@ -72,9 +72,6 @@ def claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]
 
     Returns:
         Whether the run has just begun.
-
-    Raises:
-        InputError: the folder holds another run.
     """
     path = out / RUN_FILE
     if not path.exists():
@@ -146,9 +143,6 @@ class Journal:
 
     Args:
         retry_failed: count failed examples as not finished.
-
-    Raises:
-        InputError: the file holds anything but examples of this run.
     """
 
     def __init__(self, path: Path, known: Iterable[str], *, retry_failed: bool = False) -> None:

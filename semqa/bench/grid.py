@@ -18,9 +18,9 @@ from semqa.bench.folder import (
     read_object,
 )
 from semqa.bench.plan import Plan
-from semqa.bench.run import Progress, rescore, run
+from semqa.bench.run import Progress, run
 from semqa.data.files import locked, write_atomic
-from semqa.engines import ConstrainedEngine, SharingEngine
+from semqa.engines import ConstrainedEngine, SharingEngine, close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.retrieval.settings import ExemplarShelf
 
@@ -89,8 +89,7 @@ class HeldEngine:
     def close(self) -> None:
         """Close the engine that is held."""
         held, self._held, self._spec = self._held, None, None
-        if held is not None:
-            getattr(held, "close", lambda: None)()
+        close_engine(held)
 
 
 def run_grid(
@@ -103,9 +102,7 @@ def run_grid(
     on_embedded: Callable[[int, int], None] = lambda _done, _total: None,
     say: Callable[[str], None] | None = None,
     judge: Judge | None = None,
-    predict_only: bool = False,
     retry_failed: bool = False,
-    rescoring: bool = False,
     workers: Workers | None = None,
 ) -> list[CellOutcome]:
     """Run every cell that is not finished, each in its folder below `out`.
@@ -115,13 +112,7 @@ def run_grid(
     stopped, within a cell too.
 
     Args:
-        predict_only: leave the scores out.
-        rescoring: ask no engine; score again what is there.
         workers: answer instead of this process.
-
-    Raises:
-        InputError: the folder cannot be made.
-        UnavailableError: another process works in it, or the disk failed.
     """
     make_folder(out)
     outcomes: dict[int, CellOutcome] = {}
@@ -130,16 +121,11 @@ def run_grid(
     held = HeldEngine(say)
 
     def results_of(plan: Plan, folder: Path) -> tuple[Literal["done", "kept"], Any]:
-        if rescoring:
-            if not (folder / RUN_FILE).is_file():
-                raise InputError("There is no run to score again.", hint="Leave out --rescore.")
-            return "done", rescore(folder, plan.data)
         asked = questions(plan.data, plan.limit)
         prompts = plan.create_prompts(asked, prepare=False, shelf=exemplars)
         found = _finished(folder, plan.identity(prompts))
         if (
             found is not None
-            and (predict_only or found.get("results") is not None)
             and not (retry_failed and found.get("failed"))
             and (judge is None or (found.get("judged") or {}).get("identity") == judge.identity)
         ):
@@ -152,7 +138,6 @@ def run_grid(
             say=say,
             judge=judge,
             engines=held.take,
-            predict_only=predict_only,
             retry_failed=retry_failed,
             workers=workers,
         )
@@ -198,15 +183,9 @@ def run_grid(
 
 
 def _finished(folder: Path, identity: Mapping[str, object]) -> dict[str, Any] | None:
-    """Return the results of a finished run of this identity; None if they were edited or are old."""
+    """Return the results of a finished run of this identity, or None."""
     if not ((folder / RUN_FILE).is_file() and (folder / RESULTS_FILE).is_file()):
         return None
     if other_key(read_object(folder / RUN_FILE), identity) is not None:
         return None
-    results: dict[str, Any] = read_object(folder / RESULTS_FILE)
-    scores = results.get("results")
-    counted = all(isinstance(results.get(count), int) for count in ("answered", "failed"))
-    scored = scores is None or (
-        isinstance(scores, dict) and isinstance(scores.get("semqa", ""), int | float | None)
-    )
-    return results if counted and scored else None
+    return read_object(folder / RESULTS_FILE)

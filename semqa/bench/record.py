@@ -65,7 +65,7 @@ class Record:
 
     Attributes:
         scores: result of `ExampleScores.to_dict`, for readers of the file; results are computed from
-            `prediction`. Empty if only predictions were wanted.
+            `prediction`.
         seconds: time of the engine; questions answered together have equal shares.
         asked: what a model was given and wrote; None if none was asked, or there is no answer. Its
             fields are written among the others.

@@ -49,34 +49,22 @@ def score_item(item: Item, prediction: str) -> ExampleScores:
     )
 
 
-def score_items(items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
-    """Score the predictions of some items, in their order."""
-    return [score_item(item, text) for item, text in zip(items, predictions, strict=True)]
-
-
 def make_results(
     items: Sequence[Item],
     records: Sequence[Record],
     identity: Mapping[str, object],
-    *,
-    predict_only: bool = False,
 ) -> dict[str, object]:
     """Sum up a finished run; scores are computed anew from the predictions.
 
     An example that failed is scored as an empty answer, as one that is missing among predictions; it
     counts nowhere else.
-
-    Args:
-        predict_only: leave the scores out; ``results`` is None then.
     """
-    scored = None
-    if not predict_only:
-        scores = score_items(items, [record.prediction for record in records])
-        scored = summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict()
+    pairs = zip(items, records, strict=True)
+    scores = [score_item(item, record.prediction) for item, record in pairs]
     answered = [record for record in records if record.error is None]
     asked = [record.asked for record in answered if record.asked is not None]
     return {
-        "results": scored,
+        "results": summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict(),
         "answered": len(answered),
         "failed": len(records) - len(answered),
         "failures": _failures(records),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from semqa.bench.folder import (
@@ -18,15 +17,14 @@ from semqa.bench.folder import (
     own_errors,
     pretty,
     read_object,
-    read_records,
     release,
 )
 from semqa.bench.judging import judge_records
-from semqa.bench.plan import items_of
-from semqa.bench.record import Asked, Record, shown_scores
-from semqa.bench.results import describe_machine, make_results, score_item, score_items
+from semqa.bench.record import Asked, Record
+from semqa.bench.results import describe_machine, make_results, score_item
 from semqa.data.files import locked, write_atomic
-from semqa.data.jsonl import encode_row, write_jsonl
+from semqa.data.jsonl import write_jsonl
+from semqa.engines import close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.quotes import QuotedAnswer
 
@@ -76,8 +74,6 @@ class Workers(Protocol):
         plan: Plan,
         prompts: PromptBuilder | None,
         groups: Sequence[Sequence[Item]],
-        *,
-        predict_only: bool,
     ) -> Iterator[Record]:
         """Answer items as `answer_items` does, group by group.
 
@@ -100,7 +96,6 @@ def run(
     judge: Judge | None = None,
     *,
     engines: Callable[[Plan, PromptBuilder | None], Engine | None] | None = None,
-    predict_only: bool = False,
     retry_failed: bool = False,
     workers: Workers | None = None,
 ) -> dict[str, object]:
@@ -117,12 +112,7 @@ def run(
         judge: judges the answers when all are there; what it said goes to ``judged.jsonl``.
         engines: returns the engine, which it closes itself; by default the plan creates one, which is
             closed at the end.
-        predict_only: leave the scores out; `rescore` adds them.
         workers: answer instead of this process, which then loads no engine.
-
-    Raises:
-        InputError: the data cannot be used, or the folder holds another run.
-        UnavailableError: another process works in the folder, or the disk failed.
     """
     plan.check()
     questions = plan.questions()
@@ -138,7 +128,7 @@ def run(
                 return engines(plan, prompts)
             made = plan.create_engine(prompts, say)
             # What an engine leaves running would keep the process from ending.
-            closing.callback(getattr(made, "close", lambda: None))
+            closing.callback(close_engine, made)
             return made
 
         # An engine that cannot be created is found before anything is written. If a run has begun, it
@@ -166,7 +156,7 @@ def run(
                 size = _batch_size(engine) if here else plan.batch_size()
                 groups = _groups(items, size, journal)
                 try:
-                    for record in _answers(plan, prompts, groups, engine, workers, predict_only):
+                    for record in _answers(plan, prompts, groups, engine, workers):
                         if record.id not in journal.records:
                             journal.append(record)
                             progress = progress.after(record)
@@ -177,7 +167,7 @@ def run(
                     raise
             journal.tidy(keys)
             records = [journal.records[key] for key in keys]
-            results = make_results(items, records, identity, predict_only=predict_only)
+            results = make_results(items, records, identity)
             if workers is not None:
                 results["machine"] = {**describe_machine(), **workers.describe()}
             results |= before
@@ -186,42 +176,6 @@ def run(
                 results["judged"] = judged.summary
                 write_jsonl(out / JUDGED_FILE, judged.rows)
             write_atomic(out / RESULTS_FILE, [pretty(results)])
-    return results
-
-
-def rescore(out: Path, data: Path) -> dict[str, object]:
-    """Score the predictions of a finished run again; no engine, model or prompt is needed.
-
-    Answers, times, versions, machine and judgements stay as they were.
-
-    Args:
-        data: the QuoteSum file of the run, under any name.
-
-    Raises:
-        InputError: the folder holds no finished run, or the data is not that of the run.
-    """
-    if not (out / RUN_FILE).is_file():
-        raise InputError(f"{out} holds no run to score again.")
-    with own_errors(out), locked(out / ".lock", wait_seconds=0):
-        identity = read_object(out / RUN_FILE)
-        items = items_of(identity, data, out)
-        found = read_records(out / EXAMPLES_FILE) if (out / EXAMPLES_FILE).is_file() else {}
-        missing = [item.key for item in items if item.key not in found]
-        if missing:
-            raise InputError(
-                f"{out} is not finished: {len(missing)} of {len(items)} examples have no answer, "
-                f"such as {missing[0]!r}."
-            )
-        records = [found[item.key] for item in items]
-        scores = score_items(items, [record.prediction for record in records])
-        records = [
-            replace(record, scores=shown_scores(each))
-            for record, each in zip(records, scores, strict=True)
-        ]
-        results = make_results(items, records, identity)
-        results |= _earlier(out, ("versions", "machine", "judged"))
-        write_atomic(out / EXAMPLES_FILE, (encode_row(each.to_dict()) for each in records))
-        write_atomic(out / RESULTS_FILE, [pretty(results)])
     return results
 
 
@@ -238,13 +192,12 @@ def _answers(
     groups: Sequence[Sequence[Item]],
     engine: Engine | None,
     workers: Workers | None,
-    predict_only: bool,
 ) -> Iterator[Record]:
     if workers is None:
         for group in groups:
-            yield from answer_items(group, engine, predict_only=predict_only)
+            yield from answer_items(group, engine)
     elif groups:
-        yield from workers.answer(plan, prompts, groups, predict_only=predict_only)
+        yield from workers.answer(plan, prompts, groups)
 
 
 def _batch_size(engine: Engine | None) -> int:
@@ -266,9 +219,7 @@ def _groups(items: Sequence[Item], size: int, journal: Journal) -> list[Sequence
     return groups
 
 
-def answer_items(
-    items: Sequence[Item], engine: Engine | None, *, predict_only: bool = False
-) -> list[Record]:
+def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
     """Answer and score some items.
 
     An example that cannot be answered does not end the run: its record says why. What fails outside
@@ -282,38 +233,36 @@ def answer_items(
             answers = _ask(items, engine)
         except InputError:
             # One of them, found before any was answered: it shows when each is asked alone.
-            return [_record(item, engine, predict_only) for item in items]
+            return [_record(item, engine) for item in items]
         share = (time.perf_counter() - started) / len(items)
         return [
-            _scored(item, answer, answer.marked, share, predict_only, asked)
+            _scored(item, answer, answer.marked, share, asked)
             for item, (answer, asked) in zip(items, answers, strict=True)
         ]
-    return [_record(item, engine, predict_only) for item in items]
+    return [_record(item, engine) for item in items]
 
 
-def failed_record(
-    item: Item, error: str, *, predict_only: bool = False, seconds: float = 0.0
-) -> Record:
+def failed_record(item: Item, error: str, *, seconds: float = 0.0) -> Record:
     """Return the record of an example without an answer, which is scored as an empty one."""
     nothing = QuotedAnswer.parse("", item.question.sources)
-    return _scored(item, nothing, "", seconds, predict_only, error=error)
+    return _scored(item, nothing, "", seconds, error=error)
 
 
-def _record(item: Item, engine: Engine | None, predict_only: bool) -> Record:
+def _record(item: Item, engine: Engine | None) -> Record:
     question = item.question
     started = time.perf_counter()
     if item.left_out is not None:
         text = question.references[item.left_out].text
         answer = QuotedAnswer.parse(text, question.sources)
-        return _scored(item, answer, text, time.perf_counter() - started, predict_only)
+        return _scored(item, answer, text, time.perf_counter() - started)
     if engine is None:
         raise ValueError("an item without a reference needs an engine")
     try:
         ((answer, asked),) = _ask([item], engine)
     except InputError as failure:
         seconds = time.perf_counter() - started
-        return failed_record(item, str(failure), predict_only=predict_only, seconds=seconds)
-    return _scored(item, answer, answer.marked, time.perf_counter() - started, predict_only, asked)
+        return failed_record(item, str(failure), seconds=seconds)
+    return _scored(item, answer, answer.marked, time.perf_counter() - started, asked)
 
 
 def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, Asked | None]]:
@@ -335,12 +284,10 @@ def _scored(
     answer: QuotedAnswer,
     text: str,
     seconds: float,
-    predict_only: bool,
     asked: Asked | None = None,
     error: str | None = None,
 ) -> Record:
-    scores = None if predict_only else score_item(item, text)
-    question = item.question
+    question, scores = item.question, score_item(item, text)
     return Record.of(
         item.key, question.qid, question.question, answer, scores, seconds, error, asked
     )

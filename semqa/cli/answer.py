@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from semqa.cli.checking import judge_answers, open_named_judge
+from semqa.cli.checking import judge_answer, open_named_judge
 from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import PROMPT, RULES_PANEL, EngineOptions
+from semqa.cli.engine_options import PROMPT, EngineOptions
 from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
 from semqa.cli.inputs import SourceFinder, check_not_an_input, check_stdin_once, check_text
 from semqa.cli.keys import Database, OwnerId
@@ -187,12 +187,6 @@ def answer(
             rich_help_panel=PROMPT,
         ),
     ] = False,
-    compare: Annotated[
-        bool,
-        typer.Option(
-            "--compare", help="Answer with and without the constraint.", rich_help_panel=RULES_PANEL
-        ),
-    ] = False,
     check: Annotated[
         bool,
         typer.Option(
@@ -226,14 +220,12 @@ def answer(
     else:
         output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
     choice = choose(*with_default(engine, options))
-    _check_model_only(choice, with_prompt=with_prompt, compare=compare, options=options)
-    if compare and output_format is Format.HTML:
+    if with_prompt and choice.prompts is None:
+        choice.create()  # an engine that does not exist is the greater mistake
         raise InputError(
-            "cannot be combined with --format html. Use terminal, markdown or json.",
-            field="compare",
+            f"needs a language model, such as transformers:MODEL; the engine is {choice.engine}.",
+            field="show_prompt",
         )
-    if many and compare:
-        raise InputError("cannot be combined with --questions.", field="compare")
     if question is None and not many:
         raise InputError("Missing argument 'QUESTION'.", hint="Or give --questions FILE.")
     question = question or ""
@@ -284,38 +276,29 @@ def answer(
             hint="Use words of the documents, or add documents with: semqa index DIR",
         )
     asking = Asking(Request(question, given), output_format, with_prompt)
-    choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
-    runs = _run_all(choices, asking)
+    run = _run(choice, asking)
     if judging is not None:
-        checks = judge_answers(question, [run.result for run in runs], judging)
-        runs = [run._replace(check=one) for run, one in zip(runs, checks, strict=True)]
+        run = run._replace(check=judge_answer(question, run.result, judging))
     if output_format is Format.JSON:
-        records = [run.record(asking) for run in runs]
-        shown = json_line(
-            {"on": records[0], "off": records[1]} if compare else records[0], indent=2
-        )
+        shown = json_line(run.record(asking), indent=2)
     else:
-        color = out is None and use_color()
-        pages = [run.page(asking, color=color) for run in runs]
-        shown = pages[0] if not compare else _side_by_side(pages)
+        shown = run.page(asking, color=out is None and use_color())
     if out is None:
         # The terminal format is made safe piece by piece, and its colours are meant.
         write_result(shown, raw=output_format is Format.TERMINAL)
     else:
         write_file(out, shown)
-    if output_format in (Format.MARKED, Format.PLAIN, Format.CITATIONS):
-        for run in runs:
-            if run.check is not None:
-                say(run.check.shown().headline)
+    if run.check is not None and output_format in (
+        Format.MARKED, Format.PLAIN, Format.CITATIONS
+    ):  # fmt: skip
+        say(run.check.shown().headline)
     if output_format not in (Format.JSON, Format.TERMINAL):
-        for run in runs:
-            constrained = run.choice.constrained
-            free = run.choice.prompts is not None and not constrained
-            label = f"constraint {'on' if constrained else 'off'}: " if compare or free else ""
-            if told := show_verdict(run.result, question, run.remarks(), label):
-                say(told)
+        free = choice.prompts is not None and not choice.constrained
+        label = "constraint off: " if free else ""
+        if told := show_verdict(run.result, question, run.remarks(), label):
+            say(told)
     if output_format is not Format.JSON:
-        for quote in (quote for run in runs for quote in run.nearest):
+        for quote in run.nearest:
             say(f"nearest: [{quote.source}] {' '.join(quote.text.split())}")
 
 
@@ -405,27 +388,16 @@ class Run(NamedTuple):
         return record
 
 
-def _run_all(choices: Sequence[Choice], asking: Asking) -> list[Run]:
-    """Answer once for each choice; they differ in the constraint alone, and share a model."""
-    from semqa.engines import ConstrainedEngine
+def _run(choice: Choice, asking: Asking) -> Run:
+    from semqa.engines import close_engine
 
     asked = asking.request
-    engine = choices[0].create([asked.question])
-    made = [engine]
-    shown = watch if sys.stderr.isatty() else None
+    engine = choice.create([asked.question])
     say_if_words_only(engine, asked.sources)
     try:
-        runs = [run_engine(choices[0], engine, asking, shown)]
-        for choice in choices[1:]:
-            if isinstance(engine, ConstrainedEngine):  # as all that take the option
-                made.append(engine.with_constraint("on" if choice.constrained else "off"))
-                runs.append(run_engine(choice, made[-1], asking, shown))
-        return runs
+        return run_engine(choice, engine, asking, watch if sys.stderr.isatty() else None)
     finally:
-        for one in made:
-            close: Any = getattr(one, "close", None)
-            if close is not None:
-                close()
+        close_engine(engine)
 
 
 def run_engine(choice: Choice, engine: Engine, asking: Asking, watch: Watch | None = None) -> Run:
@@ -490,42 +462,6 @@ def _answer(
     if generation is not None:
         return generation.read(request.sources), generation
     return QuotedAnswer.parse(text, request.sources), None
-
-
-def _side_by_side(pages: Sequence[str]) -> str:
-    with_it, without = (page.rstrip("\n") for page in pages)
-    return f"=== constraint on ===\n{with_it}\n\n=== constraint off ===\n{without}\n"
-
-
-def _check_model_only(
-    choice: Choice, *, with_prompt: bool, compare: bool, options: EngineOptions
-) -> None:
-    for flag, given in (("--show-prompt", with_prompt), ("--compare", compare)):
-        if given and choice.prompts is None:
-            choice.create()  # an engine that does not exist is the greater mistake
-            raise InputError(
-                f"{flag} needs a language model, such as transformers:MODEL; the engine is {choice.engine}."
-            )
-    if not compare or choice.prompts is None:
-        return
-    if "constraint" not in choice.options:
-        raise InputError(
-            f"The engine {choice.engine} has no constraint to compare with.",
-            hint="Choose one such as transformers:MODEL.",
-        )
-    if "constraint" in options.values:
-        raise InputError(
-            "answers both ways, so it cannot be combined with --constraint.", field="compare"
-        )
-    from semqa.prompting import Template
-
-    template = Template.load(choice.prompts.template)
-    if template.answers != "quotes":
-        raise InputError(
-            f"needs a prompt for quotes; {template.name} asks for {template.answers}.",
-            field="compare",
-            hint="Choose another --prompt, or use --constraint off instead of --compare.",
-        )
 
 
 def _format_of_many(given: Format | None, as_json: bool, out: Path | None) -> Format:

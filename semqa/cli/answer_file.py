@@ -140,7 +140,7 @@ def _answer_all(
     writer: _Writer,
     failed: list[str],
 ) -> None:
-    from semqa.engines import GeneratingEngine
+    from semqa.engines import GeneratingEngine, close_engine
 
     engine = choice.create([each.asked.question for each in waiting])
     size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
@@ -161,9 +161,7 @@ def _answer_all(
                 if update is not None:
                     update(min(start + size, len(waiting)), len(waiting))
     finally:
-        close: Any = getattr(engine, "close", None)
-        if close is not None:
-            close()
+        close_engine(engine)
 
 
 def _request(asked: AskedQuestion, finder: SourceFinder | None) -> Request:

@@ -20,7 +20,7 @@ from semqa.cli.eval.judging import (
     JudgeUrl,
     NoJudgeCache,
 )
-from semqa.cli.options import AsJson, flag
+from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.ray_options import (
     DistributedBy,
@@ -80,19 +80,12 @@ def quotesum(
         int | None,
         typer.Option(min=1, help="Only the first so many questions.", show_default=False),
     ] = None,
-    predict_only: Annotated[
-        bool, typer.Option("--predict-only", help="Answer, and leave scoring to --rescore.")
-    ] = False,
     retry_failed: Annotated[
         bool,
         typer.Option(
             "--retry-failed",
             help="Try examples again that failed in earlier runs; without it they stay failed.",
         ),
-    ] = False,
-    rescore: Annotated[
-        bool,
-        typer.Option("--rescore", help="Score again what finished runs wrote; no model is loaded."),
     ] = False,
     judge: Annotated[
         str | None,
@@ -141,47 +134,36 @@ def quotesum(
         "num_cpus": num_cpus,
         "num_gpus": num_gpus,
     }
-    for name in ("predict_only", "retry_failed", "judge", "distributed"):
-        if rescore and name in options.typed:
-            raise InputError(f"cannot go with {flag(name)}.", field="--rescore")
     if config is not None:
-        given = {"out": out, "predict_only": predict_only, "retry_failed": retry_failed}
+        given = {"out": out, "retry_failed": retry_failed}
         of_runs = {"data": data, "engine": engine, "limit": limit}
-        _run_grid(config, ctx, given | judges | ray, of_runs, rescore=rescore, as_json=as_json)
+        _run_grid(config, ctx, given | judges | ray, of_runs, as_json=as_json)
         return
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
         raise InputError("is missing.", field=missing, hint="Or give a grid with --config.")
     with _resumable():
-        if rescore:
-            from semqa.bench.run import rescore as score_again
-
-            results = score_again(out, data)
-        else:
-            engine, options = with_default(engine, options)
-            with _opened_judge(judges, options) as judging:
-                choice = choose(engine, options)
-                plan = Plan(data, engine, choice.options, limit, choice.prompts)
-                prompts = None
-                with opened_ray(ray) as elsewhere, watching(engine) as watch:
-                    if choice.prompts is not None:
-                        prompts = plan.create_prompts(
-                            plan.questions(), watch.embedded, prepare=False
-                        )
-                        choice.say_citations(prompts)
-                    if judging is not None:
-                        judging.on_progress = watch.judged
-                    results = run(
-                        plan,
-                        out,
-                        watch.progress,
-                        prompts,
-                        watch.remark,
-                        judging,
-                        predict_only=predict_only,
-                        retry_failed=retry_failed,
-                        workers=elsewhere,
-                    )
+        engine, options = with_default(engine, options)
+        with _opened_judge(judges, options) as judging:
+            choice = choose(engine, options)
+            plan = Plan(data, engine, choice.options, limit, choice.prompts)
+            prompts = None
+            with opened_ray(ray) as elsewhere, watching(engine) as watch:
+                if choice.prompts is not None:
+                    prompts = plan.create_prompts(plan.questions(), watch.embedded, prepare=False)
+                    choice.say_citations(prompts)
+                if judging is not None:
+                    judging.on_progress = watch.judged
+                results = run(
+                    plan,
+                    out,
+                    watch.progress,
+                    prompts,
+                    watch.remark,
+                    judging,
+                    retry_failed=retry_failed,
+                    workers=elsewhere,
+                )
     if as_json:
         write_result(json_line(results, indent=2))
     else:
@@ -197,7 +179,6 @@ def _run_grid(
     whole: dict[str, Any],
     of_runs: Mapping[str, Any],
     *,
-    rescore: bool,
     as_json: bool,
 ) -> None:
     """Run a grid; everything in its file is checked before anything runs."""
@@ -221,7 +202,7 @@ def _run_grid(
     with ExitStack() as opened:
         opened.enter_context(_resumable())
         try:
-            judging = opened.enter_context(_opened_judge({} if rescore else whole, options))
+            judging = opened.enter_context(_opened_judge(whole, options))
         except InputError as error:
             error.where = error.where or (None if place is None else place.where)
             raise
@@ -238,9 +219,7 @@ def _run_grid(
             on_embedded=watch.embedded,
             say=watch.remark,
             judge=judging,
-            predict_only=whole["predict_only"],
             retry_failed=whole["retry_failed"],
-            rescoring=rescore,
             workers=elsewhere,
         )
     if as_json:

@@ -1,4 +1,4 @@
-"""From a file of a grid to plans: each key is parsed like its flag, each mistake has its line."""
+"""From a file of a grid to plans: each key is parsed like its flag, a mistake has its line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from semqa.bench.config import ENGINE, NAME, POLICY, RUNS, Setting
+from semqa.bench.config import ENGINE, NAME, RUNS, Setting
 from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
 from semqa.cli.choice import RULES, Choice, choose
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from semqa.cli.engine_options import EngineOptions
 
 
-MOST_MISTAKES = 20  # reported at once
 CONSTRAINT = "constraint"
 _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 
 
 WHOLE = (
     "out",
-    "predict_only",
     "retry_failed",
     "judge",
     "judge_cache",
@@ -86,18 +84,12 @@ class ConfigReader:
 
     def whole(self) -> dict[str, Any]:
         """Return the settings of the whole grid, by the names of their parameters."""
-        wrong: list[InputError] = []
+        found: dict[str, Any] = {}
         for key, values in self._config.every():
             if key == NAME:
                 continue
-            try:
-                for each in values:
-                    self._value(each)
-            except InputError as error:
-                wrong.append(error)
-        _report(wrong)
-        found: dict[str, Any] = {}
-        for key, values in self._config.every():
+            for each in values:
+                self._value(each)
             if key in WHOLE:
                 first = values[0]
                 if first.axis or first.own:
@@ -115,13 +107,8 @@ class ConfigReader:
         used: set[str] = set()
         cells: dict[str, Cell] = {}
         names: dict[str, str] = {}
-        wrong: list[InputError] = []
         for settings in self._config.cells():
-            try:
-                cell = self._cell(settings, used)
-            except InputError as error:
-                wrong.append(error)
-                continue
+            cell = self._cell(settings, used)
             if cell is None:
                 continue
             name, data = cell.plan.name, cell.plan.data
@@ -135,7 +122,6 @@ class ConfigReader:
                     field="data",
                     where=cell.where,
                 )
-        _report(wrong)
         for key, values in self._config.settings.items():
             if key in self._of_engines and key not in used and values[0].text is not None:
                 idle = key in RULES and CONSTRAINT in self._config.settings
@@ -155,7 +141,7 @@ class ConfigReader:
     def _value(self, setting: Setting) -> Any:
         flag = self._flags.get(setting.key)
         if flag is None:
-            hint = did_you_mean(setting.key, [*self._flags, NAME, POLICY, RUNS])
+            hint = did_you_mean(setting.key, [*self._flags, NAME, RUNS])
             raise setting.error("is not a key of a grid.", hint)
         if setting.text is None:
             return None
@@ -284,17 +270,3 @@ class ConfigReader:
                         read_quotesum(path)
                 except InputError as error:
                     raise self._placed(error, self.setting(key, path)) from error
-
-
-def _report(wrong: list[InputError]) -> None:
-    """Raise all mistakes as one, if there are any, in the order of their lines."""
-    if wrong:
-
-        def line(error: InputError) -> int:
-            number = (error.where or "").rpartition(":")[2]
-            return int(number) if number.isdecimal() else 0
-
-        lines = list(dict.fromkeys(str(error) for error in sorted(wrong, key=line)))
-        more = len(lines) - MOST_MISTAKES
-        told = [*lines[:MOST_MISTAKES], *([f"and {more} more"] if more > 0 else [])]
-        raise InputError("\n".join(told))

@@ -26,50 +26,6 @@ SHOWN_REASONS = 3  # different failures reported while a run goes on; the rows h
 OTHER_COLUMNS = 64  # of a terminal, that the title of a bar leaves to the rest
 
 
-class Pace:
-    """Estimates speed and time left from the progress of a run.
-
-    Time counts from the start of the first example: loading a model is not answering.
-
-    Attributes:
-        tokens_per_second: written by a model; None if it does not report them.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._reported = clock()
-        self._begun: float | None = None
-        self.left: float | None = None
-        self.tokens_per_second: float | None = None
-
-    def take(self, progress: Progress) -> None:
-        """Take in the progress of the run."""
-        answered = progress.done - progress.resumed
-        if not answered:
-            return
-        now = self._clock()
-        whole = now - self._reported
-        if self._begun is None:
-            self._begun = now - min(progress.seconds, whole)
-        # The first of examples answered together is reported when all are done, so the sum of their
-        # shares is nearer to the truth; if several machines answer at once, the clock is.
-        elapsed = min(whole, max(progress.seconds, now - self._begun))
-        self.left = elapsed / answered * (progress.total - progress.done)
-        if progress.new_tokens and elapsed:
-            self.tokens_per_second = progress.new_tokens / elapsed
-
-    def told(self, progress: Progress) -> list[str]:
-        """Return speed, failures and time left as text."""
-        told = []
-        if self.tokens_per_second is not None:
-            told.append(f"{self.tokens_per_second:.0f} tokens/s")
-        if progress.failed:
-            told.append(f"{progress.failed} failed")
-        if self.left is not None and progress.done < progress.total:
-            told.append(f"{duration(self.left)} left")
-        return told
-
-
 class Lines:
     """Reports progress in lines, at most one every `EVERY_SECONDS`."""
 
@@ -123,7 +79,8 @@ class Watch:
     """
 
     def __init__(self, title: str = "", cells: Sequence[Cell] = (), shown: Any = None) -> None:
-        self._pace, self._lines = Pace(), Lines(say)
+        self._lines = Lines(say)
+        self._started = time.monotonic()
         self._reasons: set[str] = set()
         self._total, self._begun = len(cells), 0
         self._title, self._stage = title, ""
@@ -152,18 +109,17 @@ class Watch:
     def progress(self, progress: Progress) -> None:
         """Report the progress of the run."""
         if progress.last is None:
-            self._pace = Pace()
+            self._started = time.monotonic()
             self._lines.begin()
             if progress.done + progress.again:
                 again = f"; {progress.again} that failed are tried again" if progress.again else ""
                 done = f"{progress.resumed} of {progress.total} examples are done already"
                 self.remark(f"going on: {done}{again}")
-        self._pace.take(progress)
         error = progress.last.error if progress.last is not None else None
         if error is not None and error not in self._reasons and len(self._reasons) < SHOWN_REASONS:
             self._reasons.add(error)
             self.remark(f"failed: {progress.last.id if progress.last else ''}: {error}")
-        told = self._pace.told(progress)
+        told = self._told(progress)
         if self._shown is None:
             self._lines.tell(progress.done, progress.total, "examples", lambda: told)
         else:
@@ -184,6 +140,20 @@ class Watch:
             say(text)
         else:
             self._shown.console.print(_escaped(text))
+
+    def _told(self, progress: Progress) -> list[str]:
+        """Return speed, failures and time left."""
+        told = []
+        seconds = time.monotonic() - self._started
+        answered = progress.done - progress.resumed
+        if progress.new_tokens and seconds:
+            told.append(f"{progress.new_tokens / seconds:.0f} tokens/s")
+        if progress.failed:
+            told.append(f"{progress.failed} failed")
+        if answered and progress.done < progress.total:
+            left = seconds / answered * (progress.total - progress.done)
+            told.append(f"{duration(left)} left")
+        return told
 
     def _step(self, done: int, total: int, what: str, title: str) -> None:
         if self._shown is None:
@@ -278,15 +248,13 @@ def show_results(results: Mapping[str, Any]) -> None:
     from semqa.cli.tables import judged_table, print_tables, scores_table, unscored_notes
 
     scores, judged = results["results"], results.get("judged")
-    if scores is not None:
-        print_tables(scores_table(scores))
+    print_tables(scores_table(scores))
     if judged is not None:
         print_tables(judged_table(judged))
         for line in _judged(judged):
             write_result(line)
-    not_scored = ["not scored: give the command again with --rescore"]
     for line in (
-        *(not_scored if scores is None else unscored_notes(scores)),
+        *unscored_notes(scores),
         *_failed(results),
         *_exemplars(results["exemplars"]),
         *_written(results),

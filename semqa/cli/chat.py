@@ -184,10 +184,10 @@ class _Chat:
 
     def close(self) -> None:
         """Close the engine."""
+        from semqa.engines import close_engine
+
         engine, self._engine = self._engine, None
-        close: Any = getattr(engine, "close", None)
-        if close is not None:
-            close()
+        close_engine(engine)
 
     def _load(self) -> Engine:
         """Return the engine, loaded if need be."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
     from pathlib import Path
 
     from semqa.attribution.ais.auto import AnswerCheck
@@ -49,19 +49,17 @@ def open_named_judge(
     return opened
 
 
-def judge_answers(
-    question: str, answers: Sequence[QuotedAnswer], judge: CachedJudge
-) -> list[AnswerCheck]:
-    """Have answers of a question judged, and let go of the judge."""
+def judge_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> AnswerCheck:
+    """Judge an answer, and close the judge."""
     from semqa.attribution.ais.auto import ToCheck, check_answers
     from semqa.cli.eval.judging import judge_progress, unparsed_note
     from semqa.cli.output import say
 
     try:
         with judge_progress(judge, "judging"):
-            checks = check_answers([ToCheck(question, answer) for answer in answers], judge)
+            (check,) = check_answers([ToCheck(question, answer)], judge)
     finally:
         judge.close()
     for note in unparsed_note(judge):
         say(note)
-    return checks
+    return check

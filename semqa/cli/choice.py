@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from semqa.cli.engine_options import EngineOptions, engine_params
 from semqa.cli.options import flag
 from semqa.cli.output import progress_bar, say, waiting
+from semqa.data.home import own_folder
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,24 +32,8 @@ class Saved(NamedTuple):
 
 
 def saved_path() -> Path:
-    """Return the path of the saved engine, in the user's configuration folder.
-
-    It is ``semqa/engine.json`` in ``$XDG_CONFIG_HOME`` or ``~/.config``; on macOS in ``~/Library/Application
-    Support``; on Windows in ``%LOCALAPPDATA%``.
-    """
-    try:
-        xdg = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-        if xdg.is_absolute():
-            folder = xdg
-        elif sys.platform == "darwin":
-            folder = Path.home() / "Library" / "Application Support"
-        elif sys.platform == "win32":
-            folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-        else:
-            folder = Path.home() / ".config"
-    except RuntimeError as error:
-        raise InputError(f"No home folder ({error}). Set XDG_CONFIG_HOME.") from error
-    return folder / "semqa" / "engine.json"
+    """Return the path of the saved engine, such as ``~/.config/semqa/engine.json``."""
+    return own_folder("config") / "engine.json"
 
 
 def saved_default() -> Saved | None:
@@ -130,10 +113,6 @@ class Choice:
     def constrained(self) -> bool:
         """Whether a model is kept to verbatim quotes; `choose` sets the option where there is one."""
         return self.options.get("constraint", "off") != "off"
-
-    def with_constraint(self, switch: str) -> Choice:
-        """Return the same choice with the constraint on or off."""
-        return replace(self, options={**self.options, "constraint": switch})
 
     def create(self, questions: Sequence[str] = ()) -> Engine:
         """Load the engine.

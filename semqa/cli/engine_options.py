@@ -189,7 +189,7 @@ class EngineCommand(DeclaredCommand):
 
     declaration = staticmethod(_declared)
 
-    def collect(self, ctx: Any, values: dict[str, Any]) -> EngineOptions:
+    def collect(self, ctx: Any, values: dict[str, Any]) -> Any:
         """Return what was given, and whether the command line or the environment gave it."""
         sources = {name: ctx.get_parameter_source(name) for name in (*ctx.params, *values)}
         typed = {

@@ -73,12 +73,19 @@ def index(
         read_ahead=None if encoder == "none" else ExtractiveEngine().read_ahead,
         limits=Limits(seconds=SECONDS),  # one's own files are trusted to be worth the wait
     )
-    target = library.obtain(find_owner(owner, api_key, data, database), name)
+    whose = find_owner(owner, api_key, data, database)
+    existed = name in library.names(whose)
+    target = library.obtain(whose, name)
     started = time.perf_counter()
-    with progress_bar(name, "files") as progress, _interruptible() as interrupted:
-        report = index_folder(
-            target, folder, progress or (lambda _done, _total: None), interrupted.is_set
-        )
+    try:
+        with progress_bar(name, "files") as progress, _interruptible() as interrupted:
+            report = index_folder(
+                target, folder, progress or (lambda _done, _total: None), interrupted.is_set
+            )
+    except InputError:
+        if not existed:  # the folder has no documents
+            library.delete(whose, name)
+        raise
     seconds = time.perf_counter() - started
     total = target.info()
     if as_json:

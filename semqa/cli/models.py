@@ -37,15 +37,15 @@ _MOST_LOOKED_AT = 20_000
 def models(context: typer.Context, as_json: AsJson = False) -> None:
     """List the models found on this machine, and the default engine.
 
-    Looks into the caches of Hugging Face, llama.cpp and LM Studio, and asks the usual ports of
-    servers on this machine (8000, 8080, 1234, 11434).
+    Looks into the cache of Hugging Face, and asks the usual ports of servers on this machine (8000,
+    8080, 1234, 11434).
     """
     if context.invoked_subcommand is not None:
         return
     default = _default()
-    endpoints, folders, files = _endpoints(), list(_folders()), list(_gguf_files())
+    endpoints, folders = _endpoints(), list(_folders())
     if as_json:
-        found = {"default": default, "endpoints": endpoints, "folders": folders, "gguf": files}
+        found = {"default": default, "endpoints": endpoints, "folders": folders}
         write_result(json_line(found, indent=2))
         return
     lines = [f"default: {_shown(default)} ({default['from']})"]
@@ -57,12 +57,12 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
         ]
     if folders:
         lines += ["", "model folders"]
-        lines += [f"  --engine transformers:{each['model']}  ({_size(each)})" for each in folders]
-    if files:
-        lines += ["", "GGUF files, for llama-server -m FILE"]
-        lines += [f"  {each['path']}  ({_size(each)})" for each in files]
+        lines += [
+            f"  --engine transformers:{each['model']}  ({each['bytes'] / 1e9:.1f} GB)"
+            for each in folders
+        ]
     write_result("\n".join(lines))
-    if not (endpoints or folders or files):
+    if not (endpoints or folders):
         say("no models found; docs/endpoints.md says how to get one")
 
 
@@ -159,19 +159,6 @@ def _folders() -> Iterator[dict[str, Any]]:
                 yield {"model": name, "bytes": size}
 
 
-def _gguf_files() -> Iterator[dict[str, Any]]:
-    """Yield the GGUF files in the caches of the Hub, of llama.cpp and of LM Studio."""
-    home = Path.home()
-    places = {
-        _hub(): "models--*/snapshots/*/*.gguf",
-        home / ".cache" / "llama.cpp": "*.gguf",
-        home / ".lmstudio" / "models": "*/*/*.gguf",
-    }
-    for folder, pattern in places.items():
-        for path in _within(folder, pattern)[:_MOST_FILES]:
-            yield {"path": str(path), "bytes": path.stat().st_size}
-
-
 def _within(folder: Path, pattern: str) -> list[Path]:
     """Return the paths of a pattern that can be read, sorted; not all where there are very many."""
     from itertools import islice
@@ -182,7 +169,3 @@ def _within(folder: Path, pattern: str) -> list[Path]:
         )
     except OSError:
         return []
-
-
-def _size(found: dict[str, Any]) -> str:
-    return f"{found['bytes'] / 1e9:.1f} GB"

@@ -50,8 +50,8 @@ def report(
     """Make a report of benchmark runs: report.html, report.md, report.tex, and a CSV file a table.
 
     The page is one file, loads nothing from anywhere and can be sent by mail.
-    Scores are computed anew from the predictions where the data is found, by
-    its digest. With --json the tables are printed too.
+    Scores are computed anew from the predictions and the data, which is found
+    by its digest. With --json the tables are printed too.
     """
     from semqa.bench.report import load_runs, make_report, write_report
 

@@ -1,39 +1,150 @@
 """`semqa serve`: the page, and interfaces for other programs, over HTTP."""
 
+# ruff: noqa: B008  (typer's options stand as defaults)
+
 from __future__ import annotations
 
 import ipaddress
 import json
 import logging
 import os
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import semqa
 from semqa.cli.choice import choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.declared import declared
+from semqa.cli.engine_options import EngineCommand, EngineOptions
 from semqa.cli.options import RERANKER_HELP, did_you_mean, flag
+from semqa.data.home import data_folder
 from semqa.errors import InputError
 from semqa.extras import require
+from semqa.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from semqa.engines import Engine
 
 _log = logging.getLogger("semqa.server")
 
-_SERVER = "Server"
-_LIMITS = "Limits"
+_SERVER, _LIMITS = "Server", "Limits"
+_DEFAULTS = {each.name: each.default for each in fields(ServerSettings)}
 
 
 def _option(help_text: str, panel: str | None, name: str, **more: Any) -> Any:
-    envvar = more.pop("envvar", "SEMQA_" + name.upper())
-    show = more.pop("show_default", True)
-    return typer.Option(
-        flag(name), help=help_text, rich_help_panel=panel, envvar=envvar, show_default=show, **more
-    )
+    default = _DEFAULTS.get(name, _DEFAULTS.get(f"{name}s"))
+    more = {"envvar": f"SEMQA_{name.upper()}", "show_default": True, **more}
+    return typer.Option(default, flag(name), help=help_text, rich_help_panel=panel, **more)
+
+
+def _declared(
+    host: str = _option("Address to listen on.", None, "host"),
+    port: int = _option("Port to listen on; 0 for a free one.", None, "port"),
+    data: Path | None = typer.Option(
+        None,
+        help="Folder of collections and conversations.",
+        envvar="SEMQA_DATA",
+        show_default="~/.local/share/semqa",
+        metavar="DIR",
+    ),
+    database: str | None = _option(
+        "Database URL, such as postgresql+psycopg://user@host/name.",
+        _SERVER,
+        "database",
+        show_default="SQLite in the data folder",
+        metavar="URL",
+    ),
+    api_keys: list[str] = _option(
+        "Key that clients must send; repeatable. Safer in the environment or --config.",
+        None,
+        "api_key",
+        envvar="SEMQA_SERVE_API_KEY",
+        show_default=False,
+        metavar="KEY",
+    ),
+    reranker: str | None = _option(
+        RERANKER_HELP, _SERVER, "reranker", show_default="none", metavar="MODEL"
+    ),
+    allowed_hosts: list[str] = _option(
+        "Host name of a server without keys; repeatable.",
+        _SERVER,
+        "allowed_host",
+        show_default=False,
+        metavar="NAME",
+    ),
+    allowed_origins: list[str] = _option(
+        "Origin allowed by CORS, such as https://chat.example.org; repeatable.",
+        _SERVER,
+        "allowed_origin",
+        show_default=False,
+        metavar="ORIGIN",
+    ),
+    public_url: str | None = _option(
+        "Address of the page for browsers, used in links to passages.",
+        _SERVER,
+        "public_url",
+        show_default="that of the request",
+        metavar="URL",
+    ),
+    trusted_proxies: list[str] = typer.Option(
+        (),
+        "--trusted-proxy",
+        help="Proxy whose X-Forwarded-For and -Proto to trust; repeatable.",
+        envvar="SEMQA_TRUSTED_PROXY",
+        rich_help_panel=_SERVER,
+        show_default=False,
+        metavar="ADDRESS",
+    ),
+    citations: str = _option(
+        "Quotes in texts for chat apps: plain, numbered or marked.", _SERVER, "citations"
+    ),
+    rate_limit: int = _option(
+        "Requests per key and minute; 0 for no limit.", _LIMITS, "rate_limit"
+    ),
+    max_body: int = _option("Bytes per request.", _LIMITS, "max_body"),
+    max_upload: int = _option("Bytes per upload.", _LIMITS, "max_upload"),
+    max_question: int = _option("Characters per question.", _LIMITS, "max_question"),
+    max_sources: int = _option("Sources per request.", _LIMITS, "max_sources"),
+    max_source_characters: int = _option(
+        "Characters of all sources of a request.", _LIMITS, "max_source_characters"
+    ),
+    max_model_characters: int = _option(
+        "Characters of all sources for a language model.", _LIMITS, "max_model_characters"
+    ),
+    max_documents: int = _option(
+        "PDF files per request to /v1/messages.", _LIMITS, "max_documents"
+    ),
+    answers_at_once: int = _option("Concurrent answers.", _LIMITS, "answers_at_once"),
+    answers_waiting: int = _option("Queued answers; more are refused.", _LIMITS, "answers_waiting"),
+    request_timeout: float = _option(
+        "Seconds until an answer times out.", _LIMITS, "request_timeout"
+    ),
+    read_timeout: float = _option(
+        "Seconds to wait for more of a request.", _LIMITS, "read_timeout"
+    ),
+    write_timeout: float = _option(
+        "Seconds to wait for a client to read.", _LIMITS, "write_timeout"
+    ),
+    drain: float = _option("Seconds to finish open answers on shutdown.", _LIMITS, "drain"),
+) -> dict[str, Any]:
+    given = locals()
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
+
+
+class ServeCommand(EngineCommand):
+    """A command that takes the settings of a server, besides the options of engines."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params = [*self.params, *declared(_declared).params]
+
+    def collect(self, ctx: Any, values: dict[str, Any]) -> Any:
+        """Return what was given of the options of engines, and the settings of the server."""
+        options = super().collect(ctx, values)
+        command = declared(_declared)
+        return options, command.callback(**{p.name: ctx.params.pop(p.name) for p in command.params})
 
 
 def _read_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -60,7 +171,7 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
         raise InputError(
             f"Expected settings such as port: 8000, got {type(settings).__name__}.", where=str(path)
         )
-    known = {str(each.name): each for each in context.command.params if each.name}
+    known = {each.opts[0].lstrip("-").replace("-", "_"): each for each in context.command.params}
     given: dict[str, Any] = {}
     for key, value in settings.items():
         name = str(key).replace("-", "_")
@@ -73,10 +184,13 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
             )
         if value is None:
             continue
-        if known[name].nargs == 1 and getattr(known[name], "multiple", False):
-            given[name] = [str(v) for v in (value if isinstance(value, list) else [value])]
+        param = known[name]
+        if getattr(param, "multiple", False):
+            given[str(param.name)] = [
+                str(v) for v in (value if isinstance(value, list) else [value])
+            ]
         else:
-            given[name] = json.dumps(value) if isinstance(value, (dict, list)) else value
+            given[str(param.name)] = json.dumps(value) if isinstance(value, (dict, list)) else value
     context.default_map = given
     return path
 
@@ -93,160 +207,24 @@ def serve(
             metavar="FILE",
         ),
     ] = None,
-    host: Annotated[str, _option("Address to listen on.", None, "host")] = "127.0.0.1",
-    port: Annotated[
-        int, _option("Port to listen on; 0 for a free one.", None, "port", min=0, max=65535)
-    ] = 8000,
-    data: Annotated[
-        Path | None,
-        _option(
-            "Folder of collections and conversations.",
-            None,
-            "data",
-            show_default="~/.local/share/semqa",
-            metavar="DIR",
-        ),
-    ] = None,
-    database: Annotated[
-        str | None,
-        _option(
-            "Database URL, such as postgresql+psycopg://user@host/name.",
-            _SERVER,
-            "database",
-            show_default="SQLite in the data folder",
-            metavar="URL",
-        ),
-    ] = None,
-    api_key: Annotated[
-        list[str] | None,
-        _option(
-            "Key that clients must send; repeatable. Safer in the environment or --config.",
-            None,
-            "api_key",
-            envvar="SEMQA_SERVE_API_KEY",
-            show_default=False,
-            metavar="KEY",
-        ),
-    ] = None,
     engine: Annotated[
         list[str] | None,
-        _option(
-            "Engine, as for semqa answer; repeat it for engines that clients may choose from.",
-            None,
-            "engine",
+        typer.Option(
+            help="Engine, as for semqa answer; repeat it for engines that clients may choose from.",
+            envvar="SEMQA_ENGINE",
             show_default="see semqa models",
             metavar="ENGINE",
         ),
     ] = None,
-    reranker: Annotated[
-        str | None,
-        _option(RERANKER_HELP, _SERVER, "reranker", show_default="none", metavar="MODEL"),
-    ] = None,
-    allowed_host: Annotated[
-        list[str] | None,
-        _option(
-            "Host name of a server without keys; repeatable.",
-            _SERVER,
-            "allowed_host",
-            show_default=False,
-            metavar="NAME",
-        ),
-    ] = None,
-    allowed_origin: Annotated[
-        list[str] | None,
-        _option(
-            "Origin allowed by CORS, such as https://chat.example.org; repeatable.",
-            _SERVER,
-            "allowed_origin",
-            show_default=False,
-            metavar="ORIGIN",
-        ),
-    ] = None,
-    public_url: Annotated[
-        str | None,
-        _option(
-            "Address of the page for browsers, used in links to passages.",
-            _SERVER,
-            "public_url",
-            show_default="that of the request",
-            metavar="URL",
-        ),
-    ] = None,
-    trusted_proxy: Annotated[
-        list[str] | None,
-        _option(
-            "Proxy whose X-Forwarded-For and -Proto to trust; repeatable.",
-            _SERVER,
-            "trusted_proxy",
-            show_default=False,
-            metavar="ADDRESS",
-        ),
-    ] = None,
-    citations: Annotated[
-        str,
-        _option(
-            "Quotes in texts for chat apps: plain, numbered or marked.",
-            _SERVER,
-            "citations",
-        ),
-    ] = "plain",
-    rate_limit: Annotated[
-        int, _option("Requests per key and minute; 0 for no limit.", _LIMITS, "rate_limit", min=0)
-    ] = 0,
-    max_body: Annotated[int, _option("Bytes per request.", _LIMITS, "max_body", min=1)] = 16
-    * 2**20,
-    max_upload: Annotated[int, _option("Bytes per upload.", _LIMITS, "max_upload", min=1)] = 128
-    * 2**20,
-    max_question: Annotated[
-        int, _option("Characters per question.", _LIMITS, "max_question", min=1)
-    ] = 8_000,
-    max_sources: Annotated[
-        int, _option("Sources per request.", _LIMITS, "max_sources", min=1)
-    ] = 1_000,
-    max_source_characters: Annotated[
-        int,
-        _option("Characters of all sources of a request.", _LIMITS, "max_source_characters", min=1),
-    ] = 4_000_000,
-    max_model_characters: Annotated[
-        int,
-        _option(
-            "Characters of all sources for a language model.",
-            _LIMITS,
-            "max_model_characters",
-            min=1,
-        ),
-    ] = 200_000,
-    max_documents: Annotated[
-        int, _option("PDF files per request to /v1/messages.", _LIMITS, "max_documents", min=1)
-    ] = 50,
-    answers_at_once: Annotated[
-        int,
-        _option("Concurrent answers.", _LIMITS, "answers_at_once", min=1),
-    ] = 256,
-    answers_waiting: Annotated[
-        int, _option("Queued answers; more are refused.", _LIMITS, "answers_waiting", min=0)
-    ] = 1_024,
-    request_timeout: Annotated[
-        float, _option("Seconds until an answer times out.", _LIMITS, "request_timeout")
-    ] = 120.0,
-    read_timeout: Annotated[
-        float,
-        _option(
-            "Seconds to wait for more of a request.",
-            _LIMITS,
-            "read_timeout",
-        ),
-    ] = 30.0,
-    write_timeout: Annotated[
-        float,
-        _option("Seconds to wait for a client to read.", _LIMITS, "write_timeout"),
-    ] = 30.0,
     workers: Annotated[
-        int, _option("Processes that answer; they share the data.", _SERVER, "workers", min=1)
+        int,
+        typer.Option(
+            min=1,
+            help="Processes that answer; they share the data.",
+            envvar="SEMQA_WORKERS",
+            rich_help_panel=_SERVER,
+        ),
     ] = 1,
-    drain: Annotated[
-        float, _option("Seconds to finish open answers on shutdown.", _LIMITS, "drain")
-    ] = 30.0,
 ) -> None:
     """Serve a chat page and an API that answer from your documents.
 
@@ -258,30 +236,12 @@ def serve(
     semqa serve --host 0.0.0.0 --api-key "$KEY" --engine openai:gpt-4o-mini
     """  # noqa: D301 -- click reads the backspace
     del config
+    options: EngineOptions
+    server: dict[str, Any]
+    options, server = ctx.obj
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")
-    from semqa.server.running import log_to
-
-    log_to()
-    _log.info(f"semqa {semqa.__version__} starts")  # libraries and models take seconds to load
-    listening, worker = None, 0
-    if workers > 1:
-        from semqa.server.processes import fork_workers
-        from semqa.server.running import listen, reserve
-
-        # Taken, but not listened at: the parent answers nothing.
-        reserved = reserve(host, port)
-        port = reserved.getsockname()[1]
-        worker = fork_workers(workers)
-        reserved.close()
-        listening = listen(host, port, shared=True)
-    from semqa.data.home import data_folder
-    from semqa.server.app import create_app
-    from semqa.server.running import Running
-    from semqa.server.settings import ServerSettings
-
-    options: EngineOptions
-    first, options = with_default(engine[0] if engine else None, ctx.obj)
+    first, options = with_default(engine[0] if engine else None, options)
     engines = (first, *(engine or ())[1:])
 
     def create(spec: str) -> Engine:
@@ -292,46 +252,38 @@ def serve(
         return choose(spec, given).create()
 
     settings = ServerSettings(
-        host=host,
-        port=port,
-        data=data_folder(data),
-        reranker=reranker,
-        database=database,
-        api_keys=tuple(api_key or ()),
-        engines=engines,
-        create=create,
-        allowed_hosts=tuple(allowed_host or ()),
-        allowed_origins=tuple(allowed_origin or ()),
-        public_url=public_url,
-        trusted_proxies=tuple(trusted_proxy or ()),
-        citations=cast("Any", citations),
-        rate_limit=rate_limit,
-        max_body=max_body,
-        max_upload=max_upload,
-        max_question=max_question,
-        max_sources=max_sources,
-        max_source_characters=max_source_characters,
-        max_model_characters=max_model_characters,
-        max_documents=max_documents,
-        answers_at_once=answers_at_once,
-        answers_waiting=answers_waiting,
-        request_timeout=request_timeout,
-        read_timeout=read_timeout,
-        write_timeout=write_timeout,
-        drain=drain,
+        **{**server, "data": data_folder(server["data"])}, engines=engines, create=create
     )
+    from semqa.server.running import log_to
+
+    log_to()
+    _log.info(f"semqa {semqa.__version__} starts")  # libraries and models take seconds to load
+    listening, worker = None, 0
+    if workers > 1:
+        from semqa.server.processes import fork_workers
+        from semqa.server.running import listen, reserve
+
+        # Taken, but not listened at: the parent answers nothing.
+        reserved = reserve(settings.host, settings.port)
+        port = reserved.getsockname()[1]
+        worker = fork_workers(workers)
+        reserved.close()
+        listening = listen(settings.host, port, shared=True)
+    from semqa.server.app import create_app
+    from semqa.server.running import Running
+
     app = create_app(settings)
     first_engine = app.state.shelf.get(engines[0])
     if options.values.get("constraint") != "off":
         warm_up(first_engine)
     if not worker:
-        _warn(host, settings.api_keys, app.state.store)
+        _warn(settings.host, settings.api_keys, app.state.store)
 
     def ready() -> None:
         app.state.warming.begin()
         if worker:
             return
-        address, data = http_address(host, running.port), str(settings.data)
+        address, data = http_address(settings.host, running.port), str(settings.data)
         _log.info(
             f"semqa is at {address} with its data in {data}; Ctrl-C ends it",
             extra={"address": address, "data": data},

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from semqa.data.files import locked, write_atomic
+from semqa.data.home import own_folder
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
@@ -135,20 +135,14 @@ def remote_file(name: str, split: str) -> RemoteFile:
 def cache_folder() -> Path:
     """Return the folder that downloads are kept in.
 
-    It is ``$SEMQA_CACHE``, else ``semqa`` in the system's cache folder: ``$XDG_CACHE_HOME`` or
-    ``~/.cache``; on macOS ``~/Library/Caches``; on Windows ``%LOCALAPPDATA%``.
+    It is ``$SEMQA_CACHE``, else that of the system, such as ``~/.cache/semqa``.
+
+    Raises:
+        InputError: no variable is set and the home folder cannot be found.
     """
+    named = os.environ.get(CACHE_SETTING, "")
     try:
-        if named := os.environ.get(CACHE_SETTING, ""):
-            return Path(named).expanduser()
-        xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        if xdg.is_absolute():  # the specification says to ignore any other
-            return xdg / "semqa"
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Caches" / "semqa"
-        if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-            return Path(local) / "semqa" / "cache"
-        return Path.home() / ".cache" / "semqa"
+        return Path(named).expanduser() if named else own_folder("cache")
     except RuntimeError as err:
         raise InputError(f"No home folder for the cache: {err}. Set {CACHE_SETTING}.") from err
 

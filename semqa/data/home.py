@@ -1,34 +1,35 @@
-"""Where collections and conversations are kept, unless someone says otherwise."""
+"""The folders of this system that keep a user's data, settings and cache of semqa."""
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import platformdirs
 
 from semqa.errors import InputError
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-def default_data() -> Path:
-    """Return the folder that this system keeps a user's data of semqa in."""
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA", "")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "semqa" / "data"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "semqa"
-    base = os.environ.get("XDG_DATA_HOME", "")
-    return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "semqa"
+
+def own_folder(kind: Literal["data", "config", "cache"]) -> Path:
+    """Return the folder of this kind, such as ``~/.local/share/semqa``.
+
+    Raises:
+        InputError: the user has no home folder.
+    """
+    find = getattr(platformdirs, f"user_{kind}_path")
+    folder: Path = find("semqa", appauthor=False)
+    if not folder.is_absolute():
+        raise InputError(f"No home folder for {folder}. Set XDG_{kind.upper()}_HOME.")
+    return folder
 
 
 def data_folder(named: Path | None = None) -> Path:
-    """Return the folder that is named, or the system's.
-
-    Args:
-        named: a folder, in which ``~`` and ``~user`` stand for a home.
-    """
+    """Return the data folder: the one that is named, with ``~`` expanded, or the system's."""
     try:
-        return default_data() if named is None else named.expanduser()
+        return own_folder("data") if named is None else named.expanduser()
     except RuntimeError as error:  # what pathlib raises
         raise InputError(
-            f"There is no home folder for {str(named or '~')!r}.", hint="Name a folder with --data."
+            f"There is no home folder for {str(named)!r}.", hint="Name a folder with --data."
         ) from error

@@ -43,9 +43,6 @@ class RaySettings:
         workers: the fewest and the most of them; None for as many as there is room for.
         num_cpus: processors of a worker; None for 1.
         num_gpus: GPUs of a worker; None for as many as its engine needs.
-
-    Raises:
-        InputError: a setting is out of its range.
     """
 
     address: str | None = None
@@ -145,10 +142,6 @@ def joined(settings: RaySettings) -> Iterator[Any]:
 
     Yields:
         The module ``ray``.
-
-    Raises:
-        InputError: there is no cluster at the address.
-        UnavailableError: Ray did not start.
     """
     address = settings.address or os.environ.get("RAY_ADDRESS") or "local"
     with _aside():
@@ -337,11 +330,7 @@ def place_of(plan: Plan, settings: RaySettings, resources: Mapping[str, float]) 
 
 
 def room(place: Place, settings: RaySettings, nodes: list[Mapping[str, float]]) -> tuple[int, int]:
-    """Return the fewest and the most workers that nodes with these resources have room for.
-
-    Raises:
-        InputError: there is no room for a single one.
-    """
+    """Return the fewest and the most workers that nodes with these resources have room for."""
     fit = 0
     for node in nodes:
         here = int(node.get("CPU", 0) // place.num_cpus)

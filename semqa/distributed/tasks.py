@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.plan import HUMAN
 from semqa.bench.run import answer_items
+from semqa.engines import close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import PromptBuilder, Template
 
@@ -32,13 +33,11 @@ class Job(NamedTuple):
         plan: what is run.
         prompts: how questions are put to a model; None for engines that ask none.
         expected: code and model of the process that started the run, as `Plan.versions` tells them.
-        predict_only: leave the scores out.
     """
 
     plan: Plan
     prompts: PackedPrompts | None
     expected: Mapping[str, object]
-    predict_only: bool
 
 
 class Task(NamedTuple):
@@ -87,17 +86,13 @@ class Answerer:
         if self._error is not None:
             raise self._error
         self._exemplars.chosen = task.exemplars
-        return [
-            record
-            for group in task.groups
-            for record in answer_items(group, self._engine, predict_only=self._job.predict_only)
-        ]
+        return [record for group in task.groups for record in answer_items(group, self._engine)]
 
     def close(self) -> None:
         """Let go of the engine."""
         engine, self._engine = self._engine, None
         with suppress(Exception):
-            getattr(engine, "close", lambda: None)()
+            close_engine(engine)
 
     def _create_engine(self) -> Engine | None:
         plan, packed = self._job.plan, self._job.prompts

@@ -64,10 +64,6 @@ def open_ray(
 
     Yields:
         Workers that answer there.
-
-    Raises:
-        InputError: there is no cluster at the address.
-        UnavailableError: Ray did not start.
     """
     with joined(settings) as ray:
         yield RayWorkers(ray, settings, say)
@@ -89,24 +85,18 @@ class RayWorkers:
         plan: Plan,
         prompts: PromptBuilder | None,
         groups: Sequence[Sequence[Item]],
-        *,
-        predict_only: bool,
     ) -> Iterator[Record]:
         """Answer items, group by group, and give their records as they come.
 
         What a worker that died had not delivered is answered by another. An example whose worker
         dies every time comes as a failed record.
-
-        Raises:
-            InputError: the engine cannot be made, or no node has room for it.
-            UnavailableError: what fails from outside, such as an endpoint; or no worker lives.
         """
         place = place_of(plan, self._settings, self._ray.cluster_resources())
         self._workers = room(place, self._settings, self._nodes())
         packed = None if prompts is None else PackedPrompts.of(prompts)
         expected = plan.versions(asking=prompts is not None)
         # By value where it must be: a plan may be of a script that workers do not have.
-        job = self._ray.cloudpickle.dumps(Job(plan, packed, expected, predict_only))
+        job = self._ray.cloudpickle.dumps(Job(plan, packed, expected))
         tasks = _tasks(groups, prompts)
         for round_number in range(ROUNDS):
             replied: set[int] = set()
@@ -129,7 +119,6 @@ class RayWorkers:
                 yield failed_record(
                     item,
                     f"The worker died in each of {times} tries; check memory and logs of the node.",
-                    predict_only=predict_only,
                 )
 
     def map(self, work: Callable[[_T], _R], tasks: Sequence[_T]) -> list[_R]:
@@ -138,9 +127,6 @@ class RayWorkers:
         Args:
             work: a function of a module that the workers have.
             tasks: what can be pickled.
-
-        Raises:
-            UnavailableError: Ray stopped working, or workers died every time.
         """
         if len(tasks) < 2:  # done before Ray has begun
             return [work(task) for task in tasks]

@@ -9,6 +9,7 @@ from semqa.engines.base import (
     Request,
     SharingEngine,
     StreamingEngine,
+    close_engine,
 )
 from semqa.engines.registry import (
     accepted_options,
@@ -30,6 +31,7 @@ __all__ = [
     "accepted_options",
     "batch_size_of",
     "check_options",
+    "close_engine",
     "create_engine",
     "engines_with",
 ]

@@ -9,7 +9,7 @@ engine is an `Engine`; what some can do besides is a protocol of its own, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from semqa.errors import InputError
 from semqa.history import in_context
@@ -118,14 +118,10 @@ class GeneratingEngine(Engine, Protocol):
 
 @runtime_checkable
 class ConstrainedEngine(Engine, Protocol):
-    """An engine that keeps a model to verbatim quotes, or leaves it free."""
+    """An engine that can keep a model to verbatim quotes."""
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
         """Get the constraint ready, if it is on, so that no answer waits for it."""
-        ...
-
-    def with_constraint(self, switch: Literal["on", "off"]) -> ConstrainedEngine:
-        """Return an engine with the constraint on or off that shares this one's model."""
         ...
 
 
@@ -193,6 +189,13 @@ class SchemaEngine(CompletingEngine, Protocol):
         If the model or its endpoint does not support schemas, replies are free text.
         """
         ...
+
+
+def close_engine(engine: Engine | None) -> None:
+    """Close an engine, if it holds anything."""
+    close = getattr(engine, "close", None)
+    if close is not None:
+        close()
 
 
 def check_request(question: str, sources: Sequence[Source]) -> None:

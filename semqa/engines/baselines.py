@@ -60,9 +60,6 @@ class EdgeEngine:
     Args:
         edge: ``lead`` for the first sentences, ``tail`` for the last.
 
-    Raises:
-        InputError: `k` is not a whole number from 1.
-
     Example:
         >>> from semqa.quotes import Source
         >>> EdgeEngine("lead", 1).answer("Who?", [Source("Ann did. Bob slept.")]).marked

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from queue import Empty
+from typing import TYPE_CHECKING, TypeVar
 
 from semqa.errors import UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from queue import SimpleQueue
+
+_T = TypeVar("_T")
+BETWEEN_LOOKS = 0.2
+"""Seconds between two looks whether an answer is cancelled that waits for a model."""
 
 _CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("semqa_cancelled", default=None)
 
@@ -45,3 +51,12 @@ def check_cancelled() -> None:
     cancelled = _CANCELLED.get()
     if cancelled is not None and cancelled():
         raise CancelledError("Cancelled: the client disconnected.")
+
+
+def take(queue: SimpleQueue[_T]) -> _T:
+    """Return the next item of a queue, or raise as soon as this answer is cancelled."""
+    while True:
+        try:
+            return queue.get(timeout=BETWEEN_LOOKS)
+        except Empty:
+            check_cancelled()

@@ -58,6 +58,7 @@ async def prepare(
         engine: that is to answer; None for the default.
     """
     state = request.app.state
+    collection = None if collection == [] else collection  # clients send the list even if empty
     check_question(question, state.settings)
     spec = state.shelf.choose(engine)
     understood = in_context(question, history)

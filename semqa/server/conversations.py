@@ -19,8 +19,6 @@ from semqa.server.store import Conversation, Store
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from semqa.quotes import QuotedAnswer
-
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
@@ -77,12 +75,7 @@ InStore = Annotated[Store, Depends(_store)]
 
 
 def _full(conversation: Conversation) -> dict[str, object]:
-    messages = []
-    for message in conversation.messages:
-        told = message.to_dict()
-        if message.role == "assistant":
-            told["content"] = with_verdict(message.content)
-        messages.append(told)
+    messages = [message.to_dict() for message in conversation.messages]
     return {**conversation.to_dict(), "messages": messages}
 
 
@@ -161,30 +154,12 @@ def to_markdown(conversation: Conversation) -> str:
     return conversation_to_markdown(conversation.title, said)
 
 
-def with_verdict(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what was kept of an answer, with a verdict if an older server kept it without one."""
-    if "verdict" in content:
-        return content
-    try:
-        read = _read(content).to_dict(_question(content))
-    except InputError:
-        read = {"verdict": "unquoted", "verified": False, "claims": []}
-    told = {name: read[name] for name in ("verdict", "verified", "claims")}
-    return {**content, **told, "abstained": told["verdict"] == "abstained"}
-
-
 def _answer(content: Mapping[str, Any]) -> str:
+    question = str(content.get("understood") or content.get("question") or "")
     try:
-        return answer_to_markdown(_read(content), question=_question(content))
+        # The sources kept with an answer are those that it speaks of.
+        read = answer_of(as_row(dict(content), "the answer")).read()
+        return answer_to_markdown(read, question=question)
     except InputError:
-        # What an older server kept, or what cannot be checked, is still the user's own.
+        # What cannot be checked is still the user's own.
         return escape(str(content.get("plain", ""))) + "\n"
-
-
-def _read(content: Mapping[str, Any]) -> QuotedAnswer:
-    """Check an answer anew against the sources kept with it, which are those that it speaks of."""
-    return answer_of(as_row(dict(content), "the answer")).read()
-
-
-def _question(content: Mapping[str, Any]) -> str:
-    return str(content.get("understood") or content.get("question") or "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
+from semqa.engines import close_engine
 from semqa.errors import NotFoundError
 from semqa.server.schemas import errors
 
@@ -77,9 +78,7 @@ class EngineShelf:
         """Close the engines that can be closed."""
         with self._lock:
             for engine in self._made.values():
-                close: Any = getattr(engine, "close", None)
-                if close is not None:
-                    close()
+                close_engine(engine)
             self._made.clear()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
-from semqa.data.home import default_data
+from semqa.data.home import data_folder
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ServerSettings:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    data: Path = field(default_factory=default_data)
+    data: Path = field(default_factory=data_folder)
     reranker: str | None = None
     database: str | None = None
     api_keys: tuple[str, ...] = field(default=(), repr=False)

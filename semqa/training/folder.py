@@ -47,9 +47,6 @@ class TrainingFolder:
     """A folder that one training owns, made if missing.
 
     Its ``model`` has a file of step and scores by that name, and further files `beside` it.
-
-    Raises:
-        InputError: it is not a folder, or cannot be written.
     """
 
     def __init__(self, path: Path, scores: str, beside: Mapping[str, bytes] | None = None) -> None:
@@ -65,11 +62,7 @@ class TrainingFolder:
             raise InputError(f"Cannot write the folder {path}: {error.strerror}.") from error
 
     def check(self, plan: Mapping[str, Any]) -> None:
-        """Check that nothing else is trained here; None in a plan is unknown yet, and equal to all.
-
-        Raises:
-            InputError: the folder is of another training.
-        """
+        """Check that nothing else is trained here; None in a plan is unknown yet, and equal to all."""
         file = self.path / "plan.json"
         if not file.exists():
             return
@@ -135,11 +128,7 @@ class TrainingFolder:
         return _read(self.model / self._scores) if self.model.exists() else None
 
     def keep(self, state: Mapping[str, Any], save: Callable[[str], object]) -> None:
-        """Replace the best model by what `save` writes; `state` is its step and scores.
-
-        Raises:
-            UnavailableError: the disk failed or is full; the one before is still there.
-        """
+        """Replace the best model by what `save` writes; `state` is its step and scores."""
         with self.writing():
             shutil.rmtree(self._new, ignore_errors=True)
             self._new.mkdir()
@@ -159,11 +148,7 @@ class TrainingFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Blame the disk for what fails in the block, which does nothing but write.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
+        """Blame the disk for what fails in the block, which does nothing but write."""
         try:
             yield
         except SemqaError:
@@ -345,10 +330,6 @@ class Session(NamedTuple):
         """Return the record of a training, after running it if it is not finished.
 
         `work` claims the folder when all is well, trains, and returns the record.
-
-        Raises:
-            InputError: the folder is of another training.
-            UnavailableError: another process trains there.
         """
         with ExitStack() as stack:
 

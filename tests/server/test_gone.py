@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -159,22 +158,6 @@ def test_who_sends_byte_by_byte_is_told(monkeypatch: pytest.MonkeyPatch) -> None
             except TimeoutError:
                 connection.sendall(sent[at : at + 1])
         assert reply.startswith(b"HTTP/1.1 408")
-
-
-def test_many_who_leave_leave_nothing() -> None:
-    slow = Slow()
-    with serving(slow, answers_at_once=8) as url:
-        sent = raw("/v1/answers", {**ASKED, "stream": True})
-        threads = threading.active_count()
-        for n in range(300):
-            with calling(url, sent[: len(sent) - 7 * (n % 3 == 0)]) as connection:
-                if n % 3 == 1:
-                    assert connection.recv(10)
-        assert eventually(lambda: nothing_left(url))
-        assert threading.active_count() <= threads + 16
-        # And it still answers.
-        with calling(url, sent) as connection:
-            assert connection.recv(12) == b"HTTP/1.1 200"
 
 
 def test_stopping_finishes_what_is_under_way() -> None:

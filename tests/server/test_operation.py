@@ -51,17 +51,6 @@ def test_a_database_that_is_away_is_told_by_type_and_reason() -> None:
         assert "db.internal" not in reply.text + ready.text
 
 
-def test_a_real_postgresql_that_is_not_there(tmp_path: Path) -> None:
-    store = RealStore("postgresql://operator:secret@127.0.0.1:1/semqa")
-    with client(Written("[ 1 Bing ]"), store=store) as server:
-        assert server.get("/healthz").status_code == 200
-        assert server.get("/readyz").status_code == 503
-        reply = server.get("/v1/conversations")
-        assert reply.status_code == 503
-        assert "127.0.0.1" not in reply.text
-        assert "operator" not in reply.json()["error"]["message"]
-
-
 @pytest.mark.parametrize(
     ("path", "failure", "status"),
     [

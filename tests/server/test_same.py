@@ -212,57 +212,6 @@ def test_chat_completions(
 
 
 @many
-@given(
-    drawn=sendable,
-    seed=st.integers(),
-    engine=ENGINES,
-    form=st.sampled_from(["plain", "numbered", "marked"]),
-    most=st.sampled_from([None, 1, 3, 10]),
-)
-def test_responses(
-    server: TestClient,
-    drawn: tuple[str, list[Source]],
-    seed: int,
-    engine: str,
-    form: str,
-    most: int | None,
-) -> None:
-    text, sources = drawn
-    tell(text, seed)
-    body = {
-        "model": "semqa",
-        "input": "Who?",
-        "sources": source_fields(sources),
-        "engine": engine,
-        "format": form,
-        "max_output_tokens": most,
-    }
-    final = whole(server, "/v1/responses", body)
-    told = events(server, "/v1/responses", {**body, "stream": True})
-    assert [data["sequence_number"] for _, data in told] == [*range(len(told))]
-    shown = ""
-    annotations: list[dict[str, Any]] = []
-    for name, data in told:
-        assert data["type"] == name
-        if name == "response.output_text.delta":
-            shown += data["delta"]
-        elif name == "response.output_text.annotation.added":
-            assert data["annotation_index"] == len(annotations)
-            annotations.append(data["annotation"])
-    (part,) = final["output"][0]["content"]
-    assert (shown, annotations) == (part["text"], part["annotations"])
-    name, data = told[-1]
-    assert name == f"response.{final['status']}"
-    assert data["response"]["output"][0]["content"] == [part]
-    assert data["response"]["semqa"] == final["semqa"]
-    for each in annotations:
-        assert shown[each["start_index"] : each["end_index"]] == each["quote"]
-        listed = {s["number"]: s for s in final["semqa"]["sources"]}[each["source_index"]]
-        field = listed["title" if each["field"] == "title" else "text"]
-        assert field[each["source_start"] : each["source_end"]] == each["quote"]
-
-
-@many
 @given(drawn=sendable, seed=st.integers(), engine=ENGINES)
 def test_messages(
     server: TestClient, drawn: tuple[str, list[Source]], seed: int, engine: str

@@ -14,7 +14,7 @@ from semqa.engines.generation import Generation
 from semqa.prompting import PromptBuilder
 from semqa.quotes import ABSTENTION
 from semqa.quotes.repair import Repairer, repair
-from semqa.server.conversations import to_markdown, with_verdict
+from semqa.server.conversations import to_markdown
 from semqa.server.store import Conversation, Message
 from tests.server.serving import client
 from tests.server.stand_ins import Scripted, Written
@@ -134,27 +134,8 @@ def test_metrics_count_verdicts() -> None:
     assert 'semqa_answers_total{engine="scripted:x",outcome="abstained"} 1.0' in text
 
 
-def kept(text: str, **more: Any) -> dict[str, Any]:
-    """An answer as a server without verdicts kept it."""
-    made = {"question": QUESTION, **repair(text, SOURCES).to_dict(QUESTION)}
-    for name in ("verdict", "claims"):
-        del made[name]
-    return {**made, "verified": True, "abstained": not made["quotes"], **more}
-
-
-def test_what_an_older_server_kept_gets_a_verdict() -> None:
-    for text, verdict in (
-        ("[ 2 Colin O'Brady ] crossed Antarctica.", "quoted"),
-        ("[ 2 Colin O'Brady ] is a meteorologist.", "unquoted"),
-        ("He did.", "unquoted"),
-        ("The [ 1 drug is not safe ].", "unverified"),
-        (ABSTENTION, "abstained"),
-    ):
-        told = with_verdict(kept(text))
-        assert (told["verdict"], told["verified"]) == (verdict, verdict == "quoted")
-        assert told["abstained"] is (verdict == "abstained")
-    lost = with_verdict({"plain": "x", "sources": "?", "verified": True})
-    assert (lost["verdict"], lost["verified"]) == ("unquoted", False)
+def kept(text: str) -> dict[str, Any]:
+    return {"question": QUESTION, **repair(text, SOURCES).to_dict(QUESTION)}
 
 
 def test_an_export_shows_verdicts_and_dropped_marks() -> None:

@@ -149,20 +149,3 @@ def test_the_end_does_not_wait_for_it() -> None:
     begun.end(left.set)
     assert left.is_set()
     library.go.set()
-
-
-def test_a_server_that_ends_at_once_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE", 20.0)
-    library = Encoded()
-    begun = Warming(library)
-    begun.begin()
-    begun.end(lambda: pytest.fail("it has nothing to leave behind"))
-    assert not library.begun.is_set()
-
-
-def test_without_an_encoder_there_is_nothing_to_load() -> None:
-    library = Encoded()
-    library.encoder = None
-    begun = Warming(library)
-    begun.begin()
-    assert (begun.state, library.begun.is_set()) == ("none", False)

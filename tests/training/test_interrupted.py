@@ -25,7 +25,7 @@ from tests.training.processes import (
 from tests.training.wanted import BRIEF, DECODER, command, options
 
 Brief = tuple[Path, dict[str, Any]]
-FILES = ("model/model.safetensors", "model/config.json", "model/README.md", "training.json")
+FILES = ("model/model.safetensors", "model/config.json", "training.json")
 
 
 def same(out: Path, brief: Brief) -> None:

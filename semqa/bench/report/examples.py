@@ -96,7 +96,7 @@ def make_examples(runs: Sequence[FinishedRun], most: int) -> tuple[list[Example]
     questions: dict[tuple[str, str], Question] = {}
     rows: dict[tuple[str, str], list[tuple[FinishedRun, int]]] = {}
     for run in runs:
-        if run.items is None or run.identity.get("engine") == HUMAN:
+        if run.identity.get("engine") == HUMAN:
             continue
         for at, item in enumerate(run.items):
             key = str(run.identity.get("data_sha256")), item.question.qid

@@ -170,12 +170,10 @@ def dr_cell(run: FinishedRun) -> Cell:
     """Return DR of a run, over the answers that have Disambig-F1."""
     if run.read is None:
         return figure(None, why=NOT_READ)
-    rouge: list[float | None] = [each.rougeLsum for each in run.scores]
-    if run.items is not None:
-        rouge = [
-            rouge_of(item, record.prediction) if read.pairs else None
-            for item, record, read in zip(run.items, run.records, run.read, strict=True)
-        ]
+    rouge = [
+        rouge_of(item, record.prediction) if read.pairs else None
+        for item, record, read in zip(run.items, run.records, run.read, strict=True)
+    ]
     told = sum_up([record.qid for record in run.records], run.read, rouge)
     return figure(told.dr, told.dr_interval, told.n, why="" if told.n else "no sub-questions")
 
@@ -268,15 +266,14 @@ def _score_cell(run: FinishedRun, metric: str) -> Cell:
     """
     if run.cites and metric != "rougeLsum":
         return figure(None, why=CITES)
-    if run.cites and run.items is not None:
+    if run.cites:
         pairs = zip(run.items, run.records, strict=True)
         values = [(record.qid, rouge_of(item, record.prediction)) for item, record in pairs]
         scored = [each for each in values if each[1] is not None]
         mean = question_mean(scored, resamples=RESAMPLES, seed=SEED)
         return figure(mean.value, mean.interval, mean.n or None)
     estimate = run.report.estimates[metric]
-    why = "with the numbers of citations, because the data is missing" if run.cites else ""
-    return figure(estimate.value, estimate.interval, estimate.n, why=why)
+    return figure(estimate.value, estimate.interval, estimate.n)
 
 
 def _by(

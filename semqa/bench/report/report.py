@@ -79,9 +79,6 @@ def make_report(
     Args:
         baseline: label or folder of the run that others are compared with.
         examples: at most this many questions, those first on which runs differ most.
-
-    Raises:
-        InputError: there is no such baseline.
     """
     runs = loaded.runs
     against = choose_baseline(runs, baseline)

@@ -1,4 +1,4 @@
-"""Read finished runs from their folders, and score them again if their data is found."""
+"""Read finished runs from their folders, and score their answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
 from semqa.data.jsonl import decode_row, read_lines
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
-from semqa.metrics import METRICS, Example, ExampleScores, summarise
+from semqa.metrics import Example, ExampleScores, summarise
 from semqa.metrics.scores import QuotedScores, quoted_f1, quoted_leave_one_out
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ Kind = Literal["human", "engine", "baseline"]
 RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)))
 """Settings of the copy constraint; without it they do nothing."""
 
-MOST_POINTS = 100 + 1e-6  # rounding may add a little to 100
 MOST_NAMED = 5  # runs that a note names
 
 _FOLDER = re.compile(r"(?:[/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\])")
@@ -52,9 +51,9 @@ class FinishedRun:
 
     Attributes:
         kind: the human row, a baseline (``lead-K``, ``tail-K``) or an engine.
-        records: its rows, in the order of the data if that was found.
-        quoted: scores over quoted sources, one per row; None without data.
-        expected: number of rows of a finished run; None without data.
+        records: its rows, in the order of the data.
+        quoted: scores over quoted sources, one per row.
+        expected: number of rows of a finished run.
         results: contents of ``results.json``; empty if the run is not finished.
         read: short answers that a judge read, one per row; None if no judge read these answers.
     """
@@ -67,9 +66,9 @@ class FinishedRun:
     records: Sequence[Record]
     scores: Sequence[ExampleScores]
     report: Report
-    quoted: Sequence[QuotedScores] | None
-    items: Sequence[Item] | None
-    expected: int | None
+    quoted: Sequence[QuotedScores]
+    items: Sequence[Item]
+    expected: int
     results: Mapping[str, object]
     read: Sequence[DisambigScores] | None = None
 
@@ -125,11 +124,7 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
 
     Args:
         data: QuoteSum files of the runs. A run's data is looked for among these, then at its
-            original path; the digest decides. If it is found, the run is scored again; otherwise
-            the scores in its rows are used.
-
-    Raises:
-        InputError: there is no run, or a file of `data` cannot be read.
+            original path; the digest decides.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder.", hint="Name one that semqa bench wrote.")
@@ -160,7 +155,7 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
         except InputError as error:
             notes.append(f"left out: {error}")
             continue
-        said += [(runs[-1].label, note) for note in _remarks(runs[-1], each)]
+        said += [(runs[-1].label, note) for note in _remarks(runs[-1])]
     if not runs:
         why = "; ".join(notes[:3]) or "Make one with: semqa bench quotesum"
         raise InputError(f"{folder} holds no run that can be read.", hint=why)
@@ -227,19 +222,16 @@ def _find_data(
 def _load(found: _Found, label: str, settings: Mapping[str, object], top: Path) -> FinishedRun:
     path = found.folder / EXAMPLES_FILE
     rows = read_records(path) if path.is_file() else {}
-    items: list[Item] | None = None
-    quoted, expected = None, None
     if found.data is None:
-        records = list(rows.values())
-        scores = [_stored(record) for record in records]
-    else:
-        every = items_of(found.identity, found.data, found.folder)
-        expected = len(every)
-        items = [item for item in every if item.key in rows]
-        records = [rows[item.key] for item in items]
-        pairs = list(zip(items, records, strict=True))
-        scores = [score_item(item, record.prediction) for item, record in pairs]
-        quoted = [_quoted(item, record.prediction) for item, record in pairs]
+        raise InputError(
+            f"{found.folder}: its data ({found.identity.get('data')}) was not found.",
+            hint="Name the file with --data.",
+        )
+    every = items_of(found.identity, found.data, found.folder)
+    items = [item for item in every if item.key in rows]
+    records = [rows[item.key] for item in items]
+    pairs = list(zip(items, records, strict=True))
+    scores = [score_item(item, record.prediction) for item, record in pairs]
     if not records:
         raise InputError(f"{found.folder} has no answers.", hint="Run it first.")
     engine = str(found.identity.get("engine"))
@@ -256,9 +248,9 @@ def _load(found: _Found, label: str, settings: Mapping[str, object], top: Path) 
         records=records,
         scores=scores,
         report=summarise(scores, resamples=RESAMPLES, seed=SEED),
-        quoted=quoted,
+        quoted=[_quoted(item, record.prediction) for item, record in pairs],
         items=items,
-        expected=expected,
+        expected=len(every),
         results=read_object(results) if results.is_file() else {},
         read=_read_judged(found.folder / JUDGED_FILE, records),
     )
@@ -280,21 +272,6 @@ def _read_judged(path: Path, records: Sequence[Record]) -> list[DisambigScores] 
     return [found[record.id] for record in records] if found.keys() == told.keys() else None
 
 
-def _stored(record: Record) -> ExampleScores:
-    """Return the scores in a row, ignoring anything that is not a score."""
-    given = record.scores.get("unscored")
-    reasons = {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
-    values: dict[str, float | None] = {}
-    for metric in METRICS:
-        value = record.scores.get(metric)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        points = float(str(value)) if is_number else -1.0
-        values[metric] = points if 0 <= points <= MOST_POINTS else None
-        if values[metric] is None:
-            reasons.setdefault(metric, "the row has no score")
-    return ExampleScores(record.qid, **values, unscored=reasons)
-
-
 def _quoted(item: Item, prediction: str) -> QuotedScores:
     question = item.question
     if item.left_out is not None:
@@ -304,20 +281,15 @@ def _quoted(item: Item, prediction: str) -> QuotedScores:
     )
 
 
-def _remarks(run: FinishedRun, found: _Found) -> list[str]:
+def _remarks(run: FinishedRun) -> list[str]:
     """Return what readers must know about one run."""
     notes = []
-    if run.expected is not None and len(run.records) < run.expected:
+    if len(run.records) < run.expected:
         notes.append(f"not finished: {len(run.records)} of {run.expected} examples")
     if run.read is None and "disambig_f1" in as_object(run.results.get("judged")):
         notes.append(
             "its answers have changed since they were judged, so Disambig-F1 is missing; judge it "
             "again with --judge"
-        )
-    if found.data is None:
-        notes.append(
-            f"its data ({found.identity.get('data')}) was not found, so the scores are those in its "
-            "rows, and examples have no sources; name the file with --data"
         )
     failed = sum(record.error is not None for record in run.records)
     if failed:

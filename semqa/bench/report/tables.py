@@ -72,8 +72,6 @@ def main_table(runs: Sequence[FinishedRun]) -> Table:
 
 
 def _quoted_cell(run: FinishedRun) -> Cell:
-    if run.quoted is None:
-        return Cell("–", why="needs the data")
     pairs = zip(run.records, run.quoted, strict=True)
     mean = question_mean(
         ((record.qid, scores.f1) for record, scores in pairs), resamples=RESAMPLES, seed=SEED
@@ -272,18 +270,15 @@ GROUPINGS: dict[str, tuple[str, Callable[[Question], str]]] = {
 """How results are broken down: a title, and the group of a question."""
 
 
-def breakdown(runs: Sequence[FinishedRun], key: str) -> Table | None:
-    """Return SEMQA by groups of questions, of all runs whose data was found."""
+def breakdown(runs: Sequence[FinishedRun], key: str) -> Table:
+    """Return SEMQA by groups of questions."""
     title, group_of = GROUPINGS[key]
     grouped: dict[str, dict[str, list[ExampleScores]]] = {}
     for run in runs:
-        if run.items is not None:
-            own = grouped.setdefault(run.label, {})
-            for item, scores in zip(run.items, run.scores, strict=True):
-                own.setdefault(group_of(item.question), []).append(scores)
+        own = grouped.setdefault(run.label, {})
+        for item, scores in zip(run.items, run.scores, strict=True):
+            own.setdefault(group_of(item.question), []).append(scores)
     names = {name for groups in grouped.values() for name in groups}
-    if not names:
-        return None
     order = sorted(names, key=lambda name: (not name.isdigit(), name == "other", name))
     rows: list[list[Cell]] = []
     for label, groups in grouped.items():

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
+from concurrent.futures import wait
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
+
+from semqa.engines.cancellation import BETWEEN_LOOKS, check_cancelled, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -52,6 +55,8 @@ class Background:
         """Run a coroutine to its end, and return or raise what it does."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
         try:
+            while not wait([future], timeout=BETWEEN_LOOKS).done:
+                check_cancelled()
             return future.result()
         except BaseException:
             future.cancel()
@@ -74,7 +79,7 @@ class Background:
 
         future = asyncio.run_coroutine_threadsafe(watched(), self._started())
         try:
-            while not isinstance(piece := queue.get(), _End):
+            while not isinstance(piece := take(queue), _End):
                 yield piece
             if piece.error is not None:
                 raise piece.error

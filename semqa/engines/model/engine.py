@@ -41,13 +41,7 @@ class ModelEngine:
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
-        """Answer one question.
-
-        Raises:
-            InputError: the question is blank, there is no source, the prompt is too long, or the
-                policy asks for what cannot be written.
-            UnavailableError: an endpoint or vLLM gave no whole answer.
-        """
+        """Answer one question."""
         return self.answer_batch([Request(question, sources, history)])[0]
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:

@@ -93,10 +93,6 @@ def is_on_disk_only(name: str, revision: str | None) -> bool:
 
     Returns:
         Whether the Hub does not give the model, and a copy on this machine has to do.
-
-    Raises:
-        InputError: there is no such model or revision, or no permission, and no copy here.
-        UnavailableError: the Hub was not reached, and there is no copy here.
     """
     from huggingface_hub import HfApi
 

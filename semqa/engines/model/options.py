@@ -39,9 +39,6 @@ class AnswerOptions:
             ``off``.
         free, boundary, quote_bias: as in `QuotePolicy`; without effect if the constraint is off.
         quote_from: numbers of the sources that may be quoted (from 1); None for all. So, too.
-
-    Raises:
-        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     SWITCHES: ClassVar[tuple[str, ...]] = ("on", "off")

@@ -56,9 +56,6 @@ class Endpoint:
             base_url: by default ``SEMQA_BASE_URL``, ``OPENAI_BASE_URL`` or OpenAI's own endpoint.
             api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``, in the other order for OpenAI's
                 own endpoint; empty for none.
-
-        Raises:
-            InputError: the address or the key is invalid, or OpenAI's endpoint has no key.
         """
         url = _checked_url(_given(base_url, _URLS) or HOSTED)
         hosted = urlsplit(url).hostname == urlsplit(HOSTED).hostname

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Request
@@ -33,36 +32,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 
-class Connection:
-    """The connections, and what is known of the endpoint.
-
-    Attributes:
-        ways: the way to take for each setting of the constraint, once it is known.
-    """
-
-    def __init__(self, model: str, endpoint: Endpoint, options: OpenAIOptions) -> None:
-        transport = Transport(endpoint, options)
-        self.remote = RemoteModel(model, transport)
-        self.background = Background("semqa-endpoint", transport.close)
-        self.ways: dict[str, Offer] = {}
-        self.lock = Lock()
-        self._users = 1
-
-    def share(self) -> Connection:
-        """Return this, for one more engine."""
-        with self.lock:
-            self._users += 1
-        return self
-
-    def release(self) -> None:
-        """Close it when the last engine lets go."""
-        with self.lock:
-            self._users -= 1
-            last = self._users == 0
-        if last:
-            self.background.close()
-
-
 # What tokenizers of chat models read as control tokens; a server reads it so in any message.
 _CONTROL = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|</?s>|<(?:start|end)_of_turn>|\[/?(?:INST|AVAILABLE_TOOLS)\]"
@@ -87,10 +56,6 @@ class OpenAIEngine(ModelEngine):
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
         warm: whether the endpoint is asked now what it offers; otherwise by `warm_up`, or by the
             first answer.
-
-    Raises:
-        InputError: there is no address, or the endpoint refuses, or does not offer the constraint.
-        UnavailableError: the endpoint does not answer.
     """
 
     options: OpenAIOptions
@@ -106,14 +71,14 @@ class OpenAIEngine(ModelEngine):
         name: str | None = None,
         say: Callable[[str], None] | None = None,
         warm: bool = True,
-        connection: Connection | None = None,
     ) -> None:
         super().__init__(name or f"openai:{model}", options or OpenAIOptions(), prompts)
-        self._model = model
-        self._connection = connection or Connection(
-            model, Endpoint.find(base_url, api_key), self.options
-        )
-        self._asker = Asker(self._connection.remote, self.options, self._prompt)
+        transport = Transport(Endpoint.find(base_url, api_key), self.options)
+        self._remote = RemoteModel(model, transport)
+        self._background = Background("semqa-endpoint", transport.close)
+        self._offer: Offer | None = None
+        self._lock = Lock()
+        self._asker = Asker(self._remote, self.options, self._prompt)
         self._closed = False
         if warm:
             self.warm_up(say)
@@ -122,30 +87,12 @@ class OpenAIEngine(ModelEngine):
         """Ask the endpoint what it offers, unless that is known."""
         self._way()
 
-    def with_constraint(self, switch: Literal["on", "off"]) -> OpenAIEngine:
-        """Return an engine with the constraint on or off that shares this one's connections."""
-        self._check_open()
-        options = replace(self.options, constraint=switch)
-        shared = self._connection.share()
-        try:
-            return OpenAIEngine(
-                self._model,
-                options,
-                prompts=self._prompts,
-                name=self.name,
-                warm=False,
-                connection=shared,
-            )
-        except BaseException:
-            shared.release()
-            raise
-
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         """Return what the model writes for each request, as `answer_batch` reads it."""
         tasks = self._prepare(requests)
         return [
             self._generation(written)
-            for written in self._connection.background.run(self._asker.ask_all(tasks))
+            for written in self._background.run(self._asker.ask_all(tasks))
         ]
 
     def stream(
@@ -155,10 +102,6 @@ class OpenAIEngine(ModelEngine):
 
         Joined, the pieces are the text of what `answer` returns. What stands in brackets comes when
         it is closed and checked. Closing the iterator closes the connection.
-
-        Raises:
-            UnavailableError: as `answer`; a connection that breaks is tried again until the first
-                piece, and raises afterwards.
         """
         (task,) = self._prepare([Request(question, sources, history)])
         written: list[Written] = []
@@ -166,7 +109,7 @@ class OpenAIEngine(ModelEngine):
         async def work(show: Callable[[str], None]) -> None:
             written.append(await self._asker.stream(task, show))
 
-        yield from self._connection.background.iterate(work)
+        yield from self._background.iterate(work)
         return self._generation(written[0])
 
     def complete(
@@ -205,8 +148,7 @@ class OpenAIEngine(ModelEngine):
             for text in prompts
         ]
         options = free_options(self.options, max_new_tokens, sample=sample)
-        remote = self._connection.remote
-        return self._connection.background.run(complete_all(remote, plain, options, schema))
+        return self._background.run(complete_all(self._remote, plain, options, schema))
 
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
@@ -217,7 +159,7 @@ class OpenAIEngine(ModelEngine):
         """
         request = Request(question, sources, history)
         prompt = self._prompt(request)
-        offer = self._connection.ways.get(self.options.constraint)
+        offer = self._offer
         if offer is None or offer.way != "pointing":
             return prompt
         return make_task(
@@ -227,31 +169,30 @@ class OpenAIEngine(ModelEngine):
     @property
     def chat(self) -> bool:
         """Whether the model is given a prompt's messages, as far as is known; else its text."""
-        return self._connection.remote.chats(self._prompts.form)
+        return self._remote.chats(self._prompts.form)
 
     def close(self) -> None:
         """Close the connections; the engine answers no more."""
         if not self._closed:
             self._closed = True
-            self._connection.release()
+            self._background.close()
 
     def _check_open(self) -> None:
         if self._closed:
             raise InputError("The engine is closed.")
 
     def _way(self) -> Offer:
-        """Return the way to take; found out once for all engines that share the connections."""
+        """Return the way to take, found out once."""
         self._check_open()
-        asked, connection = self.options.constraint, self._connection
 
         async def ask(fields: Mapping[str, object], budget: int) -> Piece:
             prompt = Prompt.plain(PROBE, self._prompts.form)
-            return await connection.remote.ask(prompt, self.options, fields, budget)
+            return await self._remote.ask(prompt, self.options, fields, budget)
 
-        with connection.lock:
-            if asked not in connection.ways:
-                connection.ways[asked] = connection.background.run(find_way(asked, ask))
-            return connection.ways[asked]
+        with self._lock:
+            if self._offer is None:
+                self._offer = self._background.run(find_way(self.options.constraint, ask))
+            return self._offer
 
     def _prepare(self, requests: Sequence[Request]) -> list[Task]:
         self._check_open()

@@ -49,11 +49,7 @@ class Piece(NamedTuple):
 
 
 def read_reply(value: object, *, chat: bool, event: bool = False) -> Piece:
-    """Read a whole reply, or an event of a stream, whose text may be missing.
-
-    Raises:
-        UnavailableError: it is none, it tells an error, or the endpoint withheld the answer.
-    """
+    """Read a whole reply, or an event of a stream, whose text may be missing."""
     reply = value if isinstance(value, dict) else {}
     if event and reply.get("error"):
         raise UnavailableError(f"The endpoint failed while answering: {_shown(reply['error'])}.")

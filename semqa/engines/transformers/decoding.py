@@ -21,6 +21,7 @@ from transformers import (
 )
 
 from semqa.decoding import Vocabulary
+from semqa.engines.cancellation import take
 from semqa.engines.model import find_stop
 from semqa.engines.model.hub import quiet_log
 from semqa.engines.model.options import seed_of
@@ -91,13 +92,18 @@ class Watcher(StoppingCriteria):
         """Stop after the next token."""
         self._cancelled.set()
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for tokens."""
+        return self._cancelled.is_set()
+
     def finish(self, error: BaseException | None = None) -> None:
         """Say that no token will follow, because of an error perhaps."""
         self._queue.put(error)
 
     def tokens(self) -> Iterator[int]:
         """Give the tokens as they come; raise the error that ended them."""
-        while (got := self._queue.get()) is not None:
+        while (got := take(self._queue)) is not None:
             if isinstance(got, BaseException):
                 raise got
             yield got

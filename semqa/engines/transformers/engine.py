@@ -5,9 +5,8 @@ Loads torch and transformers when a model is loaded, not when it is imported.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.decoding import warm_up
 from semqa.decoding.masks import compile_masking
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     from semqa.history import Exchange
     from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import Source
+
+
+_TURN_SECONDS = 0.2
+"""Seconds between two looks whether a stream that waits for its turn is still wanted."""
 
 
 class _Task(NamedTuple):
@@ -52,12 +55,6 @@ class TransformersEngine(LocalEngine):
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
         warm: whether that is done now; otherwise by `warm_up`, or by the first answer that needs it.
-
-    Raises:
-        InputError: the model cannot be loaded, the options do not fit it, or its context is too
-            short for the answer alone.
-        UnavailableError: the model was not reached.
-        MissingExtraError: a package is missing.
     """
 
     options: TransformersOptions
@@ -111,18 +108,6 @@ class TransformersEngine(LocalEngine):
         if self.options.constrained:
             warm_up(say, self._vocabulary)
             compile_masking()
-
-    def with_constraint(self, switch: Literal["on", "off"]) -> TransformersEngine:
-        """Return an engine with the constraint on or off that shares this one's model.
-
-        The two take turns. Nothing is compiled for it yet.
-        """
-        options = replace(self.options, constraint=switch)
-        other = TransformersEngine(
-            self._open(), options, prompts=self._prompts, name=self.name, warm=False
-        )
-        other._lock = self._lock
-        return other
 
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None
@@ -287,13 +272,18 @@ class TransformersEngine(LocalEngine):
 
     def _watched(self, task: _Task, watcher: Watcher) -> None:
         """Run one task in a thread of its own; what goes wrong is told to the watcher."""
+        while not self._lock.acquire(timeout=_TURN_SECONDS):
+            if watcher.cancelled:
+                return
         try:
-            with self._lock:
+            if not watcher.cancelled:
                 self._run([task], watcher)
         except BaseException as error:  # noqa: BLE001  (raised again by who watches)
             watcher.finish(error)
         else:
             watcher.finish()
+        finally:
+            self._lock.release()
 
     def _read(self, task: _Task, row: list[int]) -> Generation:
         finished = bool(row) and row[-1] in self._decoder.ends

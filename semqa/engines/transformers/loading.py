@@ -88,13 +88,7 @@ class LoadedModel:
 
 
 def load_model(name: str, options: TransformersOptions) -> LoadedModel:
-    """Load a causal or an encoder-decoder model; its configuration says which it is.
-
-    Raises:
-        InputError: there is no such model, it cannot be loaded so, or it has no tokenizer.
-        UnavailableError: the Hub was not reached.
-        MissingExtraError: a package is missing.
-    """
+    """Load a causal or an encoder-decoder model; its configuration says which it is."""
     purpose = f"the engine transformers:{name}"
     for package in ("transformers", "torch"):
         if find_spec(package) is None:
@@ -177,9 +171,6 @@ def prompt_limit(loaded: LoadedModel, options: TransformersOptions) -> int:
     """Return the most tokens of a prompt, by the model's configuration or the option `context`.
 
     A causal model has prompt and answer in one context. An encoder has the prompt for itself.
-
-    Raises:
-        InputError: the answer alone does not fit, or the model has no positions for `context`.
     """
     config = loaded.model.config
     most = _last_position(loaded)

@@ -63,8 +63,10 @@ class Reader:
 
     def feed(self, ids: Sequence[int]) -> None:
         """Read more tokens."""
-        logits, self._cache = self._read([ids], self._cache, last_only=True)
-        self.ids = [*self.ids, *ids]
+        cache, read = self._cache, [*self.ids, *ids]
+        self._cache, self.ids = None, []  # a pass that fails leaves a cache that is half filled
+        logits, self._cache = self._read([ids], cache, last_only=True)
+        self.ids = read
         self.logits = logits[0, -1].float()
 
     def fork(self) -> Self:

@@ -5,8 +5,7 @@ Loads vLLM when a model is loaded, not when it is imported.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.decoding import warm_up
 from semqa.engines.base import Request
@@ -51,12 +50,6 @@ class VllmEngine(LocalEngine):
         prompts: makes the prompts; by default with five exemplars of our own.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
-
-    Raises:
-        InputError: the model cannot be loaded, the options do not fit it, or its context is too
-            short for the answer alone.
-        UnavailableError: the model was not reached.
-        MissingExtraError: a package is missing.
     """
 
     options: VllmOptions
@@ -92,11 +85,6 @@ class VllmEngine(LocalEngine):
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
         """Do nothing: the constraint was made ready before vLLM started."""
-
-    def with_constraint(self, switch: Literal["on", "off"]) -> VllmEngine:
-        """Return an engine with the constraint on or off that shares this one's vLLM."""
-        options = replace(self.options, constraint=switch)
-        return VllmEngine(self._loaded, options, prompts=self._prompts, name=self.name)
 
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None

@@ -41,13 +41,7 @@ class LoadedService:
 
 
 def load_service(name: str, options: VllmOptions) -> LoadedService:
-    """Start vLLM with a model and the constraint's processor.
-
-    Raises:
-        InputError: there is no such model, it cannot be loaded so, or it has no tokenizer.
-        UnavailableError: the Hub was not reached.
-        MissingExtraError: a package is missing.
-    """
+    """Start vLLM with a model and the constraint's processor."""
     folder = folder_of(name)
     check_revision(folder, options.revision)
     if folder is not None and "load_format" not in options.engine_args:

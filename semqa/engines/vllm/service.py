@@ -63,12 +63,7 @@ class Service:
         return self._open().vllm_config
 
     def run(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Written]:
-        """Return what is written for each of several requests; vLLM works on them together.
-
-        Raises:
-            InputError: vLLM, or the constraint, refuses one; the others are abandoned.
-            UnavailableError: the engine died.
-        """
+        """Return what is written for each of several requests; vLLM works on them together."""
         self._open()
         try:
             return self._background.run(self._run_all(requests))

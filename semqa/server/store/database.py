@@ -1,8 +1,7 @@
-"""A database: its tables, how to reach it (SQLite in a file, or PostgreSQL), how to bring it up to date.
+"""A database: its tables, and how to reach it (SQLite in a file, or PostgreSQL).
 
-The tables are as the newest migration leaves them; a test holds the two equal. Times are microseconds
-since 1970 in UTC, because SQLite keeps no time zones. Contents are JSON in ASCII: PostgreSQL keeps no NUL
-in text, and neither database keeps half a surrogate pair.
+Times are microseconds since 1970 in UTC, because SQLite keeps no time zones. Contents are JSON in
+ASCII: PostgreSQL keeps no NUL in text, and neither database keeps a lone surrogate.
 """
 
 from __future__ import annotations
@@ -89,12 +88,17 @@ messages = Table(
 )
 
 
+VERSION = 1
+"""Version of these tables; raise it with any change, and convert older ones in `Database.migrate`."""
+
+schema = Table("semqa_schema", metadata, Column("version", Integer, primary_key=True))
+
 _WAIT_SECONDS = 30.0
 """How long a connection to SQLite waits for another that writes."""
 
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 _LOCK = 0x73656D7161
-"""The advisory lock under which one process at a time migrates (the letters of ``semqa``)."""
+"""The advisory lock under which one process at a time changes tables (the letters of ``semqa``)."""
 
 
 class Database:
@@ -124,39 +128,33 @@ class Database:
             yield connection
 
     def migrate(self) -> None:
-        """Bring the tables up to date, and create missing ones, in one transaction.
+        """Create missing tables of the store, and check that they are of this version."""
+        with self._changing_tables() as connection:
+            schema.create(connection, checkfirst=True)
+            found = connection.execute(schema.select()).scalar()
+            if found is None:
+                connection.execute(schema.insert().values(version=VERSION))
+            elif found != VERSION:
+                raise InputError(
+                    f"The database {self.name} has schema version {found}, but this semqa needs "
+                    f"{VERSION}. Update semqa, or use another database."
+                )
+            metadata.create_all(connection)
 
-        Several processes may do so at once.
-        """
-        from alembic import command
-        from alembic.config import Config
-        from alembic.runtime.migration import MigrationContext
-        from alembic.script import ScriptDirectory
+    def create(self, tables: MetaData) -> None:
+        """Create missing tables of another schema."""
+        with self._changing_tables() as connection:
+            tables.create_all(connection)
 
-        config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-        config.set_main_option("path_separator", "os")
-        known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
+    @contextmanager
+    def _changing_tables(self) -> Iterator[Connection]:
+        """Give a connection whose changes of tables are kept as a whole; one process at a time."""
         if self._sqlite:
             self._create_file()
         with self.writing() as connection:
             if not self._sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-            found = MigrationContext.configure(connection).get_current_heads()
-            if unknown := sorted(set(found) - known):
-                raise InputError(
-                    f"The database {self.name} has revision {', '.join(unknown)}, and this semqa knows "
-                    f"{max(known)} at most. Update semqa, or give another database."
-                )
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
-
-    def create(self, tables: MetaData) -> None:
-        """Create missing tables of a schema that has no migrations."""
-        if self._sqlite:
-            self._create_file()
-        with self.writing() as connection:
-            tables.create_all(connection)
+            yield connection
 
     def close(self) -> None:
         """Close unused connections."""

@@ -135,7 +135,6 @@ class Store:
                 ``postgresql://user:password@host/name``, or the file of SQLite.
         """
         require("sqlalchemy", extra="serve", purpose="the store of conversations")
-        require("alembic", extra="serve", purpose="the store of conversations")
         from semqa.server.store import database
 
         self._tables = database

@@ -364,7 +364,7 @@ def test_openai_is_the_default_endpoint(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_key_is_not_shown_by_objects_either() -> None:
     with serving(GOOD) as server:
         engine = engine_for(server)
-        assert KEY not in repr(engine._connection.remote.transport.endpoint)
+        assert KEY not in repr(engine._remote.transport.endpoint)
         assert KEY not in repr(vars(engine))
 
 

@@ -13,6 +13,7 @@ import torch
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request
+from semqa.engines.cancellation import CancelledError, cancelled_when
 from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
 from semqa.prompting import PromptBuilder, Template
@@ -123,6 +124,16 @@ def test_a_closed_stream_stops_the_model() -> None:
     assert made.answer(*REQUESTS[2]).verified
 
 
+def test_a_stream_that_waits_for_its_turn_can_be_cancelled() -> None:
+    made = engine("gpt2")
+    with (
+        made._lock,
+        pytest.raises(CancelledError),
+        cancelled_when(lambda: True),
+    ):
+        next(made.stream(*REQUESTS[0]))
+
+
 def test_an_error_in_a_stream_is_raised_where_it_is_read() -> None:
     made = engine("gpt2")
 
@@ -178,20 +189,6 @@ def test_it_says_that_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(said) == 2
 
 
-def test_both_ways_from_one_model() -> None:
-    made = engine("gpt2")
-    free = made.with_constraint("off")
-    assert free.name == made.name
-    assert free.answer(*REQUESTS[0]) == engine("gpt2", constraint="off").answer(*REQUESTS[0])
-    assert made.answer(*REQUESTS[0]) == engine("gpt2").answer(*REQUESTS[0])
-    again = free.with_constraint("on")
-    assert again.answer(*REQUESTS[0]) == made.answer(*REQUESTS[0])
-    made.close()
-    assert free.answer(*REQUESTS[1]).marked
-    with pytest.raises(InputError, match="closed"):
-        made.with_constraint("off")
-
-
 def test_other_settings_from_one_model() -> None:
     made = engine("gpt2")
     prompts = PromptBuilder(Template.load("zero-shot"), form="completion")
@@ -204,6 +201,10 @@ def test_other_settings_from_one_model() -> None:
     alone = engine("gpt2", prompts, quote_bias=0.0, **drawn)
     assert other.answer(*REQUESTS[0]) == alone.answer(*REQUESTS[0])
     assert made.answer(*REQUESTS[0]) == engine("gpt2").answer(*REQUESTS[0])
+    made.close()
+    assert other.answer(*REQUESTS[1]).marked
+    with pytest.raises(InputError, match="closed"):
+        made.with_settings({}, prompts)
 
 
 def test_a_stream_returns_what_generate_returns() -> None:

@@ -79,3 +79,25 @@ def test_tokens_are_chosen_where_spans_cannot_be() -> None:
         engine("t5", decoding="spans")
     with pytest.raises(InputError, match="must be spans or tokens"):
         TransformersOptions(decoding="words")
+
+
+def test_an_answer_that_fails_half_way_leaves_nothing_behind() -> None:
+    made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
+    expected = made.answer(QUESTION, SOURCES)
+    for fatal in (1, 3, 5):
+        passes = 0
+
+        def fail(*_: object, fatal: int = fatal) -> None:
+            nonlocal passes
+            passes += 1
+            if passes == fatal:
+                raise RuntimeError("out of memory")
+
+        # Layers before this one have read their tokens by then.
+        hook = tiny("gpt2").model.transformer.h[-1].register_forward_pre_hook(fail)
+        try:
+            with pytest.raises(RuntimeError):
+                made.answer("Who opened the bridge?", SOURCES)
+        finally:
+            hook.remove()
+        assert made.answer(QUESTION, SOURCES) == expected

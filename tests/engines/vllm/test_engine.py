@@ -162,7 +162,8 @@ def test_threads_share_an_engine(engine: VllmEngine) -> None:
 
 
 def test_without_the_constraint_nothing_is_promised(engine: VllmEngine) -> None:
-    free = engine.with_constraint("off")
+    free = engine.with_settings({**OPTIONS, "constraint": "off"}, None)
+    assert free is not None
     (generation, *others) = free.generate([*REQUESTS[:1], *REQUESTS * 3])
     assert len(others) == 9  # some of them with tokens that the tokenizer lacks
     assert generation.constraint == "off"

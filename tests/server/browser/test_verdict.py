@@ -87,20 +87,6 @@ def test_a_dropped_mark_is_seen_in_its_place(serve: Serve, page: Page) -> None:
     assert copied == to_markdown(answer, question=question)
 
 
-def test_an_answer_of_an_older_server_is_not_green(serve: Serve, page: Page) -> None:
-    site = serve()
-    content = {"question": "Who?", **repair("He is not it.", [DRUG]).to_dict("Who?")}
-    for name in ("verdict", "claims", "dropped"):
-        del content[name]
-    talk = site.store.create_conversation("", "Who?").id
-    site.store.add_message("", talk, "user", {"question": "Who?"})
-    site.store.add_message("", talk, "assistant", {**content, "verified": True})
-    site.open(page)
-    page.locator("#conversations a").first.click()
-    page.locator(".verdict.unquoted").wait_for()
-    assert not green(page)
-
-
 @pytest.mark.parametrize(("relevance", "ticked"), [(0.61, True), (0.04, False)])
 def test_no_tick_where_relevance_is_low(
     serve: Serve, page: Page, relevance: float, ticked: bool

@@ -29,18 +29,15 @@ for number in range(1_000_000):
     print(number, flush=True)
 """
 
-# Stops within the migration, after its first table, until it is killed.
+# Stops after the creation of one table, until it is killed.
 MIGRATION = """
 import sys, time
-from alembic import op
-from semqa.server.store import Store
-create = op.create_table
-def once(*args, **kwargs):
-    create(*args, **kwargs)
-    if args[0] == sys.argv[2]:
-        print("within", flush=True)
-        time.sleep(600)
-op.create_table = once
+from sqlalchemy import event
+from semqa.server.store import Store, database
+def stop(*_, **__):
+    print("within", flush=True)
+    time.sleep(600)
+event.listen(database.metadata.tables[sys.argv[2]], "after_create", stop)
 Store(sys.argv[1]).migrate()
 """
 
