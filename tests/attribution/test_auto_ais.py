@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,6 @@ from semqa.attribution.ais.auto import (
 )
 from semqa.attribution.citations.reading import resting_sentences
 from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
-from semqa.data.jsonl import Row
 from semqa.quotes import QuotedAnswer, Source
 
 SOURCES = (
@@ -155,8 +153,6 @@ def test_what_is_too_long_for_the_judge_is_unclear_and_spoils_nothing_else() -> 
         ("supported", ""),
         ("supported", ""),
     ]
-    row = Row("r", json.loads(json.dumps(check.to_dict())))
-    assert AnswerCheck.read(row, check.margin) == check
 
 
 def test_answers_are_asked_together_and_told_apart() -> None:

@@ -1,8 +1,7 @@
 """AutoAIS: does what a sentence quotes or cites support it, according to a judge of entailment?
 
 This is a judgement, not a verification: it says nothing about whether quotes are verbatim, and changes
-nothing about them. A record holds all answers and probabilities, so that it can be scored again with
-another margin and without a judge.
+nothing about them.
 
 Source: Rashkin et al. 2023, whose question this asks of a model in place of people; Bohnet et al. 2022,
 "Attributed Question Answering", and Gao et al. 2023 (ALCE), who do so with
@@ -17,23 +16,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.citations.reading import premise, resting_sentences
 from semqa.attribution.judges.base import Pair, TooLongError, unless_too_long
-from semqa.attribution.records import entailment_of, must_be, read_record, versions
-from semqa.data.jsonl import as_row, describe
-from semqa.errors import InputError
 from semqa.metrics.statistics import wilson_interval
 from semqa.quotes.render.common import Judged, JudgedSentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
     from semqa.attribution.citations.reading import RestingSentence
     from semqa.attribution.judges.base import Entailment, EntailmentJudge
-    from semqa.data.jsonl import Row
     from semqa.quotes import QuotedAnswer, Source
 
 
@@ -90,21 +84,6 @@ class SentenceCheck:
             "reason": self.reason,
         }
 
-    @classmethod
-    def read(cls, row: Row, margin: float) -> SentenceCheck:
-        """Read it from a record, and judge its probabilities by another margin."""
-        reason = row.text("reason", "")
-        judged = entailment_of(row, "entailment")
-        return cls(
-            row.text("text"),
-            _whole(row, row.fields.get("plain_start"), "plain_start"),
-            _whole(row, row.fields.get("plain_end"), "plain_end"),
-            tuple(_whole(row, each, "sources") for each in _array(row, "sources")),
-            _support(judged, margin, reason),
-            judged,
-            reason,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
@@ -139,18 +118,6 @@ class AnswerCheck:
             tuple(
                 JudgedSentence(each.text, each.support.value, each.sources, each.reason)
                 for each in self.sentences
-            ),
-        )
-
-    @classmethod
-    def read(cls, row: Row, margin: float) -> AnswerCheck:
-        """Read what `to_dict` gave, and judge the probabilities in it by another margin."""
-        return cls(
-            row.text("judge"),
-            margin,
-            tuple(
-                SentenceCheck.read(as_row(each, f"{row.where}: sentence {number}"), margin)
-                for number, each in enumerate(_array(row, "sentences"), 1)
             ),
         )
 
@@ -250,21 +217,6 @@ def _support(judged: Entailment | None, margin: float, reason: str) -> Support:
     return Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED
 
 
-def _array(row: Row, name: str) -> list[object]:
-    found = row.fields.get(name)
-    if not isinstance(found, list):
-        raise must_be(row, name, "an array")
-    return found
-
-
-def _whole(row: Row, value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(
-            f"must be a whole number from 0, got {describe(value)}.", field=name, where=row.where
-        )
-    return value
-
-
 RESAMPLES = 1_000
 NO_SENTENCE = "no answer has a sentence"
 
@@ -334,92 +286,3 @@ def _resampled(groups: Iterable[Sequence[float]], resamples: int, seed: int) -> 
 
     around = mean_interval(list(groups), resamples=resamples, seed=seed) if resamples else None
     return None if around is None else list(around)
-
-
-KIND = "auto-ais"
-
-
-class CheckedExample(NamedTuple):
-    """One answer with its marks, what checking its quotes showed (`verdict`), and the judgement."""
-
-    key: str
-    question: str
-    answer: str
-    verdict: str | None
-    check: AnswerCheck
-
-
-class CheckedRun(NamedTuple):
-    """Answers that one judge judged; `judge` is what `describe_judge` says of it."""
-
-    judge: Mapping[str, Any]
-    margin: float
-    with_question: bool
-    seed: int
-    examples: Sequence[CheckedExample]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record, ready for JSON."""
-        return {
-            "kind": KIND,
-            "results": summarise_checks([each.check for each in self.examples], seed=self.seed),
-            "judge": dict(self.judge),
-            "margin": self.margin,
-            "with_question": self.with_question,
-            "seed": self.seed,
-            "versions": versions(),
-            "rows": [
-                {
-                    "id": each.key,
-                    "question": each.question,
-                    "answer": each.answer,
-                    "verdict": each.verdict,
-                    "checks": each.check.to_dict(),
-                }
-                for each in self.examples
-            ],
-        }
-
-
-def read_run(path: Path, margin: float | None = None) -> CheckedRun:
-    """Read a record and apply its margin, or another one, to its probabilities again.
-
-    Raises:
-        InputError: it is not such a record.
-    """
-    record = read_record(path, KIND)
-    fields = record.fields
-    if not (
-        isinstance(fields.get("judge"), dict)
-        and _is_margin(fields.get("margin"))
-        and isinstance(fields.get("with_question"), bool)
-    ):
-        raise InputError(
-            "Not a record of AutoAIS: judge, margin or with_question is missing or invalid.",
-            where=record.name,
-        )
-    used = float(fields["margin"]) if margin is None else margin
-    seed = fields.get("seed")
-    found = []
-    for one in record.rows:
-        checks = as_row(one.fields.get("checks"), f"{one.where}: checks")
-        found.append(
-            CheckedExample(
-                one.text("id"),
-                one.text("question", ""),
-                one.text("answer"),
-                one.text("verdict") if one.fields.get("verdict") is not None else None,
-                AnswerCheck.read(checks, used),
-            )
-        )
-    return CheckedRun(
-        fields["judge"],
-        used,
-        fields["with_question"],
-        seed if isinstance(seed, int) and seed >= 0 else 0,
-        found,
-    )
-
-
-def _is_margin(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 0.5

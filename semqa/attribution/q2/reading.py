@@ -154,12 +154,11 @@ def read_responses(
         raise InputError("There are no responses below the header.", where=name)
     digest = hashlib.sha256(raw).hexdigest()
     inconsistent = class_by_name(name)
+    kind: Literal["responses", "contexts", "steps"] = "responses"
     if set(STEP_COLUMNS) <= set(names):
-        scores = scores_of_steps(rows, inconsistent)
-        responses = tuple(score.response for score in scores)
-        return ResponseFile(name, digest, "steps", responses, steps=tuple(rows))
-    kind: Literal["responses", "contexts"] = "responses"
-    if "response" in names:
+        kind = "steps"
+        found = [score.response for score in scores_of_steps(rows, inconsistent)]
+    elif "response" in names:
         found = _one_a_row(rows, inconsistent, measures)
     elif systems := _systems(names):
         kind = "contexts"
@@ -173,7 +172,8 @@ def read_responses(
     if drop_repeated:
         gone = {id(each) for each in repeated(found)}
         kept = [each for each in found if id(each) not in gone]
-    return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept))
+    steps = tuple(rows) if kind == "steps" else ()
+    return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept), steps)
 
 
 def _table(file: InputFile) -> tuple[list[str], list[Row]]:

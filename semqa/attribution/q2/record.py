@@ -1,27 +1,26 @@
-"""The record of a run: settings, judge, files, and every response with its questions.
-
-It needs nothing beside it: scores are computed anew from what it holds, without any model.
-"""
+"""The record of a run: settings, judge, files, and every response with its questions."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.q2.measure import Settings
 from semqa.attribution.q2.meta import Judged
-from semqa.attribution.q2.responses import MEASURES, ResponseScore, summarise
+from semqa.attribution.q2.responses import MEASURES, Response, summarise
 from semqa.attribution.records import kind_of, must_be, read_record
-from semqa.data.jsonl import Row, as_row
+from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from semqa.attribution.q2.measure import Settings
     from semqa.attribution.q2.reading import ResponseFile
-    from semqa.attribution.records import Record
+    from semqa.attribution.q2.responses import ResponseScore
+    from semqa.data.jsonl import Row
 
 KIND = "semqa-q2"
 
@@ -95,66 +94,36 @@ class Run:
         }
 
 
-def read_run(path: Path | str) -> Run:
-    """Read a record; its scores are computed anew.
-
-    Raises:
-        InputError: the file is not such a record; the message names the row.
-    """
-    return run_of(read_record(path, KIND))
+def read_judged(path: Path) -> list[Judged] | None:
+    """Read the responses of a record with their scores; None for other files and standard input."""
+    if kind_of(path) != KIND:
+        return None
+    return [_judged(row) for row in read_record(path, KIND).rows]
 
 
-def read_if_run(path: Path) -> Run | None:
-    """Read a file if it is a record; None for other files and standard input."""
-    return read_run(path) if kind_of(path) == KIND else None
-
-
-def judged_of(run: Run) -> list[Judged]:
-    """Return the responses of a record with what its measures and baselines gave them."""
-    names = [*MEASURES, *dict.fromkeys(name for score in run.scores for name in score.baselines)]
-    if not run.settings.nli:
-        names.remove("q2")
-    return [
-        Judged(score.response, {name: score.value(name) for name in names}) for score in run.scores
-    ]
-
-
-def run_of(record: Record) -> Run:
-    """Take a decoded record."""
-    top = Row(record.name, record.fields)
-    files = top.fields.get("files")
-    settings = as_row(top.fields.get("settings"), f"{record.name}: settings").fields
-    judge = as_row(top.fields.get("judge"), f"{record.name}: judge")
-    baselines = as_row(top.fields.get("baselines", {}), f"{record.name}: baselines").fields
-    versions = as_row(top.fields.get("versions", {}), f"{record.name}: versions").fields
-    if not isinstance(files, list):
-        raise must_be(top, "files", "an array")
-    unparsed = judge.fields.get("unparsed", 0)
-    chosen = _settings(settings, record.name)
-    return Run(
-        tuple(
-            ResponseScore.read(row, nli=chosen.nli, official=chosen.official) for row in record.rows
-        ),
-        chosen,
-        {
-            "name": judge.text("name"),
-            "identity": judge.text("identity"),
-            **({"unparsed": unparsed} if isinstance(unparsed, int) and unparsed else {}),
-        },
-        top.text("spans"),
-        tuple(as_row(each, f"{record.name}: files").fields for each in files),
-        {key: as_row(how, f"{record.name}: baselines").fields for key, how in baselines.items()},
-        {key: str(version) for key, version in versions.items()},
+def _judged(row: Row) -> Judged:
+    inconsistent, baselines = row.fields.get("inconsistent"), row.fields.get("baselines", {})
+    if not (inconsistent is None or isinstance(inconsistent, bool)):
+        raise must_be(row, "inconsistent", "true, false or null")
+    if not isinstance(baselines, dict):
+        raise must_be(row, "baselines", "an object of numbers")
+    scores = {**{name: row.fields.get(name) for name in MEASURES}, **baselines}
+    for name, score in scores.items():
+        if not (score is None or (isinstance(score, int | float) and math.isfinite(score))):
+            raise InputError(
+                f"must be a number, got {describe(score)}.", field=name, where=row.where
+            )
+    response = Response(
+        row.text("id"),
+        row.text("response"),
+        row.text("knowledge"),
+        inconsistent,
+        _optional(row, "system"),
+        _optional(row, "context"),
+        row.where,
     )
+    return Judged(response, scores)
 
 
-def _settings(fields: Mapping[str, Any], where: str) -> Settings:
-    beams = fields.get("beams")
-    flags = {name: fields.get(name) for name in ("nli", "official")}
-    if (
-        isinstance(beams, int)
-        and beams >= 1
-        and all(isinstance(flag, bool) for flag in flags.values())
-    ):
-        return Settings(beams=beams, **{name: bool(flag) for name, flag in flags.items()})
-    raise InputError("must be those of the measure.", field="settings", value=fields, where=where)
+def _optional(row: Row, name: str) -> str | None:
+    return None if row.fields.get(name) is None else row.text(name)

@@ -23,8 +23,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from semqa.attribution.judges.base import Pair
-from semqa.attribution.records import entailment_of, must_be
-from semqa.data.jsonl import as_row
 from semqa.metrics.bootstrap import mean_with_interval
 from semqa.metrics.text import normalise_answer, token_f1
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.attribution.judges.base import Entailment
-    from semqa.data.jsonl import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,47 +233,6 @@ class Question:
             **({} if self.stated is None else {"stated": self.stated}),
         }
 
-    @classmethod
-    def read(cls, row: Row) -> Question:
-        """Read it from a record; what it is worth is computed anew."""
-        return cls(
-            row.text("question"),
-            row.text("span"),
-            _optional(row, "own_answer"),
-            _optional(row, "rejected"),
-            _found(row),
-            entailment_of(row, "entailment"),
-            _stated(row),
-        )
-
-
-def _optional(row: Row, name: str) -> str | None:
-    return None if row.fields.get(name) is None else row.text(name)
-
-
-def _found(row: Row) -> Found | None:
-    value = row.fields.get("knowledge_answer")
-    if value is None:
-        return None
-    if isinstance(value, dict):
-        text, start, end = value.get("text"), value.get("start"), value.get("end")
-        score = value.get("score")
-        if (
-            isinstance(text, str)
-            and isinstance(start, int | None)
-            and isinstance(end, int | None)
-            and isinstance(score, int | float | None)
-        ):
-            return Found(text, start, end, score)
-    raise must_be(row, "knowledge_answer", "text, start, end and score")
-
-
-def _stated(row: Row) -> float | None:
-    value = row.fields.get("stated")
-    if value is None or (isinstance(value, int | float) and 0 <= value <= 1):
-        return value
-    raise must_be(row, "stated", "a number from 0 to 1")
-
 
 MEASURES: Final = ("q2", "q2_no_nli")
 
@@ -361,42 +317,6 @@ class ResponseScore:
             "fallback": None if self.fallback is None else self.fallback._asdict(),
         }
         return row
-
-    @classmethod
-    def read(cls, row: Row, *, nli: bool, official: bool) -> ResponseScore:
-        """Read the row of a record; the scores are computed anew."""
-        questions = row.fields.get("questions")
-        baselines = row.fields.get("baselines", {})
-        inconsistent = row.fields.get("inconsistent")
-        if not isinstance(questions, list):
-            raise must_be(row, "questions", "an array")
-        if not isinstance(baselines, dict) or not all(
-            isinstance(value, int | float) for value in baselines.values()
-        ):
-            raise must_be(row, "baselines", "an object of numbers")
-        if not (inconsistent is None or isinstance(inconsistent, bool)):
-            raise must_be(row, "inconsistent", "true, false or null")
-        spans = row.fields.get("spans", 0)
-        return cls(
-            Response(
-                row.text("id"),
-                row.text("response"),
-                row.text("knowledge"),
-                inconsistent,
-                None if row.fields.get("system") is None else row.text("system"),
-                None if row.fields.get("context") is None else row.text("context"),
-                row.where,
-            ),
-            tuple(
-                Question.read(as_row(each, f"{row.where}, question {number}"))
-                for number, each in enumerate(questions, start=1)
-            ),
-            entailment_of(row, "fallback"),
-            nli,
-            official,
-            spans if isinstance(spans, int) else 0,
-            {name: float(value) for name, value in baselines.items()},
-        )
 
 
 def summarise(

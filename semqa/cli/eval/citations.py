@@ -13,10 +13,7 @@ from semqa.cli.eval.judging import (
     JudgeOptions,
     RecordOut,
     Resamples,
-    Rescore,
     Seed,
-    check_rescore,
-    count_note,
     judge_progress,
     too_long_note,
     unparsed_note,
@@ -29,9 +26,8 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from semqa.attribution.ais.auto import CheckedRun
     from semqa.attribution.citations.examples import AnswerExample
-    from semqa.attribution.judges import CachedJudge, PatientJudge
+    from semqa.attribution.judges import PatientJudge
     from semqa.data.sources import GivenAnswer
 
 
@@ -45,36 +41,32 @@ References = Annotated[
     ),
 ]
 
-Margin = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        max=0.5,
-        help="How near to one half a probability of entailment is called unclear.",
-        show_default="0.1",
-    ),
-]
-
 
 def auto_ais(
     ctx: typer.Context,
     file: Annotated[
-        Path | None,
+        Path,
         typer.Argument(
             help="Answers with their sources, as semqa answer --json writes them, or with "
             '--references JSON lines {"qid", "prediction"}; - for standard input.',
             metavar="FILE",
             show_default=False,
         ),
-    ] = None,
+    ],
     references: References = None,
     prompt: EntailmentPrompt = None,
-    margin: Margin = None,
+    margin: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.5,
+            help="How near to one half a probability of entailment is called unclear.",
+        ),
+    ] = 0.1,
     question: Annotated[
         bool, typer.Option(help="Put the question before each sentence that is judged.")
     ] = True,
     allow_missing: AllowMissing = False,
-    rescore: Rescore = None,
     out: RecordOut = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -86,47 +78,21 @@ def auto_ais(
     of quotes: that is semqa verify. Judgements are kept: a run that ended
     early, given again, asks only what was not asked before.
     """
-    from semqa.attribution.ais.auto import MARGIN, read_run
+    from semqa.attribution.ais.auto import ToCheck, check_answers, summarise_checks
+    from semqa.attribution.judges.base import able
+    from semqa.attribution.records import describe_judge, versions, write_record
 
     asking: JudgeOptions = ctx.obj
-    check_rescore(rescore, (file,), references)
-    check_stdin_once(file, references, rescore)
-    check_not_an_input(out, file, references, rescore)
-    if rescore is not None:
-        run = read_run(rescore, margin)
-    else:
-        given = read_given(file or Path("-"), references, allow_missing=allow_missing)
-        run = _judge(
-            given, asking.open(prompt), MARGIN if margin is None else margin, question, seed
-        )
-    record = run.to_dict()
-    if out is not None:
-        from semqa.attribution.records import write_record
-
-        write_record(out, record)
-    if as_json:
-        write_result(json_line(record, indent=2))
-        return
-    _show_support(record["results"])
-    say(f"judge: {run.judge.get('name')}")
-    unparsed = run.judge.get("unparsed")
-    for note in count_note(unparsed if isinstance(unparsed, int) else 0):
-        say(note)
-
-
-def _judge(
-    given: Sequence[GivenAnswer], judge: CachedJudge, margin: float, question: bool, seed: int
-) -> CheckedRun:
-    from semqa.attribution.ais.auto import CheckedExample, CheckedRun, ToCheck, check_answers
-    from semqa.attribution.judges.base import able
-    from semqa.attribution.records import describe_judge
-
+    check_stdin_once(file, references)
+    check_not_an_input(out, file, references)
+    given = read_given(file, references, allow_missing=allow_missing)
     answers = []
     for one in given:
         try:
             answers.append(ToCheck(one.question, one.read()))
         except InputError as error:  # too many marks to be checked
             raise InputError(f"answer {one.key}: {error}") from error
+    judge = asking.open(prompt)
     try:
         with judge_progress(judge, "judging"):
             checks = check_answers(
@@ -134,22 +100,33 @@ def _judge(
             )
     finally:
         judge.close()
-    return CheckedRun(
-        describe_judge(judge),
-        margin,
-        question,
-        seed,
-        [
-            CheckedExample(
-                one.key,
-                one.question,
-                read.answer.marked,
-                read.answer.verdict(one.question).value,
-                check,
-            )
+    record: dict[str, Any] = {
+        "kind": "auto-ais",
+        "results": summarise_checks(checks, seed=seed),
+        "judge": describe_judge(judge),
+        "margin": margin,
+        "with_question": question,
+        "seed": seed,
+        "versions": versions(),
+        "rows": [
+            {
+                "id": one.key,
+                "question": one.question,
+                "answer": read.answer.marked,
+                "verdict": read.answer.verdict(one.question).value,
+                "checks": check.to_dict(),
+            }
             for one, read, check in zip(given, answers, checks, strict=True)
         ],
-    )
+    }
+    if out is not None:
+        write_record(out, record)
+    if as_json:
+        write_result(json_line(record, indent=2))
+        return
+    _show_support(record["results"])
+    for note in (f"judge: {judge.name}", *unparsed_note(judge)):
+        say(note)
 
 
 def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> list[GivenAnswer]:

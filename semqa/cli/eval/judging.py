@@ -15,7 +15,7 @@ from semqa.cli.output import say
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from rich.table import Table
 
@@ -26,16 +26,6 @@ RecordOut = Annotated[
     Path | None,
     typer.Option(
         "--out", "-o", help="Write the whole record to this file, as JSON.", show_default=False
-    ),
-]
-
-Rescore = Annotated[
-    Path | None,
-    typer.Option(
-        "--rescore",
-        metavar="RECORD",
-        help="Score a record that --out wrote once more; no judge is asked.",
-        show_default=False,
     ),
 ]
 
@@ -61,25 +51,6 @@ Resamples = Annotated[
 ]
 
 Seed = Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")]
-
-
-def check_rescore(
-    rescore: Path | None, files: Iterable[Path | None] | None, *beside: Path | None
-) -> None:
-    """Check that there is either a record to score, or files.
-
-    Args:
-        rescore: the record.
-        files: what is scored without one.
-        beside: what may stand beside the files, and not beside a record.
-
-    Raises:
-        InputError: there are both, or neither.
-    """
-    given = any(path is not None for path in files or ())
-    others = rescore is not None and any(path is not None for path in beside)
-    if given is (rescore is not None) or others:
-        raise InputError("Give files to score, or --rescore RECORD, and not both.")
 
 
 JUDGE_PANEL = "Judge"

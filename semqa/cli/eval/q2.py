@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -19,9 +18,7 @@ from semqa.cli.eval.judging import (
     Limit,
     RecordOut,
     Resamples,
-    Rescore,
     Seed,
-    check_rescore,
     count_note,
     judge_progress,
     make_table,
@@ -445,14 +442,14 @@ def _judged(
     """Read all files; ids and contexts contain the file's name if there are several."""
     from semqa.attribution.q2.meta import Judged
     from semqa.attribution.q2.reading import read_responses
-    from semqa.attribution.q2.record import Run, judged_of, read_if_run
+    from semqa.attribution.q2.record import Run, read_judged
 
     found: list[Judged] = []
     described = []
     for path in paths:
-        run = read_if_run(path)
-        if run is not None:
-            part = judged_of(run)
+        known = read_judged(path)
+        if known is not None:
+            part = known
             described.append({"name": str(path), "record": True, "responses": len(part)})
         else:
             file = read_responses(path, drop_repeated=drop, measures=measures)
@@ -553,14 +550,13 @@ app.command("meta", cls=JudgeCommand)(meta)
 def run(
     ctx: typer.Context,
     files: Annotated[
-        list[Path] | None,
+        list[Path],
         typer.Argument(
             help="CSV or JSON lines with the columns response and knowledge, or "
             "<system>_response for several systems; - for standard input.",
             show_default=False,
         ),
-    ] = None,
-    rescore: Rescore = None,
+    ],
     out: RecordOut = None,
     prompt: EntailmentPrompt = None,
     spans: Annotated[
@@ -598,39 +594,25 @@ def run(
     """
     from semqa.attribution.q2 import Settings
     from semqa.attribution.q2.reading import read_responses, with_ids
-    from semqa.attribution.q2.record import read_run
 
     asking: JudgeOptions = ctx.obj
     check_baselines(baseline)
-    check_rescore(rescore, files)
-    check_stdin_once(*(files or ()), rescore)
-    check_not_an_input(out, *(files or ()), rescore)
-    computed = partial(compute_baselines, baseline, model=bertscore_model, layer=bertscore_layer)
-    if rescore is not None:
-        found = read_run(rescore)
-        changed = {
-            "--spans": spans != "auto",
-            "--beams": beams != BEAMS,
-            "--no-nli": no_nli,
-            "--official": official and not found.settings.official,
-            "--drop-repeated": drop_repeated,
-            "--limit": limit is not None,
-        }
-        for option in (name for name, given in changed.items() if given):
-            raise InputError(
-                "cannot change with --rescore: the questions are asked already.", field=option
-            )
-        asked = asking.open(prompt) if "nli" in (baseline or ()) else None
-        responses = [score.response for score in found.scores]
-        baselines = computed(responses, asked, official=found.settings.official)
-    else:
-        settings = Settings(beams, not no_nli, official)
-        read = [read_responses(path, drop_repeated=drop_repeated) for path in files or ()]
-        responses = with_ids(read)[:limit]
-        asked = asking.open(prompt)
-        measure = _measure(read, asked, spans, settings)
-        baselines = computed(responses, asked, official=official)
-        found = _run(read, responses, asked, measure, settings)
+    check_stdin_once(*files)
+    check_not_an_input(out, *files)
+    settings = Settings(beams, not no_nli, official)
+    read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
+    responses = with_ids(read)[:limit]
+    asked = asking.open(prompt)
+    measure = _measure(read, asked, spans, settings)
+    baselines = compute_baselines(
+        baseline,
+        responses,
+        asked,
+        model=bertscore_model,
+        layer=bertscore_layer,
+        official=official,
+    )
+    found = _run(read, responses, asked, measure, settings)
     found = baselines.added_to(found)
     record = found.to_dict(resamples=resamples, seed=seed)
     if out is not None:
@@ -709,7 +691,12 @@ def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> lis
     from semqa.attribution.q2.reading import class_by_name, scores_of_steps
 
     label = class_by_name(file.name)
-    scores = scores_of_steps(file.steps, label, official=settings.official)
+    kept = {each.id for each in file.responses}
+    scores = [
+        score
+        for score in scores_of_steps(file.steps, label, official=settings.official)
+        if score.response.id in kept
+    ]
     if not settings.nli:
         return [replace(score, nli=False) for score in scores]
     with judge_progress(judge, "Q²"):

@@ -35,9 +35,7 @@ def semqa(
     return partial(run, "eval", "q2")
 
 
-def test_a_file_is_scored_and_rescored_without_a_judge(
-    semqa: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_scored(semqa: Command) -> None:
     first = semqa("consistent.csv", "--json", "-o", "record.json", "--baseline", "overlap")
     assert first.code == 0, first.err
     found = first.json
@@ -52,27 +50,6 @@ def test_a_file_is_scored_and_rescored_without_a_judge(
     assert row["inconsistent"] is False
     assert {q["span"] for q in row["questions"] if q["rejected"] is None} >= {"1932"}
     assert {k: v for k, v in record.items() if k != "rows"} == found
-
-    def nobody(*_: object, **__: object) -> None:
-        raise AssertionError("no judge is opened")
-
-    monkeypatch.setattr("semqa.cli.eval.judging.JudgeOptions.open", nobody)
-    again = semqa("--rescore", "record.json", "--json", "-o", "again.json")
-    assert again.json == found
-    assert Path("again.json").read_bytes() == Path("record.json").read_bytes()
-    more = semqa("--rescore", "record.json", "--baseline", "bleu", "--json").json
-    assert set(more["scores"]) == {"q2", "q2_no_nli", "overlap", "bleu"}
-    assert set(more["versions"]) == {"semqa", "spacy", "sacrebleu"}
-
-
-def test_rescoring_computes_from_the_answers(semqa: Command) -> None:
-    semqa("consistent.csv", "-o", "record.json")
-    record = json.loads(Path("record.json").read_text("utf-8"))
-    for question in record["rows"][0]["questions"]:
-        question["knowledge_answer"] = None
-    record["rows"][0]["q2"] = 0.123
-    Path("record.json").write_text(json.dumps(record), encoding="utf-8")
-    assert semqa("--rescore", "record.json", "--json").json["scores"]["q2"]["value"] == 0.0
 
 
 def test_tables_say_what_a_reader_must_know(semqa: Command) -> None:
@@ -140,9 +117,6 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Give files"),
-        (["consistent.csv", "--rescore", "contexts.csv"], "Give files"),
-        (["--rescore", "consistent.csv"], "consistent.csv: invalid JSON"),
         (["missing.csv"], "missing.csv: cannot be read"),
         (["consistent.csv", "--baseline", "rouge"], "--baseline"),
         (["consistent.csv", "--spans", "x"], "--spans"),
@@ -157,29 +131,11 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
     ],
 )  # fmt: skip
 def test_mistakes_end_in_one_line(semqa: Command, arguments: list[str], message: str) -> None:
-    done = semqa(*(["run"] if not arguments else []), *arguments)
+    done = semqa(*arguments)
     assert done.code == 2
     assert message in done.err
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        ["--official"],
-        ["--no-nli"],
-        ["--drop-repeated"],
-        ["--limit", "1"],
-        ["--beams", "4"],
-        ["--spans", "rules"],
-    ],
-)
-def test_what_was_asked_cannot_be_changed_afterwards(semqa: Command, option: list[str]) -> None:
-    semqa("consistent.csv", "-o", "record.json")
-    done = semqa("--rescore", "record.json", *option)
-    assert done.code == 2
-    assert done.err.startswith(f"error: {option[0]} cannot change")
 
 
 def test_each_response_is_explained(semqa: Command) -> None:
@@ -208,7 +164,19 @@ def test_steps_of_the_released_code_are_finished(semqa: Command) -> None:
     assert [row["id"] for row in rows] == ["4", "9"]
     assert rows[0]["q2"] == 0.0
     assert rows[1]["fallback"] is not None
-    assert semqa("--rescore", "record.json", "--json").json == found
+
+
+def test_steps_of_a_repeated_response_are_dropped(semqa: Command) -> None:
+    Path("x.steps.csv").write_text(
+        "id,response,cand,question,knowledge,knowledge_ans,score\n"
+        "4,built in 1932,1932,When was it built?,in 1933,1933,0\n"
+        "5,built in 1932,1932,When was it built?,in 1933,1933,0\n",
+        encoding="utf-8",
+    )
+    found = semqa("x.steps.csv", "--json").json
+    assert (found["n"], found["files"][0]["repeated"]) == (2, 1)
+    once = semqa("x.steps.csv", "--json", "--drop-repeated").json
+    assert (once["n"], once["files"][0]["dropped"]) == (1, 1)
 
 
 def test_a_tie_is_explained_as_it_is_scored() -> None:

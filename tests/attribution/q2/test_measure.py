@@ -29,7 +29,6 @@ from semqa.attribution.q2.responses import (
     ResponseScore,
 )
 from semqa.attribution.q2.spans import InformativeSpan, RuleSpans
-from semqa.data.jsonl import Row
 from semqa.errors import InputError
 from tests.attribution.q2.judges import LABELS, WrittenJudge
 
@@ -220,7 +219,7 @@ QUESTIONS = st.builds(
     st.booleans(),
     st.booleans(),
 )
-def test_a_row_of_a_record_gives_the_same_scores(
+def test_a_row_of_a_record_has_scores_or_reasons(
     questions: list[Question], fallback: Entailment | None, nli: bool, official: bool
 ) -> None:
     response = Response("r", "t", "k", True, "s", "c")
@@ -228,14 +227,9 @@ def test_a_row_of_a_record_gives_the_same_scores(
         response, tuple(questions), fallback, nli, official, 3, {"bleu": 2.0}
     )
     row = json.loads(json.dumps(given_score.to_dict(), allow_nan=False))
-    again = ResponseScore.read(Row("r.json: row 1", row), nli=nli, official=official)
-    assert again.to_dict() == given_score.to_dict()
     for measure in ("q2", "q2_no_nli"):
-        value = again.value(measure)
-        assert (
-            (value is None) == (again.unscored(measure) is not None) == (measure in row["unscored"])
-        )
-        assert value is None or 0 <= value <= 1
+        assert (row[measure] is None) == (measure in row["unscored"])
+        assert row[measure] is None or 0 <= row[measure] <= 1
 
 
 def test_a_system_is_the_mean_of_its_responses_not_of_its_questions() -> None:

@@ -27,14 +27,11 @@ def test_the_command_with_models_that_know_nothing(
         "It opened in March 1932,The bridge was opened in 1932,0\n",
         encoding="utf-8",
     )
-    record = tmp_path / "record.json"
     arguments = ["eval", "q2", str(data), "--judge", f"transformers:nli={nli},qa={qa},qg={qg}"]
     arguments += ["--judge-cache", str(tmp_path / "kept"), "--judge-device", "cpu", "--json"]
-    app([*arguments, "--baseline", "nli", "-o", str(record)], standalone_mode=False)
+    app([*arguments, "--baseline", "nli"], standalone_mode=False)
     first = json.loads(capsys.readouterr().out)
     assert first["scores"]["nli"]["n"] == first["scores"]["q2"]["n"] == 2
-    app(["eval", "q2", "--rescore", str(record), "--json"], standalone_mode=False)
-    assert json.loads(capsys.readouterr().out) == first
 
 
 @pytest.fixture(scope="module")

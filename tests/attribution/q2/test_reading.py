@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +14,9 @@ from hypothesis import strategies as st
 from semqa.attribution.judges import create_judge
 from semqa.attribution.q2 import Q2, Response, Settings
 from semqa.attribution.q2.reading import read_responses, with_ids
-from semqa.attribution.q2.record import KIND, Run, judged_of, read_if_run, run_of
+from semqa.attribution.q2.record import Run, read_judged
 from semqa.attribution.q2.spans import RuleSpans
-from semqa.attribution.records import describe_judge, record_of
+from semqa.attribution.records import describe_judge
 from semqa.errors import InputError
 
 Write = Callable[..., Path]
@@ -173,19 +171,6 @@ def test_wrong_steps(write: Write, row: str, message: str) -> None:
         read_responses(write(STEPS + row))
 
 
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-2, 2)
-    | st.floats(allow_nan=False)
-    | st.text(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
-    ),
-    max_leaves=4,
-)
-
-
 def made() -> Run:
     judge = create_judge("lexical")
     responses = [
@@ -196,61 +181,23 @@ def made() -> Run:
     return Run(tuple(scores), Settings(), describe_judge(judge), "rules", ())
 
 
-@pytest.fixture(scope="module")
-def record() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(made().to_dict(), allow_nan=False))
-    return found
-
-
-def test_a_record_is_read_again(record: dict[str, Any]) -> None:
-    again = run_of(record_of(record, "r.json", KIND))
-    assert again.to_dict() == record
-    assert [score.response.inconsistent for score in again.scores] == [True, None]
-    assert set(record["systems"]) == {"a", "b"}
-    assert {name for each in judged_of(again) for name in each.scores} == {"q2", "q2_no_nli"}
-
-
-def paths(value: Any, *before: str | int) -> list[tuple[str | int, ...]]:
-    """Return where every part of a JSON value stands."""
-    inner = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    return [(*before, key) for key, _ in inner] + [
-        path for key, part in inner for path in paths(part, *before, key)
-    ]
-
-
-@given(st.data())
-def test_a_damaged_record_is_refused_or_scored(record: dict[str, Any], data: st.DataObject) -> None:
-    damaged = copy.deepcopy(record)
-    *before, last = data.draw(st.sampled_from(paths(damaged)))
-    part: Any = damaged
-    for key in before:
-        part = part[key]
-    if data.draw(st.booleans()):
-        part[last] = data.draw(JSON)
-    else:
-        del part[last]
-    try:
-        found = run_of(record_of(damaged, "r.json", KIND)).to_dict(resamples=0)
-    except InputError as error:
-        refused = str(error)
-    else:
-        refused = "r.json"
-        json.dumps(found, allow_nan=False)
-    assert refused.startswith("r.json")
-
-
 def test_other_files_are_no_records(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"response": "r", "knowledge": "k"}\n', encoding="utf-8")
-    assert read_if_run(path) is None
-    assert read_if_run(Path("-")) is None
-    path.write_text(json.dumps(made().to_dict()), encoding="utf-8")
-    found = read_if_run(path)
+    assert read_judged(path) is None
+    assert read_judged(Path("-")) is None
+
+
+def test_a_record_is_read_for_its_scores(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    record = made().to_dict()
+    path.write_text(json.dumps(record), encoding="utf-8")
+    found = read_judged(path)
     assert found is not None
-    assert len(found.scores) == 2
+    assert [each.response.inconsistent for each in found] == [True, None]
+    assert [each.scores["q2"] for each in found] == [row["q2"] for row in record["rows"]]
+    for name, wrong in (("q2", "1"), ("inconsistent", 1), ("baselines", []), ("response", None)):
+        damaged = {**record, "rows": [{**record["rows"][0], name: wrong}]}
+        path.write_text(json.dumps(damaged), encoding="utf-8")
+        with pytest.raises(InputError, match=rf"row 1: {name} "):
+            read_judged(path)
