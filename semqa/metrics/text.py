@@ -54,26 +54,17 @@ class Overlap(NamedTuple):
     precision: float
 
 
-def normalised_tokens(text: str) -> list[str]:
-    """Return the words of a text that count when quotes are compared.
-
-    Lower case; each ASCII punctuation character parts words, other punctuation stays; the words
-    *a*, *an*, *the* are dropped.
-
-    Example:
-        >>> normalised_tokens("The U.S.A. — it’s a country")
-        ['u', 's', '—', 'it’s', 'country']
-    """
-    return _ARTICLE.sub(" ", _PUNCTUATION.sub(" ", text.lower())).split()
-
-
 def words_of_spans(spans: Collection[str]) -> list[list[str]]:
-    """Return the words of each span, faster than `normalised_tokens`, `ARTICLES` not yet dropped.
+    """Return the words of each span as quotes are compared, `ARTICLES` among them.
 
-    Dropping each word that is an article gives `normalised_tokens` of the span.
+    Lower case; each ASCII punctuation character parts words, other punctuation stays.
 
     Args:
         spans: at least one; none holds a closing bracket.
+
+    Example:
+        >>> words_of_spans(["The U.S.A. — it’s a country"])
+        [['the', 'u', 's', 'a', '—', 'it’s', 'a', 'country']]
     """
     joined = "]".join(spans)
     if joined.isascii():

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from semqa.metrics.text import normalised_tokens, split_marks
-
-
-def normalise(text: str) -> str:
-    return " ".join(normalised_tokens(text))
+from semqa.metrics.text import split_marks
 
 
 def non_quoted(text: str, *, all_sources: bool = False) -> str:

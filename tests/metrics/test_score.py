@@ -28,7 +28,6 @@ from semqa.metrics import (
 )
 from semqa.metrics.bootstrap import mean_interval
 from semqa.metrics.scores import quoted_f1, quoted_leave_one_out
-from semqa.metrics.text import normalised_tokens
 from tests.reference import scores as reference
 
 REFERENCES = ("Sung by [ 1 Bing Crosby ] in [ 2 May 1942 ].", "In [ 2 1942 ] by [ 1 Crosby ].")
@@ -241,7 +240,9 @@ def bags(text: str) -> dict[int, Counter[str]]:
     found: dict[int, Counter[str]] = {}
     for part in text.split("[ ")[1:]:
         number, _, words = part.partition(" ")
-        found.setdefault(int(number), Counter()).update(normalised_tokens(words.partition("]")[0]))
+        found.setdefault(int(number), Counter()).update(
+            reference.normalise(words.partition("]")[0]).split()
+        )
     return {source: bag for source, bag in found.items() if bag}
 
 
