@@ -123,21 +123,6 @@ def test_ratings_give_rates_agreement_designs_and_times(run: Command, ratings: P
     assert "t, one-step   12     21.5   21.5   1.2         0" in times
 
 
-def test_ratings_of_sentences_become_answers(run: Command, tmp_path: Path) -> None:
-    lines = [
-        *said("yyy", sentence=1, output="One."),
-        *said("nny", sentence=2, output="Two."),
-    ]
-    write_ratings(tmp_path / "r.jsonl", lines)
-    outcome = run("eval", "ais", "--ratings", "r.jsonl", "--out", "v.csv", "--json")
-    (task,) = outcome.json["tasks"]
-    assert task["systems"][0]["n"] == 1
-    assert task["systems"][0]["ais"]["count"] == 0
-    assert task["sentences"][0]["attributable_sentences"] == {"value": 0.5, "n": 2}
-    (verdict,) = read_released(tmp_path / "v.csv").verdicts
-    assert (verdict.output, verdict.attributable) == ("One. Two.", False)
-
-
 def test_doubles_and_systems_can_be_left_out(run: Command, tmp_path: Path) -> None:
     rows: list[dict[str, str]] = [{}, {}, {"model-name": "other", "INT & AIS": "0"}]
     (tmp_path / "a.csv").write_text(released_csv(rows), encoding="utf-8")

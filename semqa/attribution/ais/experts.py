@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Judgement = Literal["int", "ais", "int_and_ais"]
 JUDGEMENTS: tuple[Judgement, ...] = get_args(Judgement)
 
-Key = tuple[str, str, str, int | None]
+Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def _fit(
 
 
 def _key(unit: RatedUnit) -> Key:
-    return unit.verdict.task, unit.verdict.item, unit.verdict.system, unit.sentence
+    return unit.verdict.task, unit.verdict.item, unit.verdict.system
 
 
 def _answer(given: Verdict | Rating, judgement: Judgement) -> bool | None:

@@ -1,14 +1,13 @@
-"""What annotators say: single ratings, the consensus on an output, and ratings per sentence.
+"""What annotators say: single ratings, and the consensus on an output.
 
 A line of a file of ratings is ``{"item", "system", "annotator", "flagged"?, "interpretable"?,
-"attributable"?, "justification"?, "seconds"?, "task"?, "design"?, "sentence"?, "output"?,
+"attributable"?, "justification"?, "seconds"?, "task"?, "design"?, "output"?,
 "interpretable_level"?, "attributable_level"?}``; other fields are ignored. Each answer is there exactly
 if its question was asked: interpretability of what is not flagged, attribution of what is interpretable.
 The design ``attribution-only`` asks the second of whatever is not flagged, and never the first.
 
 The consensus is by majority, question by question, among those who were asked; half against half is
-no. Five annotators can tie only if some were not asked, as in the released files. An answer whose
-sentences were rated is attributable if all of them are.
+no. Five annotators can tie only if some were not asked, as in the released files.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.records import must_be
 from semqa.data.jsonl import Row, describe, read_rows, shown
 from semqa.errors import InputError
-from semqa.metrics.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,12 +85,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One annotator's judgement of one output, or of one sentence of it.
+    """One annotator's judgement of one output.
 
     Attributes:
         flagged, interpretable, attributable: as in `Verdict`; None if not asked.
         seconds: from first sight to the last answer; None if not measured.
-        sentence: which sentence of the output, from 1; None for the whole.
         interpretable_level, attributable_level: answers of a design that asks for levels from 1 to 5.
 
     Raises:
@@ -109,7 +106,6 @@ class Rating:
     seconds: float | None = None
     task: str = ""
     design: str = ""
-    sentence: int | None = None
     output: str = ""
     interpretable_level: int | None = None
     attributable_level: int | None = None
@@ -134,9 +130,9 @@ class Rating:
         return self.design != ATTRIBUTION_ONLY
 
     @property
-    def unit(self) -> tuple[str, str, str, str, int | None]:
-        """What tells the rated from other things rated: task, design, item, system, sentence."""
-        return self.task, self.design, self.item, self.system, self.sentence
+    def unit(self) -> tuple[str, str, str, str]:
+        """What tells the output from others: task, design, item and system."""
+        return self.task, self.design, self.item, self.system
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line of a file, without empty fields."""
@@ -179,10 +175,9 @@ def _rating(row: Row) -> Rating:
             seconds=_seconds(row),
             task=_text(row, "task"),
             design=_text(row, "design"),
-            sentence=_count(row, "sentence"),
             output=_text(row, "output"),
-            interpretable_level=_count(row, "interpretable_level", LEVELS),
-            attributable_level=_count(row, "attributable_level", LEVELS),
+            interpretable_level=_level(row, "interpretable_level"),
+            attributable_level=_level(row, "attributable_level"),
         )
     except ValueError as error:
         got = ", ".join(
@@ -216,33 +211,25 @@ def _seconds(row: Row) -> float | None:
     return float(value)
 
 
-def _count(row: Row, name: str, most: int | None = None) -> int | None:
+def _level(row: Row, name: str) -> int | None:
     value = row.fields.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise must_be(row, name, "a whole number from 1")
-    if most is not None and value > most:
-        raise must_be(row, name, f"a whole number from 1 to {most}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LEVELS:
+        raise must_be(row, name, f"a whole number from 1 to {LEVELS}")
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class RatedUnit:
-    """One output, or one sentence of it: its ratings, their consensus, and the questions that tie."""
+class RatedUnit(NamedTuple):
+    """One output: its ratings, their consensus, and the questions that tie."""
 
     ratings: tuple[Rating, ...]
     verdict: Verdict
     tied: tuple[str, ...] = ()
 
-    @property
-    def sentence(self) -> int | None:
-        """Which sentence, from 1; None for a whole output."""
-        return self.ratings[0].sentence
-
 
 def consensus(ratings: Iterable[Rating]) -> list[RatedUnit]:
-    """Return the consensus on each output, or sentence, in order of appearance.
+    """Return the consensus on each output, in order of appearance.
 
     Example:
         >>> from semqa.attribution.ais.ratings import Rating
@@ -250,15 +237,10 @@ def consensus(ratings: Iterable[Rating]) -> list[RatedUnit]:
         >>> consensus(said)[0].verdict.attributable
         True
     """
-    return [_unit(group) for group in group_ratings(ratings)]
-
-
-def group_ratings(ratings: Iterable[Rating]) -> list[list[Rating]]:
-    """Return the ratings of each output, or sentence, in order of appearance."""
     groups: dict[tuple[object, ...], list[Rating]] = defaultdict(list)
     for rating in ratings:
         groups[rating.unit].append(rating)
-    return list(groups.values())
+    return [_unit(group) for group in groups.values()]
 
 
 def _unit(group: Sequence[Rating]) -> RatedUnit:
@@ -297,79 +279,3 @@ def _vote(said: Sequence[bool]) -> tuple[bool, int]:
 
 def _ties(said: Sequence[bool]) -> bool:
     return 2 * sum(said) == len(said)
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceVerdicts:
-    """An answer whose sentences were rated: the verdict on it, and how many sentences there are.
-
-    `share` is of the sentences that are attributable; unscored if a sentence before the last was not
-    rated.
-    """
-
-    verdict: Verdict
-    sentences: int
-    share: Statistic
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return item, system and the figures, ready for JSON."""
-        names = ("item", "system", "task", "design", "flagged", "interpretable", "attributable")
-        return {
-            **{name: getattr(self.verdict, name) for name in names},
-            "sentences": self.sentences,
-            "attributable_sentences": self.share.to_dict(),
-        }
-
-
-def join_sentences(units: Iterable[RatedUnit]) -> tuple[list[Verdict], list[SentenceVerdicts]]:
-    """Return one verdict per answer, rated as a whole or joined from its sentences; and the latter.
-
-    A flag on any sentence flags the answer, for the task is malformed then. It is interpretable,
-    or attributable, if all its sentences are; not if one is not; and open otherwise. An answer that
-    was rated both ways counts as rated whole.
-    """
-    whole: dict[tuple[str, ...], Verdict] = {}
-    parts: dict[tuple[str, ...], list[RatedUnit]] = {}
-    order: dict[tuple[str, ...], None] = {}
-    for unit in units:
-        order[unit.verdict.key] = None
-        if unit.sentence is None:
-            whole[unit.verdict.key] = unit.verdict
-        else:
-            parts.setdefault(unit.verdict.key, []).append(unit)
-    joined = {key: _join(group) for key, group in parts.items()}
-    verdicts = [whole[key] if key in whole else joined[key].verdict for key in order]
-    return verdicts, list(joined.values())
-
-
-def _join(group: Sequence[RatedUnit]) -> SentenceVerdicts:
-    first = group[0].verdict
-    flagged = any(unit.verdict.flagged for unit in group)
-    asked = group[0].ratings[0].interpretability_asked
-    clear = None if flagged or not asked else all(unit.verdict.interpretable for unit in group)
-    compared = not flagged and (clear or not asked)
-    whole = all(unit.verdict.attributable for unit in group) if compared else None
-    rated = sorted(unit.sentence or 0 for unit in group)
-    gap = next((number for number in range(1, rated[-1]) if number not in rated), None)
-    if gap is not None:
-        # An unrated sentence might be anything: only a "no" is certain.
-        clear, whole = (False if clear is False else None), None
-    in_order = sorted(group, key=lambda unit: unit.sentence or 0)
-    verdict = Verdict(
-        item=first.item,
-        system=first.system,
-        output=" ".join(unit.verdict.output for unit in in_order).strip(),
-        flagged=flagged,
-        interpretable=clear,
-        attributable=whole,
-        task=first.task,
-        design=first.design,
-    )
-    if flagged:
-        share = Statistic.none("the answer is flagged")
-    elif gap is not None:
-        share = Statistic.none(f"sentence {gap} was not rated")
-    else:
-        attributable = sum(bool(unit.verdict.attributable) for unit in group)
-        share = Statistic(attributable / len(group), len(group))
-    return SentenceVerdicts(verdict, len(group), share)

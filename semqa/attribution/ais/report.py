@@ -14,7 +14,7 @@ from semqa.attribution.ais.rates import (
     completion_times,
     system_rates,
 )
-from semqa.attribution.ais.ratings import consensus, join_sentences
+from semqa.attribution.ais.ratings import consensus
 from semqa.attribution.ais.released import data_checks, drop_doubles
 from semqa.errors import InputError
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         SystemTest,
         Times,
     )
-    from semqa.attribution.ais.ratings import RatedUnit, Rating, SentenceVerdicts, Verdict
+    from semqa.attribution.ais.ratings import RatedUnit, Rating, Verdict
     from semqa.attribution.ais.released import ReleasedFile
 
 
@@ -74,7 +74,6 @@ class TaskReport:
         agreement: of annotators; from counts where the origin is ``released``.
         data_checks: what looks wrong in a released file.
         ties: number of ties in each question, of the ratings.
-        sentences: answers that were rated by the sentence.
         verdicts: what the rates are made of.
     """
 
@@ -88,7 +87,6 @@ class TaskReport:
     verdicts: list[Verdict] = field(repr=False)
     data_checks: dict[str, int] = field(default_factory=dict)
     ties: dict[str, int] = field(default_factory=dict)
-    sentences: list[SentenceVerdicts] = field(default_factory=list)
 
     def to_dict(self, settings: Settings) -> dict[str, Any]:
         """Return everything but the verdicts, ready for JSON."""
@@ -103,7 +101,6 @@ class TaskReport:
             "agreement": [each.to_dict() for each in self.agreement],
             "data_checks": self.data_checks,
             "ties": self.ties,
-            "sentences": [each.to_dict() for each in self.sentences],
         }
 
 
@@ -194,7 +191,7 @@ def _released(file: ReleasedFile, settings: Settings) -> TaskReport:
 
 
 def _rated(units: Sequence[RatedUnit], settings: Settings) -> TaskReport:
-    verdicts, sentences = join_sentences(units)
+    verdicts = [unit.verdict for unit in units]
     tied = [question for unit in units for question in unit.tied]
     return TaskReport(
         units[0].verdict.task,
@@ -206,7 +203,6 @@ def _rated(units: Sequence[RatedUnit], settings: Settings) -> TaskReport:
         agreement_of_ratings(units) if settings.agreement else [],
         verdicts,
         ties={question: tied.count(question) for question in ("int", "ais") if question in tied},
-        sentences=sentences,
     )
 
 

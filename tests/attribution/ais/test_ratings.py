@@ -1,4 +1,4 @@
-"""Ratings, their consensus, sentences, and tests between systems."""
+"""Ratings, their consensus, and tests between systems."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from semqa.attribution.ais.rates import (
 from semqa.attribution.ais.ratings import (
     Rating,
     consensus,
-    join_sentences,
     read_ratings,
 )
 from semqa.errors import InputError
@@ -82,7 +81,7 @@ def test_an_answer_without_its_question_is_no_rating(answers: dict[str, Any]) ->
 
 def test_files_keep_everything_and_leave_out_what_is_empty(tmp_path: Path) -> None:
     full = Rating(
-        "q:1", "m", "ann", False, True, False, "Not in it.", 12.5, "qrecc", "two-step", 2, "It is."
+        "q:1", "m", "ann", False, True, False, "Not in it.", 12.5, "qrecc", "two-step", "It is."
     )
     ratings = [full, *said("fun")]
     write_ratings(tmp_path / "r.jsonl", ratings)
@@ -108,8 +107,7 @@ BASE: dict[str, Any] = {"item": "1", "system": "m", "annotator": "a", "interpret
         ([BASE | {"interpretable": 0}], "r.jsonl:1: interpretable must"),
         ([BASE | {"seconds": -1}], "r.jsonl:1: seconds must"),
         ([BASE | {"seconds": True}], "r.jsonl:1: seconds must"),
-        ([BASE | {"sentence": 0}], "r.jsonl:1: sentence must"),
-        ([BASE | {"sentence": 1.5}], "r.jsonl:1: sentence must"),
+        ([BASE | {"attributable_level": 6}], "r.jsonl:1: attributable_level must"),
         ([BASE | {"justification": 3}], "justification must be a string"),
         ([{"item": "1"}], "system is missing"),
         (
@@ -207,53 +205,6 @@ def test_designs_are_compared_output_by_output() -> None:
     }
     assert found["int_and_ais"].pairs.p == 1.0
     assert compare_designs([v for v in verdicts if v.design == "one-step"]) == []
-
-
-def rated(*sentences: str, **fields: Any) -> list[Rating]:
-    """Ratings of an answer, the annotators' letters for each sentence."""
-    return [
-        rating
-        for number, letters in enumerate(sentences, 1)
-        for rating in said(letters, sentence=number, output=f"S{number}.", **fields)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("sentences", "expected", "share"),
-    [
-        (("yyy", "yyn"), (False, True, True), 1.0),
-        (("yyy", "nnn", "yyy", "yyy"), (False, True, False), 0.75),
-        (("yyy", "uuu"), (False, False, None), 0.5),
-        (("yyy", "fff"), (True, None, None), None),
-        (("nnn",), (False, True, False), 0.0),
-    ],
-)
-def test_one_sentence_spoils_the_answer(
-    sentences: tuple[str, ...], expected: Any, share: float | None
-) -> None:
-    verdicts, (joined,) = join_sentences(consensus(rated(*sentences)))
-    (verdict,) = verdicts
-    assert (verdict.flagged, verdict.interpretable, verdict.attributable) == expected
-    assert joined.share.value == share
-    assert joined.sentences == len(sentences)
-    assert verdict.output == " ".join(f"S{n}." for n, _ in enumerate(sentences, 1))
-
-
-def test_a_sentence_that_nobody_rated_leaves_the_answer_open() -> None:
-    ratings = [rating for rating in rated("yyy", "yyy", "yyy") if rating.sentence != 2]
-    _, (joined,) = join_sentences(consensus(ratings))
-    assert (joined.verdict.interpretable, joined.verdict.attributable) == (None, None)
-    assert joined.share.unscored == "sentence 2 was not rated"
-    ratings = [rating for rating in rated("uuu", "yyy", "yyy") if rating.sentence != 2]
-    _, (joined,) = join_sentences(consensus(ratings))
-    assert joined.verdict.interpretable is False
-
-
-def test_whole_answers_and_sentences_keep_their_order() -> None:
-    ratings = [*said("yyy", item="b"), *rated("nnn", item="a"), *said("yyy", item="a")]
-    verdicts, joined = join_sentences(consensus(ratings))
-    assert [(v.item, v.attributable) for v in verdicts] == [("b", True), ("a", True)]
-    assert [each.verdict.attributable for each in joined] == [False]
 
 
 BEST = verdicts("best", not_ais=10, ais=90)
