@@ -216,7 +216,11 @@ def read_answers(path: Path | str) -> list[GivenAnswer]:
     have ``question``, and ``qid`` or ``id``.
     """
     with open_input(path, ByteBudget(MAX_ANSWER_BYTES)) as file:
-        raw, name = file.read_all(), file.name
+        return answers_of(file.read_all(), file.name)
+
+
+def answers_of(raw: bytes, name: str) -> list[GivenAnswer]:
+    """Read answers from the content of a file of this name; see `read_answers`."""
     found: list[GivenAnswer] = []
     places: dict[str, str] = {}
     for number, row in enumerate(_json_rows(raw, name), 1):

@@ -15,9 +15,11 @@ from semqa.attribution.citations.reading import (
     remove_citations_officially,
 )
 from semqa.attribution.records import must_be
-from semqa.data.files import STDIN, ByteBudget, decode_text, open_input
+from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, shown
+from semqa.data.sources import answers_of
 from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer
 from semqa.quotes.citations import sentence_citations
 from semqa.quotes.source import Source
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.data.quotesum import Question
-    from semqa.quotes.answer import QuotedAnswer
 
 
 class ShortAnswers(NamedTuple):
@@ -78,17 +79,20 @@ class AnswerExample:
         return remove_citations(self.text).strip()
 
 
-def looks_like_alce(path: Path | str) -> bool:
-    """Whether a file begins like a run of ALCE: a JSON object or array of outputs.
-
-    False for standard input, which can be read only once.
-    """
-    if str(path) == STDIN:
-        return False
+def read_examples(path: Path | str) -> list[AnswerExample]:
+    """Read a run of ALCE, or answers with their sources; see `read_alce` and `read_answers`."""
+    with open_input(path, ByteBudget()) as file:
+        raw, name = file.read_all(), file.name
     try:
-        return _is_alce(_read(path)[0])
+        value = decode_json(decode_text(raw, name), name)
     except InputError:
-        return False  # JSON lines, or what another reader will say more of
+        value = None  # JSON lines, or what the other reader will say more of
+    if _is_alce(value):
+        return _alce(value, name)
+    return [
+        AnswerExample.of_quoted(one.key, one.question, QuotedAnswer.parse(one.text, one.sources))
+        for one in answers_of(raw, name)
+    ]
 
 
 def read_alce(path: Path | str) -> list[AnswerExample]:
@@ -104,7 +108,11 @@ def read_alce(path: Path | str) -> list[AnswerExample]:
             f"Not a run of ALCE: {describe(value)} in place of an object whose data is an array of objects with output.",
             where=name,
         )
-    data: list[object] = value["data"] if isinstance(value, dict) else value  # type: ignore[assignment]
+    return _alce(value, name)
+
+
+def _alce(value: Any, name: str) -> list[AnswerExample]:
+    data: list[object] = value["data"] if isinstance(value, dict) else value
     found = []
     for number, item in enumerate(data, 1):
         row = as_row(item, f"{name}: item {number}")

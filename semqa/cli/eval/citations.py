@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,10 +25,11 @@ from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.attribution.citations.examples import AnswerExample
     from semqa.attribution.judges import PatientJudge
+    from semqa.data.quotesum import Question
     from semqa.data.sources import GivenAnswer
 
 
@@ -81,11 +83,18 @@ def auto_ais(
     from semqa.attribution.ais.auto import ToCheck, check_answers, summarise_checks
     from semqa.attribution.judges.base import able
     from semqa.attribution.records import describe_judge, versions, write_record
+    from semqa.data.quotesum import read_quotesum
+    from semqa.data.sources import read_answers
 
     asking: JudgeOptions = ctx.obj
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
-    given = read_given(file, references, allow_missing=allow_missing)
+    if references is None:
+        with _records_told(file):
+            given = read_answers(file)
+    else:
+        questions = read_quotesum(references)
+        given = _predictions(file, questions, allow_missing=allow_missing)
     answers = []
     for one in given:
         try:
@@ -129,30 +138,30 @@ def auto_ais(
         say(note)
 
 
-def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> list[GivenAnswer]:
-    """Read answers with their sources, from one file or from predictions and references.
+@contextmanager
+def _records_told(file: Path) -> Iterator[None]:
+    """Say so if the file is a record in place of answers."""
+    try:
+        yield
+    except InputError as error:
+        from semqa.attribution.records import kind_of
 
-    Raises:
-        InputError: a file is invalid.
-    """
-    from semqa.data.sources import GivenAnswer, read_answers
+        if (kind := kind_of(file)) is None:
+            raise
+        raise InputError(
+            f"This is a record of the kind {kind!r}, not answers with their sources.",
+            where=str(file),
+        ) from error
 
-    if references is None:
-        try:
-            return read_answers(file)
-        except InputError as error:
-            from semqa.attribution.records import kind_of
 
-            if (kind := kind_of(file)) is None:
-                raise
-            raise InputError(
-                f"This is a record of the kind {kind!r}, not answers with their sources.",
-                where=str(file),
-            ) from error
+def _predictions(
+    file: Path, questions: Sequence[Question], *, allow_missing: bool
+) -> list[GivenAnswer]:
+    """Read predictions as answers with the sources of their questions."""
     from semqa.data.files import display_name
-    from semqa.data.quotesum import match_predictions, read_predictions, read_quotesum
+    from semqa.data.quotesum import match_predictions, read_predictions
+    from semqa.data.sources import GivenAnswer
 
-    questions = read_quotesum(references)
     predictions = read_predictions(file)
     texts = match_predictions(
         questions, predictions, allow_missing=allow_missing, name=display_name(file)
@@ -334,28 +343,22 @@ def _judged(
 
 
 def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> list[AnswerExample]:
-    from semqa.attribution.citations.examples import AnswerExample, looks_like_alce, read_alce
+    from semqa.attribution.citations.examples import AnswerExample, read_examples
+
+    if references is None:
+        with _records_told(file):
+            return read_examples(file)
+    from semqa.data.quotesum import read_quotesum
+    from semqa.metrics.text import strip_marks
     from semqa.quotes import QuotedAnswer
 
-    if references is None and looks_like_alce(file):
-        return read_alce(file)
-    wanted: dict[str, tuple[str, ...]] = {}
-    if references is not None:
-        from semqa.data.quotesum import read_quotesum
-        from semqa.metrics.text import strip_marks
-
-        wanted = {
-            question.qid: tuple(map(strip_marks, question.texts))
-            for question in read_quotesum(references)
-        }
+    questions = read_quotesum(references)
+    wanted = {question.qid: tuple(map(strip_marks, question.texts)) for question in questions}
     return [
         AnswerExample.of_quoted(
-            one.key,
-            one.question,
-            QuotedAnswer.parse(one.text, one.sources),
-            wanted.get(one.key, ()),
+            one.key, one.question, QuotedAnswer.parse(one.text, one.sources), wanted[one.key]
         )
-        for one in read_given(file, references, allow_missing=allow_missing)
+        for one in _predictions(file, questions, allow_missing=allow_missing)
     ]
 
 

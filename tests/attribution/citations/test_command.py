@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -69,6 +71,17 @@ def test_a_run_of_alce(semqa: Command) -> None:
     table = semqa("citations", "run.json")
     assert "citation recall" in table.out
     assert "judge: lexical" in table.err
+
+
+def test_a_run_of_alce_from_a_pipe(semqa: Command, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_text, args=(json.dumps(RUN),))
+    writer.start()
+    found = semqa("citations", str(pipe), "--json")
+    writer.join()
+    assert found.code == 0, found.err
+    assert found.json["rows"] == semqa("citations", "run.json", "--json").json["rows"]
 
 
 def test_official(semqa: Command) -> None:
