@@ -85,7 +85,7 @@ _PARTLY: Final = re.compile(r"\b(?:partial|partially|partly|mostly)\b")
 _OPTIONS: Final = re.compile(r"\b(?:or|over|than)\b|/|^\W*\w+(?:\W+\w+)?\W*$")
 _TOLD: Final = re.compile(r" ?[:=-]+ ?(?P<reply>yes|no|true|false)(?=\s*(?:$|[.,;:)\n]))")
 _SENTENCE_END: Final = re.compile(r"[.!?;](?=\s|$)|\n")
-_QUESTION: Final = re.compile(r"[^.!?\n]*\?")
+_QUESTION: Final = re.compile(r"(?:\A|(?<=[.!?\n]))[^.!?\n]*\?")  # anchored: linear in time
 _NEXT_EXAMPLE: Final = re.compile(
     r"\n(?:input|claim|hypothesis|premise|summary|source|reference|question) ?:"
 )
