@@ -11,7 +11,6 @@ from semqa.metrics.text import normalise_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from random import Random
 
 
 _MONTHS = (
@@ -56,10 +55,6 @@ _KINDS: Final[tuple[tuple[str, str], ...]] = (
     ("number", rf"(?:{_NUMBER}|{_WORD_NUMBER})(?: {_SCALE})?"),
 )
 _QUANTITY: Final = re.compile(rf"(?:{_NUMBER}|{_WORD_NUMBER})(?: {_SCALE})?[ -]?(\D{{1,40}})")
-_DIGITS: Final = re.compile(_NUMBER)
-_NAMED: Final = re.compile(rf"\b(?:one|{'|'.join(_WORDS)})\b", re.IGNORECASE)
-_MONTH: Final = re.compile(rf"\b(?:{_MONTHS})\b", re.IGNORECASE)
-_FULL_MONTHS: Final = _MONTHS.split("|")[:12]
 
 
 def kind_of(answer: str) -> str:
@@ -102,62 +97,6 @@ def asked_for(question: str) -> str:
     if word in ("how", "what", "which") and after and after not in plain:
         return f"{'which' if word == 'what' else word} {after}"
     return word
-
-
-def varied(answer: str, kind: str, rng: Random) -> str | None:
-    """Return an answer of the same kind and look with other figures, or None if it has none.
-
-    Example:
-        >>> from random import Random
-        >>> varied("12 miles", "quantity of miles", Random(1)) != "12 miles"
-        True
-    """
-    if kind == "boolean":
-        other = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
-        plain = answer.strip(" .!").lower()
-        made = other.get(plain, "")
-        return made.capitalize() if answer[:1].isupper() else made
-    if kind in ("name", "phrase"):
-        return None
-    digits = list(_DIGITS.finditer(answer))
-    if kind == "ordinal" or (not digits and kind not in ("month", "weekday")):
-        names = list(_NAMED.finditer(answer))
-        if not names:
-            return None
-        named = names[-1]
-        after_tens = answer[: named.start()].endswith("-")  # twenty-one
-        others = [word for word in _WORDS[: 8 if after_tens else 19] if word != named[0].lower()]
-        word = rng.choice(others)
-        word = word.capitalize() if named[0][0].isupper() else word
-        return answer[: named.start()] + word + answer[named.end() :]
-    if not digits:
-        month = _MONTH.search(answer)
-        if month is None:
-            return None
-        others = [name for name in _FULL_MONTHS if not name.startswith(month[0].lower()[:3])]
-        return answer[: month.start()] + rng.choice(others).capitalize() + answer[month.end() :]
-    last = digits[-1]
-    return answer[: last.start()] + _other_number(last[0], kind, rng) + answer[last.end() :]
-
-
-def _other_number(written: str, kind: str, rng: Random) -> str:
-    """Return another number with as many decimals and the same separators."""
-    whole, point, decimals = written.partition(".")
-    value = int(whole.replace(",", ""))
-    if kind in ("year", "date", "month and year") and value > 31:
-        step = rng.randint(1, 20)
-        low, high = 1000, 2030
-    elif kind == "decade":
-        step, low, high = 10 * rng.randint(1, 5), 1000, 2030
-    elif kind in ("century", "date", "month and year"):
-        step, low, high = rng.randint(1, 5), 1, 28
-    else:
-        step, low, high = rng.randint(1, max(2, value // 3)), 2, 10**18
-    made = value + step if (rng.random() < 0.5 and value + step <= high) else value - step
-    if made < low:
-        made = value + step
-    shown = f"{made:,}" if "," in whole else str(made)
-    return shown + point + decimals
 
 
 _WORD: Final = re.compile(r"[^\W_]+")

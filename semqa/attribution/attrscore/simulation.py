@@ -27,7 +27,6 @@ from semqa.attribution.attrscore.answers import (
     asked_for,
     kind_of,
     occurrences,
-    varied,
 )
 from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.labels import LABELS, Example
@@ -183,16 +182,6 @@ def _contexts(row: Row) -> list[str]:
 _TRIED = 50
 """Candidates drawn from each pool before the next pool is tried."""
 
-_VARIED = 20
-
-
-class Candidate(NamedTuple):
-    """A wrong answer, its kind, and whether it is of ``another question``, or has ``other figures``."""
-
-    text: str
-    kind: str
-    source: str
-
 
 class Candidates:
     """The answers of a data set, by kind of answer and of question."""
@@ -206,12 +195,11 @@ class Candidates:
                 pools[pool].setdefault(key, item.answers[0])
         self._pools = {name: tuple(pool.values()) for name, pool in pools.items()}
 
-    def of(self, item: QAItem, rng: Random) -> Iterator[Candidate]:
+    def of(self, item: QAItem, rng: Random) -> Iterator[str]:
         """Yield wrong answers to a question, the most alike first.
 
-        Those of questions that ask for the same come before others of the same kind, and both
-        before the answer with other figures. None is equal to, within, or around an answer of the
-        question, whichever way it is written.
+        Those of questions that ask for the same come before others of the same kind. None is equal to,
+        within, or around an answer of the question, whichever way it is written.
         """
         kind = kind_of(item.answers[0])
         right = Needle.of(item.answers)
@@ -231,12 +219,7 @@ class Candidates:
             for text in rng.sample(texts, min(_TRIED, len(texts))):
                 if text not in tried and wrong(text):
                     tried.add(text)
-                    yield Candidate(text, kind, "another question")
-        for _ in range(_VARIED):
-            made = varied(item.answers[0], kind, rng)
-            if made is not None and made not in tried and wrong(made):
-                tried.add(made)
-                yield Candidate(made, kind, "other figures")
+                    yield text
 
 
 _LOOKED_AT = 100
@@ -407,27 +390,22 @@ class _Maker:
 
     def _by_answer(self, item: QAItem) -> Example | None:
         for wrong in self._candidates.of(item, self._draws(item, ANSWER)):
-            how: dict[str, object] = {
-                "made": ANSWER,
-                "was": item.answers[0],
-                "kind": wrong.kind,
-                "source": wrong.source,
-            }
-            return self._example(item, "Contradictory", wrong.text, item.context, how)
+            right = item.answers[0]
+            how: dict[str, object] = {"made": ANSWER, "was": right, "kind": kind_of(right)}
+            return self._example(item, "Contradictory", wrong, item.context, how)
         return None
 
     def _by_context(self, item: QAItem) -> Example | None:
         answers = Needle.of(item.answers)
         for wrong in self._candidates.of(item, self._draws(item, CONTEXT)):
-            text, count = substituted(item.context, item.answers, wrong.text)
+            text, count = substituted(item.context, item.answers, wrong)
             if not count or answers.within(Forms.of(text)):
                 continue  # written in a way that cannot be found to the letter
             how: dict[str, object] = {
                 "made": CONTEXT,
-                "substitute": wrong.text,
+                "substitute": wrong,
                 "places": count,
-                "kind": wrong.kind,
-                "source": wrong.source,
+                "kind": kind_of(item.answers[0]),
             }
             return self._example(item, "Contradictory", item.answers[0], text, how)
         return None

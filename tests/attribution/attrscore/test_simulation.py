@@ -17,7 +17,6 @@ from semqa.attribution.attrscore.answers import (
     asked_for,
     kind_of,
     occurrences,
-    varied,
 )
 from semqa.attribution.attrscore.labels import LABELS
 from semqa.attribution.attrscore.simulation import (
@@ -140,33 +139,6 @@ def test_kinds_of_answers(answer: str, kind: str) -> None:
     assert kind_of(answer) == kind
 
 
-@given(
-    st.sampled_from(
-        [
-            "1932",
-            "7 May 1840",
-            "May",
-            "12 miles",
-            "1,200",
-            "twelve",
-            "12.5%",
-            "$3 million",
-            "the 1980s",
-            "yes",
-            "twenty-one",
-            "1",
-        ]
-    ),
-    st.integers(0, 999),
-)
-def test_other_figures_are_of_the_same_kind_and_look(answer: str, seed: int) -> None:
-    kind = kind_of(answer)
-    made = varied(answer, kind, Random(seed))
-    assert made is not None
-    assert made.lower() != answer.lower()
-    assert kind_of(made) == kind
-
-
 def test_candidates_are_never_the_answer_in_other_words() -> None:
     pool = [
         QAItem("1", "Who built it?", ("Ann Lee",), "By Ann Lee."),
@@ -180,10 +152,10 @@ def test_candidates_are_never_the_answer_in_other_words() -> None:
         QAItem("9", "How many?", ("1200",), "1200"),
     ]
     candidates = Candidates(pool)
-    found = {c.text for c in candidates.of(pool[0], Random(1))}
+    found = set(candidates.of(pool[0], Random(1)))
     assert found == {"Bob Ray"}
     for item, same in ((pool[5], "12"), (pool[7], "1200")):
-        texts = {c.text for c in candidates.of(item, Random(1)) if c.source == "another question"}
+        texts = set(candidates.of(item, Random(1)))
         assert texts
         assert same not in texts
 
@@ -191,7 +163,7 @@ def test_candidates_are_never_the_answer_in_other_words() -> None:
 def test_candidates_for_the_same_question_word_come_first() -> None:
     pool = [QAItem(str(i), f"Who is {i}?", (name,), name) for i, name in enumerate(PEOPLE)]
     pool += [QAItem(f"t{i}", f"Where is {i}?", (town,), town) for i, town in enumerate(TOWNS)]
-    found = [c.text for c in Candidates(pool).of(pool[0], Random(2))]
+    found = list(Candidates(pool).of(pool[0], Random(2)))
     assert set(found[:5]) == set(PEOPLE[1:])
     assert set(found[5:]) == set(TOWNS)
 
