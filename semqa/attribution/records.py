@@ -1,8 +1,4 @@
-"""Records of runs: one JSON object that says what was run, with what, and what came of each example.
-
-A record holds all that its scores are computed from, so that they can be computed again without the
-data and without the judge.
-"""
+"""Records of runs: one JSON object that says what was run, with what, and what came of each example."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import semqa
-from semqa.attribution.judges.base import Entailment
 from semqa.data.files import STDIN, ByteBudget, decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
@@ -46,22 +41,6 @@ def must_be(row: Row, field: str, rule: str) -> InputError:
     return InputError(
         f"must be {rule}, got {describe(value)}.", field=field, value=value, where=row.where
     )
-
-
-def entailment_of(row: Row, field: str) -> Entailment | None:
-    """Return the probabilities in a field of a record; None if missing.
-
-    Raises:
-        InputError: they are no probabilities.
-    """
-    value = row.fields.get(field)
-    if value is None:
-        return None
-    found = list(map(value.get, Entailment._fields)) if isinstance(value, dict) else []
-    usable = [p for p in found if isinstance(p, int | float) and 0 <= p <= 1]
-    if len(usable) != len(Entailment._fields):
-        raise must_be(row, field, f"the probabilities {', '.join(Entailment._fields)}")
-    return Entailment(*map(float, usable))
 
 
 def describe_judge(judge: Judge) -> dict[str, Any]:
@@ -106,17 +85,7 @@ def read_record(path: Path | str, kind: str) -> Record:
         InputError: the file is not such a record.
     """
     with open_input(path, ByteBudget(MAX_BYTES)) as file:
-        return record_of(
-            decode_json(decode_text(file.read_all(), file.name), file.name), file.name, kind
-        )
-
-
-def record_of(value: object, name: str, kind: str) -> Record:
-    """Take a decoded record of a kind, from a file of that name.
-
-    Raises:
-        InputError: it is not such a record.
-    """
+        value, name = decode_json(decode_text(file.read_all(), file.name), file.name), file.name
     said = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(value, dict) or said != kind:
         raise InputError(

@@ -233,12 +233,8 @@ def official_label(output: str, family: str) -> Label | None:
     return None if found is None else words.get(found[0].capitalize())
 
 
-def parse_label(
-    output: str, family: str = DEFAULT_FAMILY, *, official: bool = False
-) -> Label | None:
+def parse_label(output: str) -> Label | None:
     """Return the label that an output states, or None if it is unparsed.
-
-    `family` matters to `official` alone, which parses as the released code does, defects and all.
 
     Example:
         >>> parse_label("It is not attributable; it is contradictory.")
@@ -246,7 +242,5 @@ def parse_label(
         >>> parse_label("I cannot decide") is None
         True
     """
-    if official:
-        return official_label(output, family)
     relation = read_relation(output)
     return None if relation is None else LABEL_OF[relation]

@@ -1,8 +1,4 @@
-"""Outputs with gold labels, and the record of a run: settings, examples, replies and scores.
-
-A record needs nothing else: `read_run` parses what the judge said again, and so computes the scores
-anew.
-"""
+"""Outputs with gold labels, and the record of a run: settings, examples, replies and scores."""
 
 from __future__ import annotations
 
@@ -17,12 +13,11 @@ from semqa.attribution.attrscore.labels import (
     LABELS,
     Example,
     label_named,
-    label_of_relation,
     official_label,
     parse_label,
 )
 from semqa.attribution.attrscore.scores import official_scores, score_labels
-from semqa.attribution.records import entailment_of, must_be, read_record
+from semqa.attribution.records import kind_of, read_record
 from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 
@@ -37,36 +32,53 @@ _OUTPUT = ("output", "Prediction", "prediction", "response")
 _LABEL = ("label", "Label", "gold")
 
 
-def read_outputs(path: Path | str) -> tuple[Judged, ...]:
-    """Read rows of a gold label and an output; CSV, TSV, JSON lines or a JSON array.
+def read_outputs(path: Path | str) -> tuple[tuple[Judged, ...], str | None]:
+    """Read outputs with gold labels: rows of a file, or the record of a run.
 
-    The output stands under ``output``, ``prediction`` or ``response``, the label under ``label`` or
-    ``gold``; the released code's ``predictions.json`` is such a file.
+    In CSV, TSV, JSON lines or a JSON array, the output stands under ``output``, ``prediction`` or
+    ``response``, the label under ``label`` or ``gold``; the released code's ``predictions.json`` is
+    such a file.
+
+    Returns:
+        The outputs, parsed; and the prompt family of a record.
     """
-    return tuple(
-        _judged_output(row, number) for number, row in enumerate(read_table(path), start=1)
-    )
+    if kind_of(path) is None:
+        rows = enumerate(read_table(path), start=1)
+        return tuple(_judged_output(row, number) for number, row in rows), None
+    record = read_record(path, KIND)
+    family = Row(record.name, record.fields).text("family")
+    return tuple(map(_judged_row, record.rows)), family
 
 
 def _judged_output(row: Row, number: int) -> Judged:
     given = row.text(column_of(row, _LABEL, "gold label"))
-    label = label_named(given)
-    if label is None:
+    output = row.text(column_of(row, _OUTPUT, "output"))
+    example = _example(row, str(row.fields.get("id") or number), given)
+    return Judged(example, parse_label(output), output=output)
+
+
+def _judged_row(row: Row) -> Judged:
+    given = row.fields.get("label")
+    example = _example(row, row.text("id"), None if given is None else row.text("label"))
+    if row.fields.get("too_long"):
+        return Judged(example, None, too_long=True)
+    if "output" not in row.fields:
+        raise InputError(
+            "There is no output to parse: the judge was asked for entailment.", where=row.where
+        )
+    return Judged(example, parse_label(row.text("output")), row.text("output"))
+
+
+def _example(row: Row, key: str, given: str | None) -> Example:
+    label = None if given is None else label_named(given)
+    if given is not None and label is None:
         raise InputError(
             f"must be one of {', '.join(LABELS)}, got {describe(given)}.",
             field="label",
             where=row.where,
         )
-    output = row.text(column_of(row, _OUTPUT, "output"))
-    example = Example(
-        str(row.fields.get("id") or number),
-        row.text("query", ""),
-        row.text("answer", ""),
-        row.text("reference", ""),
-        label,
-        where=row.where,
-    )
-    return Judged(example, parse_label(output), output=output)
+    query, answer, reference = (row.text(name, "") for name in ("query", "answer", "reference"))
+    return Example(key, query, answer, reference, label, where=row.where)
 
 
 KIND = "semqa-attrscore"
@@ -142,31 +154,6 @@ def official_figures(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, A
     }
 
 
-def read_run(path: Path | str) -> RunRecord:
-    """Read a record, and parse its replies again.
-
-    Raises:
-        InputError: it is invalid; the message names the file and the row.
-    """
-    record = read_record(path, KIND)
-    top = Row(record.name, record.fields)
-    made = ("kind", "family", "resamples", "seed", "scores", "official", "too_long")
-    return RunRecord(
-        {key: value for key, value in record.fields.items() if key not in made},
-        tuple(map(_judged, record.rows)),
-        top.text("family"),
-        _whole(top, "resamples"),
-        _whole(top, "seed"),
-    )
-
-
-def _whole(row: Row, name: str) -> int:
-    value = row.fields.get(name, 0)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 1_000_000:
-        raise must_be(row, name, "a whole number from 0 to 1,000,000")
-    return value
-
-
 def _row(judged: Judged) -> dict[str, object]:
     row = judged.example.to_dict() | {"predicted": judged.label}
     if judged.too_long:
@@ -176,29 +163,3 @@ def _row(judged: Judged) -> dict[str, object]:
     if judged.entailment is not None:
         row["entailment"] = judged.entailment._asdict()
     return row
-
-
-def _judged(row: Row) -> Judged:
-    given = row.fields.get("label")
-    label = label_named(row.text("label")) if given is not None else None
-    if given is not None and label is None:
-        raise must_be(row, "label", f"one of {', '.join(LABELS)}")
-    how = row.fields.get("how")
-    example = Example(
-        row.text("id"),
-        row.text("query", ""),
-        row.text("answer", ""),
-        row.text("reference", ""),
-        label,
-        how if isinstance(how, dict) else {},
-        row.where,
-    )
-    output, found = row.fields.get("output"), entailment_of(row, "entailment")
-    if output is None and found is None:
-        if row.fields.get("too_long"):
-            return Judged(example, None, too_long=True)
-        raise InputError("There is neither an output nor an entailment.", where=row.where)
-    if found is not None:
-        return Judged(example, label_of_relation(found), None, found)
-    text = row.text("output")
-    return Judged(example, parse_label(text), text)

@@ -194,24 +194,17 @@ def score(
 ) -> None:
     """Parse a model's outputs and score the labels, without asking a judge again."""
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
-    from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_run
-    from semqa.attribution.records import kind_of
+    from semqa.attribution.attrscore.record import RunRecord, read_outputs
     from semqa.data.jsonl import write_jsonl
 
     check_not_an_input(per_example, file)
-    if kind_of(file) is not None:
-        found = read_run(file)
-        name = found.family if family is None else family_named(family).name
-        if name != found.family:
-            raise InputError(
-                f"must be {found.family!r}, as in the record, got {name!r}.",
-                field="--family",
-                value=name,
-            )
-        record = RunRecord(found.settings, found.judged, name, resamples, seed)
-    else:
-        name = family_named(family or DEFAULT_FAMILY).name
-        record = RunRecord({}, read_outputs(file), name, resamples, seed)
+    judged, asked = read_outputs(file)
+    name = family_named(family or asked or DEFAULT_FAMILY).name
+    if asked is not None and name != asked:
+        raise InputError(
+            f"must be {asked!r}, as in the record, got {name!r}.", field="--family", value=name
+        )
+    record = RunRecord({}, judged, name, resamples, seed)
     if per_example is not None:
         write_jsonl(per_example, record.to_dict()["rows"])
     _show(record, official=official, as_json=as_json)

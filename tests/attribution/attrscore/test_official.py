@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from semqa.attribution.attrscore.labels import FAMILIES, parse_label
+from semqa.attribution.attrscore.labels import FAMILIES, official_label, parse_label
 from semqa.errors import InputError
 
 
@@ -15,7 +15,7 @@ def test_the_released_parser_is_reproduced(shared: Path) -> None:
     golden = json.loads((shared / "golden/attrscore.json").read_text(encoding="utf-8"))["parsing"]
     assert len(golden["cases"]) == 42
     for case in golden["cases"]:
-        found = parse_label(case["output"], case["prompt_type"], official=True)
+        found = official_label(case["output"], case["prompt_type"])
         assert (found or "None") == case["expected"], case
     for family in FAMILIES.values():
         assert dict(family.words) == golden["label_maps"][family.official]
@@ -34,10 +34,10 @@ def test_the_released_parser_is_reproduced(shared: Path) -> None:
 def test_its_defects_are_kept_apart(
     output: str, family: str, wrong: str | None, right: str | None
 ) -> None:
-    assert parse_label(output, family, official=True) == wrong
-    assert parse_label(output, family) == right
+    assert official_label(output, family) == wrong
+    assert parse_label(output) == right
 
 
 def test_an_unknown_family_is_refused() -> None:
     with pytest.raises(InputError):
-        parse_label("Supported", "fact-check", official=True)
+        official_label("Supported", "fact-check")
