@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.records import must_be, read_record_rows
 from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary
+from semqa.data.files import display_name
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
     Confusion,
@@ -218,6 +219,8 @@ def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
                 'The same text has another prediction; name repeated runs in a field "run".',
                 where=row.where,
             )
+    if not runs:
+        raise InputError("There are no predictions.", where=display_name(path))
     return Evaluator(name or PurePath(path).stem, runs, scored=next(iter(scored), False))
 
 

@@ -223,6 +223,13 @@ def test_wrong_predictions_are_named(tmp_path: Path, row: dict[str, Any], messag
         read_evaluator(path)
 
 
+def test_a_record_without_predictions_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text('{"kind": "tofueval judgements", "rows": []}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"r\.json: There are no predictions"):
+        read_evaluator(path)
+
+
 def test_predictions(tmp_path: Path) -> None:
     rows = [
         {**NAMED, "sent_idx": "1", "label": 1, "run": 0},
