@@ -188,16 +188,6 @@ class Confusion(NamedTuple):
         return _share(self.fn, self.fn + self.tp, NO_POSITIVE)
 
     @property
-    def recall(self) -> Statistic:
-        """Share of the positive items that are decided positive, 0-100."""
-        return _share(self.tp, self.fn + self.tp, NO_POSITIVE)
-
-    @property
-    def precision(self) -> Statistic:
-        """Share of what is decided positive that is positive, 0-100."""
-        return _share(self.tp, self.tp + self.fp, "nothing is decided positive")
-
-    @property
     def balanced_accuracy(self) -> Statistic:
         """Mean of the recalls of the two classes, 0-100: 100 - (fpr + fnr) / 2.
 
@@ -236,10 +226,6 @@ class Threshold(NamedTuple):
     value: float
     balanced_accuracy: float
     n: int
-
-    def positive(self, score: float) -> bool:
-        """Return the decision for a score."""
-        return score <= self.value
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON-ready object; the value is null where nothing is positive."""
