@@ -49,17 +49,6 @@ class Encoded:
     left_out: int
 
 
-def longest_input(wanted: int, tokenizer: Any, config: Any) -> int:
-    """Return the most tokens of an input: as wanted, and as the model allows."""
-    known = [wanted, int(min(tokenizer.model_max_length, 10**9))]
-    positions = getattr(config, "max_position_embeddings", None)
-    if isinstance(positions, int) and positions > 0:
-        # RoBERTa and its kin count positions from the one after padding's.
-        offset = 2 if "roberta" in str(config.model_type) or config.model_type == "camembert" else 0
-        known.append(positions - offset)
-    return min(known)
-
-
 def encode_pairs(
     examples: Sequence[Example],
     tokenizer: Any,

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from semqa.attribution.attrscore.judging import AttrPrompt
 from semqa.attribution.attrscore.labels import LABELS, RELATIONS, Label
+from semqa.attribution.judges.models import longest_input
 from semqa.data.jsonl import encode_row
 from semqa.engines.model import check_whole
 from semqa.engines.model.hub import (
@@ -201,11 +202,10 @@ def _train(
     from semqa.attribution.attrscore.trainer import (
         encode_pairs,
         encode_prompts,
-        longest_input,
         make_run,
     )
 
-    longest = longest_input(options.max_length, trained.tokenizer, trained.model.config)
+    longest = min(options.max_length, longest_input(trained.tokenizer, trained.model.config))
     if trained.kind == "classifier":
         numbers = {label: number for number, label in enumerate(trained.labels)}
         encoded = [
