@@ -200,16 +200,22 @@ def read_assignments(
 
 
 def read_finished(connection: Connection, item: int | None = None) -> Sequence[Row[Any]]:
-    """Return the latest answers to each item that is finished, but of raters who failed."""
+    """Return the latest answers to each item that is finished, but of raters who failed.
+
+    They are in the order in which they were first finished: a correction makes nobody come later.
+    """
     latest = select(func.max(answers.c.number).label("number"))
     newest = latest.group_by(answers.c.assignment).subquery()
+    begun = select(answers.c.assignment, func.min(answers.c.number).label("number"))
+    first = begun.where(answers.c.complete).group_by(answers.c.assignment).subquery()
     found = (
         select(answers, assignments.c.rater, assignments.c.item)
         .join(newest, newest.c.number == answers.c.number)
         .join(assignments, assignments.c.id == answers.c.assignment)
         .join(raters, raters.c.name == assignments.c.rater)
+        .join(first, first.c.assignment == answers.c.assignment)
         .where(answers.c.complete, raters.c.state != "failed")
-        .order_by(answers.c.number)
+        .order_by(first.c.number)
     )
     if item is not None:
         found = found.where(assignments.c.item == item)

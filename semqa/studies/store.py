@@ -498,7 +498,7 @@ class Store:
     # What came of it
 
     def rated(self) -> list[Rated]:
-        """Return the finished ratings of ordinary items, in the order in which they were saved.
+        """Return the finished ratings of ordinary items, in the order in which they were first finished.
 
         Ratings of raters who failed the qualification are left out, and, if there are reviewers, what
         they have not accepted.

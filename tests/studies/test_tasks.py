@@ -287,6 +287,26 @@ def test_a_third_rater_settles_what_two_disagree_about(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_who_corrects_an_answer_is_still_one_of_the_first_two(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "one.csv", ["response", "knowledge"], [{"response": "It is so", "knowledge": "It is."}])  # fmt: skip
+    study = make_study(tmp_path, "q2", [Input(path)], raters="ann,ben,eve", per_item=2)
+    wrong: dict[str, Any] = {"consistent": False, "claims": [[0, 2]]}
+    with served(study) as site:
+        tasks = {}
+        for name in ("ann", "ben", "eve"):
+            if "end" not in (task := site.person(name).next()):
+                tasks[name] = task
+        first, second = tasks
+        site.person(first).answer(tasks[first], consistent=True)
+        site.person(second).answer(tasks[second], **wrong)
+        third = site.person(({"ann", "ben", "eve"} - tasks.keys()).pop())
+        third.answer(third.next(), consistent=True)
+        site.person(first).answer(tasks[first], **wrong)
+    record = reported(study)
+    assert (record["ratings"], record["further_ratings"]) == (3, 1)
+    assert record["agreement"]["pairwise"]["value"] == 1
+
+
 def test_who_settles_is_found_anew_if_that_rater_leaves(tmp_path: Path) -> None:
     inputs = q2_inputs(tmp_path / "in")
     study = make_study(tmp_path, "q2", inputs, raters="ann,ben,eve", per_item=2)
