@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.attribution.judges import create_judge
@@ -88,12 +88,10 @@ class Plan:
     workers: Workers | None = None
 
     def identity(self, command: str, files: Sequence[Path]) -> dict[str, object]:
-        """Return what makes two runs the same."""
-        return {
-            "command": command,
-            "files": [stamp(path) for path in files],
-            **self.rules.to_dict(),
-        }
+        """Return what makes two runs the same; the device of models changes no result."""
+        rules = asdict(self.rules)
+        del rules["device"]
+        return {"command": command, "files": [stamp(path) for path in files], **rules}
 
 
 def stamp(path: Path) -> dict[str, object]:

@@ -7,7 +7,7 @@ dev split holds, which people have approved: 91 questions, 280 passages, 354 pai
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from semqa.errors import InputError
 
@@ -67,10 +67,6 @@ class Rules:
             raise InputError(
                 f"must be from 2 to {MOST_SOURCES}, got {self.most_sources}.", field="most_sources"
             )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the rules for a record."""
-        return asdict(self)
 
 
 PAQ = Rules()
