@@ -102,7 +102,7 @@ def kind_of(path: Path | str) -> str | None:
     if str(path) == STDIN or not Path(path).is_file():
         return None
     try:
-        with open_input(path, ByteBudget()) as file:
+        with open_input(path, ByteBudget(MAX_BYTES)) as file:
             value = decode_json(decode_text(file.read_all(), file.name), file.name)
     except InputError:
         return None
