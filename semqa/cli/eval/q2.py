@@ -105,19 +105,6 @@ class Baselines(NamedTuple):
     described: Mapping[str, Mapping[str, Any]]
     versions: Mapping[str, str]
 
-    def added_to(self, run: Run) -> Run:
-        """Return the run with these baselines added."""
-        scores = [
-            replace(score, baselines={**score.baselines, **found})
-            for score, found in zip(run.scores, self.scores, strict=True)
-        ]
-        return replace(
-            run,
-            scores=tuple(scores),
-            baselines={**run.baselines, **self.described},
-            versions={**run.versions, **self.versions},
-        )
-
 
 def compute_baselines(
     names: Sequence[str] | None,
@@ -612,8 +599,7 @@ def run(
         layer=bertscore_layer,
         official=official,
     )
-    found = _run(read, responses, asked, measure, settings)
-    found = baselines.added_to(found)
+    found = _run(read, responses, asked, measure, settings, baselines)
     record = found.to_dict(resamples=resamples, seed=seed)
     if out is not None:
         write_file(out, json_line(record, indent=1))
@@ -659,6 +645,7 @@ def _run(
     judge: CachedJudge,
     measure: Q2 | None,
     settings: Settings,
+    baselines: Baselines,
 ) -> Run:
     from semqa.attribution.q2.record import Run
     from semqa.attribution.records import describe_judge, versions
@@ -674,13 +661,16 @@ def _run(
         raise
     spans = "steps of a file" if measure is None else measure.finder.name
     return Run(
-        tuple(scores),
+        tuple(
+            replace(score, baselines=beside)
+            for score, beside in zip(scores, baselines.scores, strict=True)
+        ),
         settings,
         describe_judge(judge),
         spans,
         tuple(Run.describe_file(file) for file in files),
-        {},
-        versions(*(["spacy"] if spans.startswith("spacy") else [])),
+        baselines.described,
+        versions(*(["spacy"] if spans.startswith("spacy") else [])) | dict(baselines.versions),
     )
 
 
