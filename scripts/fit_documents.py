@@ -4,7 +4,8 @@
 
 A SET is a folder with ``questions.jsonl`` and ``documents/`` in the format of `semqa eval docs`. A
 unit's label is whether at least half of it is evidence. Documents are read as that command reads them. Every question is also asked of documents of
-another set, which do not answer it. Prints the figures of answers by models that never saw their
+another set, which do not answer it; and half of them of documents whose headings became questions, as in
+a list of frequently asked ones. Prints the figures of answers by models that never saw their
 documents, with an encoder and by words only; then writes the trees.
 """
 
@@ -12,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,9 +24,20 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from semqa.bench.docqa import QuestionSet, whole_documents
+from semqa.documents.structure import CONTENT
 from semqa.engines.extractive.documents import Reading, read, write
 from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
-from semqa.engines.extractive.matching import Match, Model, Trees, judge, likeliest, match, select
+from semqa.engines.extractive.lexicon import STOPWORDS
+from semqa.engines.extractive.matching import (
+    Match,
+    Model,
+    Trees,
+    judge,
+    likeliest,
+    match,
+    read_units,
+    select,
+)
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer
 from semqa.quotes.render.common import LOW
@@ -55,6 +69,9 @@ LIKELIEST, EVERY = 40, 8
 """Of a question's other units, as many of those nearest to it are fitted on, and every eighth of the
 rest, which counts eight times."""
 
+OWN, KEPT = 0.7, 0.6
+"""Share of sections that are headed by the very question that is asked, and of its words that stay."""
+
 FOLDS = 4
 FALSE = {"meaning": 0.03, "words": 0.05}
 """Share of answerable questions from which the engine may abstain."""
@@ -71,6 +88,8 @@ class Sample(NamedTuple):
         labels: 1 for each unit that is evidence; shape [rows].
         astray: the question compared with documents of another set, which do not answer it.
         fold: number of its part of the documents.
+        faq: the question compared with its documents when their headings are questions, and what is
+            evidence there; None for the other half of the questions.
     """
 
     question: DocsQuestion
@@ -80,6 +99,7 @@ class Sample(NamedTuple):
     labels: Array
     astray: Match
     fold: int
+    faq: tuple[Match, Array] | None
 
 
 def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
@@ -89,7 +109,8 @@ def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
     samples: list[Sample] = []
     for number, here in enumerate(sets):
         other = [file.source for _, file in sorted(sets[number - 1].documents.items())]
-        for question in here.questions:
+        headings = _Headings(here)
+        for count, question in enumerate(here.questions):
             names, sources = zip(*whole_documents(question, here.documents), strict=True)
             found = match(question.question, sources, encoder)
             labels = _labels(found, question.evidence)
@@ -99,8 +120,64 @@ def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
             rows = np.flatnonzero(labels)
             home = names[found.places[rows[0]][0]] if len(rows) else names[0]
             fold = sum(map(ord, home)) % FOLDS
-            samples.append(Sample(question, here.scorer, sources, found, labels, astray, fold))
+            faq = None
+            if question.answerable and count % 2:
+                asked = match(question.question, headings.asked(question), encoder)
+                faq = (asked, _labels(asked, question.evidence))
+            samples.append(Sample(question, here.scorer, sources, found, labels, astray, fold, faq))
     return samples
+
+
+class _Headings:
+    """Documents of a set, with questions of the set in place of the headings of what answers them."""
+
+    def __init__(self, questions: QuestionSet) -> None:
+        self._set = questions
+        self._answers: dict[str, list[tuple[str, set[int]]]] = {}
+        """For each document the questions that it answers, with the offsets of the evidence."""
+        for question in questions.questions:
+            for name, source in whole_documents(question, questions.documents):
+                if marked := _marked(source.text, question.evidence):
+                    self._answers.setdefault(name, []).append((question.question, marked))
+
+    def asked(self, question: DocsQuestion) -> list[Source]:
+        """Return the documents of a question; it, or another one, heads what answers it."""
+        sources = []
+        for name, source in whole_documents(question, self._set.documents):
+            text = source.text
+            for start, end, first, last in reversed(_sections(source)):
+                answered = [
+                    text
+                    for text, marked in self._answers.get(name, ())
+                    if any(first <= place < last for place in marked)
+                ]
+                random = Random(f"{name}{start}")
+                if question.question in answered and Random(question.id).random() < OWN:
+                    answered, random = [question.question], Random(question.id)
+                if answered:
+                    marks = text[start:end][: -len(text[start:end].lstrip("# "))]
+                    heading = _reworded(random.choice(answered), random)
+                    text = f"{text[:start]}{marks}{heading}{text[end:]}"
+            sources.append(replace(source, text=text))
+        return sources
+
+
+def _sections(source: Source) -> list[tuple[int, int, int, int]]:
+    """Return for each heading where it begins and ends, and what stands right under it."""
+    units = read_units(source).structure.units
+    found = []
+    for number, heading in enumerate(units):
+        under = [unit for unit in units if unit.kind in CONTENT and unit.headings[-1:] == (number,)]
+        if heading.kind == "heading" and under:
+            found.append((heading.start, heading.end, under[0].start, under[-1].end))
+    return found
+
+
+def _reworded(question: str, random: Random) -> str:
+    """Return a question without some of its telling words: others ask it in other words."""
+    words = question.rstrip("?! .").split()
+    kept = [word for word in words if word.lower() in STOPWORDS or random.random() < KEPT]
+    return f"{' '.join(kept if len(kept) >= 3 else words).capitalize()}?"
 
 
 def _labels(found: Match, evidence: Sequence[str]) -> Array:
@@ -169,6 +246,7 @@ def _fitted_on(found: Match, labels: Array) -> tuple[Array, Array, Array]:
 def fit_units(samples: Sequence[Sample], *, astray: bool = False) -> dict[str, object]:
     """Fit the chance that a person would quote a unit; with questions that were put astray or not."""
     parts = [_fitted_on(sample.found, sample.labels) for sample in samples]
+    parts += [_fitted_on(*sample.faq) for sample in samples if sample.faq is not None]
     if astray:
         others = (sample.astray for sample in samples)
         parts += (_fitted_on(other, np.zeros(len(other.places))) for other in others)

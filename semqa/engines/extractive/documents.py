@@ -226,7 +226,7 @@ def _rated(reading: Reading) -> Iterator[_Rated]:
 
 
 def choose(reading: Reading) -> list[Quoted]:
-    """Return the units that an answer quotes: of the best source first, each in reading order."""
+    """Return the units that an answer quotes: of the best document first, each in reading order."""
     found, chances = reading.found, reading.judgement.chances
     wanted: dict[tuple[int, int], float] = {}
     said: set[str] = set()
@@ -241,10 +241,14 @@ def choose(reading: Reading) -> list[Quoted]:
     for s, u in list(wanted):
         for needed in _needed(found.sources[s], u):
             wanted.setdefault((s, needed), 0.0)
-    best: dict[int, float] = {}
+    # Passages of one document have its title; they stay together.
+    titles = [units.title or s for s, units in enumerate(found.sources)]
+    best: dict[str | int, float] = {}
     for (s, _), chance in wanted.items():
-        best[s] = max(best.get(s, 0.0), chance)
-    in_order = sorted(wanted, key=lambda place: (-best[place[0]], place))
+        best[titles[s]] = max(best.get(titles[s], 0.0), chance)
+    in_order = sorted(
+        wanted, key=lambda at: (-best[titles[at[0]]], titles.index(titles[at[0]]), at)
+    )
     return [_quoted(found.sources[s], s + 1, u, wanted[s, u]) for s, u in in_order]
 
 
@@ -320,7 +324,7 @@ def _quoted(units: Units, number: int, u: int, chance: float) -> Quoted:
 def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     """Write an answer as marked text: paragraphs, lists and tables, each source under its title.
 
-    A source's title is quoted where several sources are. What is least certain is left out until
+    A title is quoted if there are several; passages of one document have the same. What is least certain is left out until
     the rest is short enough; at least one unit is quoted, cut if it is longer than the answer may be.
     Empty if there is no unit.
     """
@@ -346,7 +350,7 @@ def _unmarked(_source: int, span: str) -> str:
 def _text(
     quoted: Sequence[Quoted], sources: Sequence[Source], mark: Callable[[int, str], str]
 ) -> str:
-    several = len({each.source for each in quoted}) > 1
+    several = len({sources[each.source - 1].title or each.source for each in quoted}) > 1
     lines: list[str] = []
     last: Quoted | None = None
     for each in _joined(quoted, sources):
@@ -356,7 +360,8 @@ def _text(
             continue
         title = sources[each.source - 1].title
         new_source = last is None or last.source != each.source
-        if new_source and several and _quotable(title):
+        named = last is not None and sources[last.source - 1].title == title
+        if new_source and several and not named and _quotable(title):
             lines.append(f"{mark(each.source, title)}:")
         if last is None or new_source or (last.kind, each.kind) != ("sentence", "sentence"):
             bullet = each.kind == "item" and not _NUMBERED.match(text)

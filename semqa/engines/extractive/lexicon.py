@@ -185,6 +185,9 @@ STOPWORDS = (
     )
 )
 
+IDLE = STOPWORDS - _words("name names called mean meaning take took taken come came get got go")
+"""Words that say nothing of what a question about documents is about."""
+
 _VERBS = AUXILIARIES | _words(
     "won led met held built wrote took began made went came sold lost ran gave sang shot fought "
     "died left played stars features includes refers means contains consists serves served saw "

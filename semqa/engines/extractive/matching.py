@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semqa.documents.structure import CONTENT, plain, read_structure
-from semqa.engines.extractive.lexicon import STOPWORDS, language_of, related, stem
+from semqa.engines.extractive.lexicon import IDLE, language_of, related, stem
 from semqa.engines.extractive.passage import split_words
 from semqa.errors import UnavailableError
 
@@ -315,7 +315,7 @@ def match(
 
 @lru_cache(maxsize=1 << 14)
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(word) for word in split_words(text) if word not in STOPWORDS)
+    return tuple(stem(word) for word in split_words(text) if word not in IDLE)
 
 
 class _Words:
@@ -326,7 +326,7 @@ class _Words:
     ) -> None:
         language = language_of(question)
         idle = _ASKING | (language.stopwords if language else frozenset())
-        asked = [stem(word) for word in split_words(question) if word not in STOPWORDS | idle]
+        asked = [stem(word) for word in split_words(question) if word not in IDLE | idle]
         self._asked = tuple(dict.fromkeys(asked)) or _stems(question)[:1]
         self._read, self._places = read, places
 
