@@ -24,6 +24,7 @@ from semqa.data.files import (
 )
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
 from semqa.documents import SUFFIXES, Limits, extract
+from semqa.documents.document import stem_of
 from semqa.documents.extract import kind_of
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
@@ -83,7 +84,7 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
     if kind_of(Path(path).name, raw) in _EXTRACTED:
         document = extract(Path(path).name, raw, Limits(seconds=_SECONDS))
         return Source(document.text, document.title)
-    return _text_source(raw, name, title=Path(name).stem)
+    return _text_source(raw, name, title=stem_of(name))
 
 
 def _text_source(raw: bytes, name: str, title: str) -> Source:

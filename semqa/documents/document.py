@@ -59,8 +59,14 @@ def check_name(name: str) -> str:
 
 
 def stem_of(name: str) -> str:
-    """Return a name without folders and ending: the title of a document that has none."""
-    return PurePosixPath(name).stem or name
+    """Return a name without folders and ending: the title of a document that has none.
+
+    Example:
+        >>> stem_of("terms/hire.md"), stem_of("licences/MPL-2.0")
+        ('hire', 'MPL-2.0')
+    """
+    path = PurePosixPath(name)
+    return (path.stem if path.suffix[1:2].isalpha() else path.name) or name
 
 
 _LINE_ENDS = re.compile("\r\n?|\x0c|\x85|\u2028|\u2029")

@@ -167,6 +167,8 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     if stop[0][0] != ".":
         return True
     before = text[max(start, stop.start() - 12) : stop.start() + 1]
+    if following.isdigit() and before.endswith((" v.", " ver.")):
+        return False  # "v. 2.0"
     if _ABBREVIATION.search(before):
         return bool(_MAY_END.search(before)) and following.isupper()
     return _NUMBER_ALONE.fullmatch(text[start : stop.end()].strip()) is None

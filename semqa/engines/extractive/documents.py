@@ -12,7 +12,7 @@ from semqa.engines.extractive.matching import blend, judge, match, read_units, s
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.engines.extractive.matching import Judgement, Match, Model, Units
     from semqa.quotes import QuotedAnswer, Source
@@ -225,22 +225,35 @@ def _rated(reading: Reading) -> Iterator[_Rated]:
         yield _Rated(s + 1, unit.start, unit.end, chance)
 
 
-def choose(reading: Reading) -> list[Quoted]:
-    """Return the units that an answer quotes: of the best document first, each in reading order."""
+def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[Quoted]:
+    """Return the units that an answer quotes: of the best document first, each in reading order.
+
+    The most certain come first, each with what it needs to be understood; what makes the answer
+    longer than `max_words` is left out, but for the first. The rest of a list comes last.
+    """
     found, chances = reading.found, reading.judgement.chances
     wanted: dict[tuple[int, int], float] = {}
     said: set[str] = set()
-    for row in _chosen(reading):
+
+    def add(place: tuple[int, int], chance: float) -> None:
+        s, u = place
+        more = {(s, needed): 0.0 for needed in _needed(found.sources[s], u)} | {place: chance}
+        longer = more | wanted | {place: chance}
+        if not wanted or _length(_in_order(found, longer), sources) <= max_words:
+            wanted.update(longer)
+
+    for row in sorted(_chosen(reading), key=lambda row: -chances[row]):
         s, u = found.places[row]
         text = found.sources[s].texts[u].lower()
         if text not in said:  # the same sentence may be in several documents
-            wanted[s, u] = float(chances[row])
+            add((s, u), float(chances[row]))
         said.add(text)
-    for s, u in _rest_of_lists(found, list(wanted)):
-        wanted.setdefault((s, u), 0.0)
-    for s, u in list(wanted):
-        for needed in _needed(found.sources[s], u):
-            wanted.setdefault((s, needed), 0.0)
+    for place in _rest_of_lists(found, [place for place, chance in wanted.items() if chance]):
+        add(place, wanted.get(place, 0.0))
+    return _in_order(found, wanted)
+
+
+def _in_order(found: Match, wanted: Mapping[tuple[int, int], float]) -> list[Quoted]:
     # Passages of one document have its title; they stay together.
     titles = [units.title or s for s, units in enumerate(found.sources)]
     best: dict[str | int, float] = {}
@@ -324,18 +337,17 @@ def _quoted(units: Units, number: int, u: int, chance: float) -> Quoted:
 def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     """Write an answer as marked text: paragraphs, lists and tables, each source under its title.
 
-    A title is quoted if there are several; passages of one document have the same. What is least certain is left out until
-    the rest is short enough; at least one unit is quoted, cut if it is longer than the answer may be.
-    Empty if there is no unit.
+    A title is quoted if there are several; passages of one document have the same. At least one unit
+    is quoted, cut if it is longer than the answer may be. Empty if there is no unit.
     """
-    kept = choose(reading)
-    while len(kept) > 1 and len(_text(kept, sources, _unmarked).split()) > max_words:
+    kept = choose(reading, sources, max_words)
+    while len(kept) > 1 and _length(kept, sources) > max_words:
         kept.remove(min(kept, key=lambda each: (each.chance, -each.start)))
     if len(kept) == 1:
         text = sources[kept[0].source - 1].text
         words = list(_WORD.finditer(text, kept[0].start, kept[0].end))
         count = min(max_words, len(words))
-        while count and len(_text(kept, sources, _unmarked).split()) > max_words:
+        while count and _length(kept, sources) > max_words:
             kept = [kept[0]._replace(start=words[0].start(), end=words[count - 1].end())]
             count -= 1
         if kept[0].kind == "item":
@@ -343,8 +355,9 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     return _text(kept, sources, canonical_mark)
 
 
-def _unmarked(_source: int, span: str) -> str:
-    return span
+def _length(quoted: Sequence[Quoted], sources: Sequence[Source]) -> int:
+    """Count the words of an answer; the bars of a table are none."""
+    return len(_WORD.findall(_text(quoted, sources, lambda _source, span: span)))
 
 
 def _text(
