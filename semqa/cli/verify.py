@@ -32,8 +32,8 @@ def verify(
     answer: Annotated[
         Path,
         typer.Argument(
-            help="File with the marked answer, or with what semqa answer --json or a server wrote, which "
-            "brings its sources along; - for standard input."
+            help="File with the marked answer, or with what semqa answer --json, --questions or a server "
+            "wrote, which brings its sources along; - for standard input."
         ),
     ] = Path("-"),
     source: SourceOption = None,
@@ -47,49 +47,63 @@ def verify(
     why, or if nothing is quoted. Words outside of quotes that claim something
     are listed, and do not change the exit code.
     """
-    from semqa.quotes.locate import NearestSearch
-
     check_stdin_once(answer, *(source or []), sources)
-    result, question = _read(answer, source or [], sources)
-    search = NearestSearch(result.sources)
-    if as_json:
-        write_result(json_line(_record(result, question, search), indent=2))
-    else:
-        from semqa.quotes.render import to_ansi
-
-        shown = to_ansi(result, question=question, color=use_color(), width=terminal_width())
-        write_result(shown, raw=True)
-        for number, quote in enumerate(result.quotes, start=1):
-            if not quote.verified:
-                why = _why(quote, search, result.sources)
-                write_result(f"quote {number} ({quote.status.value}): {why}")
-        for mark in result.dropped:
-            write_result(f"dropped mark: “{_shortened(mark.text)}”: {mark.reason}")
-    if search.exhausted:
-        say("the nearest passages were not looked for in the end: too many, or sources too long")
+    given = _read(answer, source or [], sources)
+    for key, result, question in given:
+        _show(key if len(given) > 1 else "", result, question, as_json=as_json)
     # Claims are not held against an answer here: who wrote it may vouch for them.
-    if not (result.verified or result.abstained):
+    if not all(result.verified or result.abstained for _, result, _ in given):
         raise typer.Exit(1)
 
 
-def _read(answer: Path, files: Sequence[Path], listed: Path | None) -> tuple[QuotedAnswer, str]:
-    """Return an answer over the sources named, or else its record's own, and its question."""
+def _show(key: str, result: QuotedAnswer, question: str, *, as_json: bool) -> None:
+    """Show an answer, or, named by its key as one of several, what there is to say of it on a line each."""
+    from semqa.quotes.locate import NearestSearch
+    from semqa.quotes.render import to_ansi
+    from semqa.quotes.render.common import verdict_text
+
+    search = NearestSearch(result.sources)
+    if as_json:
+        record = _record(result, question, search)
+        write_result(json_line({"id": key} | record) if key else json_line(record, indent=2))
+    else:
+        if key:
+            write_result(f"{key}: {verdict_text(result, question)}")
+        else:
+            color, width = use_color(), terminal_width()
+            write_result(to_ansi(result, question=question, color=color, width=width), raw=True)
+        before = f"{key}: " if key else ""
+        for number, quote in enumerate(result.quotes, start=1):
+            if not quote.verified:
+                why = _why(quote, search, result.sources)
+                write_result(f"{before}quote {number} ({quote.status.value}): {why}")
+        for mark in result.dropped:
+            write_result(f"{before}dropped mark: “{_shortened(mark.text)}”: {mark.reason}")
+    if search.exhausted:
+        say("the nearest passages were not looked for in the end: too many, or sources too long")
+
+
+def _read(
+    answer: Path, files: Sequence[Path], listed: Path | None
+) -> list[tuple[str, QuotedAnswer, str]]:
+    """Return answers over the sources named, or else their records' own, with keys and questions."""
     from semqa.data.files import ByteBudget, decode_text, display_name, open_input
-    from semqa.data.sources import answer_in
+    from semqa.data.sources import answers_of, is_record
     from semqa.quotes import QuotedAnswer
 
     named = bool(files) or listed is not None
     if not named and str(answer) == "-" and (sys.stdin is None or sys.stdin.isatty()):
         raise InputError(NO_SOURCES)
-    given = gather_sources(files, listed) if named else ()
+    given = gather_sources(files, listed) if named else None
     with open_input(answer, ByteBudget(MAX_ANSWER_BYTES)) as file:
-        text = decode_text(file.read_all(), display_name(answer))
-    record = answer_in(text, display_name(answer))
-    if record is not None:
-        return record.read(given if named else None), record.question
-    if not named:
+        raw = file.read_all()
+    text = decode_text(raw, display_name(answer))
+    if is_record(text, display_name(answer)):
+        records = answers_of(raw, display_name(answer))
+        return [(record.key, record.read(given), record.question) for record in records]
+    if given is None:
         raise InputError(NO_SOURCES)
-    return QuotedAnswer.parse(text.rstrip("\r\n"), given), ""
+    return [("", QuotedAnswer.parse(text.rstrip("\r\n"), given), "")]
 
 
 def _record(result: QuotedAnswer, question: str, search: NearestSearch) -> dict[str, object]:

@@ -8,6 +8,7 @@ that names file, line and field.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -235,19 +236,14 @@ def answers_of(raw: bytes, name: str) -> list[GivenAnswer]:
     return found
 
 
-def answer_in(text: str, name: str) -> GivenAnswer | None:
-    """Return the answer that a text is a record of: one JSON object with ``answer`` and ``sources``.
-
-    Returns:
-        None where the text is none, and so an answer itself.
-    """
+def is_record(text: str, name: str) -> bool:
+    """Whether a text is a record of an answer with its sources, or begins with one on a line, and no answer itself."""
     if not text.lstrip().startswith("{"):
-        return None
-    try:
-        row = as_row(decode_json(text, name), name)
-    except InputError:
-        return None
-    return answer_of(row) if {"answer", "sources"} <= row.fields.keys() else None
+        return False
+    for record in (text, text.lstrip().partition("\n")[0]):
+        with suppress(InputError):
+            return {"answer", "sources"} <= as_row(decode_json(record, name), name).fields.keys()
+    return False
 
 
 def answer_of(row: Row, number: int = 1) -> GivenAnswer:

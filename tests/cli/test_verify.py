@@ -138,3 +138,15 @@ def test_output_is_strict_json_for_any_bytes(semqa: Command) -> None:
     text = "[1 \x1b[31m\u2028] [2 \U0001f384] \x7f"
     outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text.encode())
     assert json.loads(outcome.out)["verified"] is False
+
+
+def test_answers_to_many_questions(semqa: Command, tmp_path: Path) -> None:
+    sources = [{"text": "Ann was here."}]
+    records = [{"id": n, "answer": f"[ 1 {n} ]", "sources": sources} for n in ("Ann", "Bob")]
+    (tmp_path / "many.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in records), "utf-8")
+    outcome = semqa("verify", "many.jsonl")
+    assert outcome.code == 1
+    assert "Ann: ✓ 1 quote, verified" in outcome.out
+    assert "Bob: quote 1 (fabricated)" in outcome.out
+    lines = [json.loads(line) for line in semqa("verify", "many.jsonl", "--json").out.splitlines()]
+    assert [(line["id"], line["verified"]) for line in lines] == [("Ann", True), ("Bob", False)]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from semqa import InputError, Source
 from semqa.data import read_sources, read_sources_jsonl
-from semqa.data.sources import GivenAnswer, answer_in, read_answers
+from semqa.data.sources import GivenAnswer, answers_of, read_answers
 from tests.documents import makers
 
 
@@ -270,8 +270,7 @@ DROPPED = {"answer": "It is [ 1 Ann ] Lee.", "sources": [{"text": "Ann"}], "drop
 
 
 def test_dropped_marks_of_a_record_count() -> None:
-    record = answer_in(json.dumps(DROPPED), "a.json")
-    assert record is not None
+    (record,) = answers_of(json.dumps(DROPPED).encode(), "a.json")
     answer = record.read()
     assert [mark.text for mark in answer.dropped] == ["Lee"]
     assert (answer.verdict().value, answer.verified) == ("unverified", False)
@@ -282,7 +281,7 @@ def test_dropped_marks_of_a_record_count() -> None:
     [{"text": "Ley"}, {"plain_start": 9}, {"answer_end": 99}, {"plain_start": 6, "plain_end": 9, "text": "Ann"}],
 )  # fmt: skip
 def test_dropped_marks_must_stand_in_free_text(wrong: dict[str, object]) -> None:
-    record = answer_in(json.dumps({**DROPPED, "dropped": [{**MARK, **wrong}]}), "a.json")
-    assert record is not None
+    content = json.dumps({**DROPPED, "dropped": [{**MARK, **wrong}]}).encode()
+    (record,) = answers_of(content, "a.json")
     with pytest.raises(InputError, match="dropped"):
         record.read()
