@@ -38,6 +38,8 @@ _ITEM = re.compile(
     r"[ \t]*(?:[-*+•‣–·][ \t]+|\(?(?:(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|[A-Z]\))[ \t]+)(?=\S)"
 )
 _NUMBERED = re.compile(r"[ \t]*\d{1,3}\.[ \t]+(?=\S)")
+_CLAUSE = re.compile(r"[ \t]*\d{1,3}(?:\.\d{1,3}){1,3}[.)]?[ \t]+(?=[A-Z\"“(])")
+"""How a numbered clause begins, "5.2 You may ...", if the line before it has an end."""
 _SECTION = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|Chapter|Section|Part|Article|Annex)\s")
 _BOLD_LINE = re.compile(r"(\*\*|__|\*|_)[^*_]{2,90}\1")
 _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNORECASE)
@@ -394,6 +396,7 @@ class _Reader:
             or _is_row(block[last].text)
             or _MAIL.match(block[last].text)
             or self._speaks(block[last].text)
+            or (_CLAUSE.match(block[last].text) and block[last - 1].stripped[-1] in ".;:")
         ):
             last += 1
         over = None

@@ -278,11 +278,12 @@ class ChatReply(Serializer):
             }
             self._annotations.append(annotation)
             at = cited["place"]
-            # Open WebUI makes a citation of the title alone; this gives it the words.
+            # Open WebUI makes a citation of the title alone; this gives it the words. A source that
+            # is not external is named by its address there.
             shown = {
                 "source": {"name": at["title"], "url": at["url"]},
                 "document": [cited["source"]["quote"]],
-                "metadata": [{"source": at["url"], "name": at["title"]}],
+                "metadata": [{"source": at["url"], "name": at["title"], "external": True}],
             }
             told = {"type": "source", "data": shown}
             chunks.append(self._chunk({"annotations": [annotation]}, event=told))
