@@ -277,6 +277,8 @@ class ChatReply(Serializer):
                 **cited["source"],
             }
             self._annotations.append(annotation)
+            if piece.given is not None and piece.given.label:
+                return chunks  # Open WebUI lists the passages that it gave
             at = cited["place"]
             # Open WebUI makes a citation of the title alone; this gives it the words. A source that
             # is not external is named by its address there.

@@ -80,7 +80,7 @@ def read_conversation(turns: Sequence[Turn], field: str) -> Conversation:
 
 # Prompts come from the network: each of these reads a text once, however it is made.
 _SOURCE = re.compile(r"<source\b([^<>]{0,500})>")
-_ATTRIBUTE = re.compile(r'([a-z_]+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]+)="([^"]*)"')
 _NUMBERED = re.compile(r"\[CONTEXT \d+\]:\n")
 _METADATA = re.compile(r"\s*<document_metadata>(.*?)</document_metadata>\s*", re.DOTALL)
 _NAME = re.compile(r"^(?:sourceDocument|title): *(.+)$", re.MULTILINE)

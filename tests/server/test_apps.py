@@ -32,8 +32,8 @@ Respond to the user query using the provided context, incorporating inline citat
 * "According to the study, the proposed method increases efficiency by 20% [1]."
 
 <context>
-<source id="1" name="tower.pdf">{tower}</source>
-<source id="2" name="bridge.pdf">{bridge}</source>
+<source id="1" name="tower.pdf" resource-type="file" resource-id="acd3554a">{tower}</source>
+<source id="2" name="bridge.pdf" resource-type="file" resource-id="2bb1c75f">{bridge}</source>
 <source id="2" name="bridge.pdf">It cost much.</source>
 </context>
 """
@@ -145,6 +145,15 @@ def test_passages_in_the_prompt_of_an_app_are_answered_from(
         at = annotation["url_citation"]
         quote = made["choices"][0]["message"]["content"][at["start_index"] : at["end_index"]]
         assert quote == annotation["quote"] == "The bridge was opened in 1932 by the mayor."
+
+
+def test_open_webui_lists_the_passages_that_it_gave_itself() -> None:
+    body = {"messages": [{"role": "user", "content": f"{filled(OPEN_WEBUI)}\n{QUESTION}"}]}
+    with client() as server:
+        told = server.post("/v1/chat/completions", json={**body, "stream": True}).text
+    assert "by the mayor. [2]" in told
+    assert '"type":"source"' not in told
+    assert "annotations" not in told
 
 
 def test_a_prompt_longer_than_a_question_may_be_is_no_question() -> None:
