@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from semqa.decoding.policy import QuotePolicy
     from semqa.quotes import Source
 
-__all__ = ["find_breach"]
-
 # Possessive, so that hostile text costs no more than its length.
 _QUOTE = re.compile(r"\[ ([1-9][0-9]{0,8}+) ([^\[\]]++)\]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from semqa.decoding.vocabulary import Vocabulary
     from semqa.quotes import Source
 
-__all__ = ["CopyConstraint", "State", "Used", "View", "record_of"]
-
 Used = tuple[tuple[int, ...], ...]
 """What was quoted, quote by quote: source, interval of suffixes, depth, first words of the run before."""
 

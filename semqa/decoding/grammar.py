@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes import Source
 
-__all__ = ["MAX_FIELDS", "MAX_GBNF_PIECES", "MAX_PIECES", "RULES", "quoting_grammar"]
-
 MAX_PIECES = 25_000
 """Pieces of all sources together that a Lark grammar takes: servers compile it for each request, and
 llguidance with its default limits refuses longer ones. In English, two or three characters each."""

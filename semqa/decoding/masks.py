@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-__all__ = ["compile_masking", "forbid", "mask_in_place", "mask_on_device"]
-
 _NO_TOKENS = np.empty(0, np.int64)
 _NO_BIASES = np.empty(0, np.float32)
 _SIGNATURE = "void(f4[::1], i8[::1], i8, i4[:, ::1], i8[::1], f4[::1], b1[::1])"

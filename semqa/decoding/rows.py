@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from semqa.decoding.constraint import CopyConstraint, Used, View
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["ConstraintRows", "ends_mask"]
-
 _WORD_BITS = 32
 _AHEAD = 16
 """How many tokens before other tables are needed they are asked for: most answers end before."""

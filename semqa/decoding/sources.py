@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from semqa.decoding.policy import QuotePolicy
     from semqa.quotes import Source
 
-__all__ = ["SourceTables", "lay_out", "suffix_array"]
-
 
 def suffix_array(text: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return the starts of all suffixes of a text, sorted by suffix (int32[n]).

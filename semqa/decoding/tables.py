@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from semqa.decoding.vocabulary import Trie, Vocabulary
 
-__all__ = ["FreeTables", "VocabularyTables", "free_tables", "vocabulary_tables"]
-
 _NUMBER_FOLLOWS = re.compile(rb"\Z| (\Z|[1-9][0-9]*(\Z| ))")
 _WORD, _MARK = re.compile(rb"[^ \n(\"\-/,.:;!?)]+"), re.compile(rb"[(\"\-/,.:;!?)]")
 """In tokens of glue."""

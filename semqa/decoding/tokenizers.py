@@ -10,9 +10,6 @@ from typing import Any
 
 from semqa.errors import InputError
 
-__all__ = ["Tokens", "bytes_of_pieces", "read_tokenizer"]
-
-
 Piece = str | bytes
 """A piece on its way: text, or bytes once it stands for bytes that may be half a character."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from semqa.decoding import CopyConstraint
 
-__all__ = ["CopyConstraintLogitsProcessor"]
-
 
 class CopyConstraintLogitsProcessor(LogitsProcessor):
     """Lets `generate` write valid quoted answers only, each row by its own constraint.

@@ -16,8 +16,6 @@ from tests.reference.language import Language, Place
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["is_answer_bytes", "masks_by_enumeration", "may_be_quoted"]
-
 
 def is_answer_bytes(
     data: bytes, sources: Sequence[Source], policy: QuotePolicy, question: str = ""

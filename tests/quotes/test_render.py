@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from semqa import QuotedAnswer, Source
@@ -107,6 +107,7 @@ def test_html_without_quotes_says_so() -> None:
 
 
 @given(answers())
+@example(("one\r\ntwo [1 b]", [Source("b")]))
 def test_html_shows_every_character(drawn: tuple[str, list[Source]]) -> None:
     answer = QuotedAnswer.parse(*drawn)
     shown = "".join(html.unescape(re.sub(r"<[^>]*>", "", to_html(answer))).split())

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from semqa.decoding.constraint import CopyConstraint
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["Answers"]
-
 _logger = logging.getLogger("semqa.vllm")
 
 

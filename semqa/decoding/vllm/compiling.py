@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from semqa.decoding.vllm.request import ConstraintRequest
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["ConstraintCache"]
-
 _MOST_BYTES = 1 << 29
 """What is kept for later, as estimated: 0.5 GB."""
 _BYTES_A_CHARACTER = 64

@@ -13,8 +13,6 @@ from semqa.decoding.tokenizers import read_tokenizer
 from semqa.decoding.vocabulary import Vocabulary
 from semqa.errors import InputError
 
-__all__ = ["NAME", "check_setup", "processors", "vocabulary_of"]
-
 NAME = "semqa.decoding.vllm:CopyConstraintProcessor"
 """How vLLM is told of the processor."""
 
@@ -53,12 +51,6 @@ def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
         raise InputError(
             "Models that write by diffusion cannot be constrained. Start vLLM without the processor."
         )
-
-
-def processors(config: Any) -> list[object]:
-    """Return all processors that an engine loads besides vLLM's own: those listed, and plugins."""
-    plugged = entry_points(group=_PLUGINS)
-    return [*(config.model_config.logits_processors or ()), *(one.value for one in plugged)]
 
 
 def vocabulary_of(config: Any) -> Vocabulary:

@@ -29,10 +29,8 @@ except ImportError:  # before Model Runner V2 had an interface
         pass
 
     class LogitsProcRequestState:  # type: ignore[no-redef]
-        pass
+        """Never given by the first runner."""
 
-
-__all__ = ["CopyConstraintProcessor"]
 
 _logger = logging.getLogger("semqa.vllm")
 

@@ -16,16 +16,6 @@ from semqa.quotes import Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "REQUIRE_VARIABLE",
-    "ConstraintRequest",
-    "check_params",
-    "check_stops",
-    "stops_of",
-    "to_extra_args",
-    "without_stops",
-]
-
 
 PREFIX = "semqa_"
 SOURCES, TITLES, QUESTION, QUOTE_FROM = (

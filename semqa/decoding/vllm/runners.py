@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["FirstRunner", "SecondRunner"]
-
 
 @dataclass(slots=True)
 class _Row:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from semqa.decoding.grammar import quoting_grammar
 from semqa.decoding.vllm.request import to_extra_args
 from semqa.engines.base import PromptTooLongError
-from semqa.engines.model import StoppedText
+from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.capabilities import grammar_fields, schema_fields
 from semqa.engines.openai.client import RefusedError
 from semqa.engines.openai.replies import AnswerSink

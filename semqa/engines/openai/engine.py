@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Request
 from semqa.engines.generation import Generation
-from semqa.engines.model import free_options
 from semqa.engines.model.background import Background
 from semqa.engines.model.engine import ModelEngine
+from semqa.engines.model.options import free_options
 from semqa.engines.openai.asking import Asker, complete_all, make_task
 from semqa.engines.openai.capabilities import PROBE, find_way
 from semqa.engines.openai.client import Endpoint, Transport

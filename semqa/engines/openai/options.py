@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from semqa.engines.model import AnswerOptions, check_range, check_whole
+from semqa.checks import check_range, check_whole
+from semqa.engines.model.options import AnswerOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +25,7 @@ class OpenAIOptions(AnswerOptions):
         attempts: how often a request is made that fails for reasons that may pass.
     """
 
-    SWITCHES: ClassVar[tuple[str, ...]] = (
-        "auto",
-        "on",
-        "processor",
-        "grammar",
-        "pointing",
-        "repair",
-        "off",
-    )
+    SWITCHES: ClassVar[tuple[str, ...]] = ("auto", "on", "processor", "grammar", "pointing", "repair", "off")  # fmt: skip
 
     constraint: str = "auto"
     timeout: float = 600.0

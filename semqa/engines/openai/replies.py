@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from semqa.engines.model import StoppedText
+from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.client import RefusedError
 from semqa.errors import UnavailableError
 from semqa.quotes.marks import canonical_mark

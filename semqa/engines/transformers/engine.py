@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.decoding import warm_up
 from semqa.decoding.masks import compile_masking
 from semqa.engines.base import Request
-from semqa.engines.model import PromptEncoder, free_options, read_text
 from semqa.engines.model.engine import LocalEngine
+from semqa.engines.model.options import free_options, read_text
+from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers.loading import LoadedModel, load_model, prompt_limit
 from semqa.engines.transformers.options import LOADING, TransformersOptions
 from semqa.errors import InputError

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from semqa.engines.model import LocalOptions, check_range, check_whole
+from semqa.checks import check_choice, check_range, check_whole
+from semqa.engines.model.options import DTYPES, LocalOptions
 from semqa.errors import InputError
 
 LOADING = (
@@ -21,8 +22,6 @@ LOADING = (
     "attn_implementation",
 )
 """The settings that a model is loaded with: other ones need it loaded anew."""
-
-_DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +52,7 @@ class TransformersOptions(LocalOptions):
     repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.dtype not in _DTYPES:
-            raise InputError(
-                f"must be one of {', '.join(_DTYPES)}, got {self.dtype!r}.",
-                field="dtype",
-                value=self.dtype,
-            )
+        check_choice("dtype", self.dtype, DTYPES)
         check_whole("num_beams", self.num_beams, 1)
         if self.context is not None:
             check_whole("context", self.context, 2)

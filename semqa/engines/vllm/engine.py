@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.decoding import warm_up
 from semqa.engines.base import Request
-from semqa.engines.model import PromptEncoder, free_options, read_text
 from semqa.engines.model.engine import LocalEngine, check_budget
-from semqa.engines.model.options import seed_of
+from semqa.engines.model.options import free_options, read_text, seed_of
 from semqa.engines.model.spans import ContinuationEncoder, SpanWriter
+from semqa.engines.model.text import PromptEncoder
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import LOADING, VllmOptions
 from semqa.engines.vllm.service import Written

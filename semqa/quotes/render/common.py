@@ -348,7 +348,7 @@ def _lines(found: Iterable[Part]) -> Iterator[list[Part]]:
         if not isinstance(part, str):
             line.append(part)
             continue
-        first, *more = part.split("\n")
+        first, *more = re.split(r"\r?\n", part)
         line.append(first)
         for text in more:
             yield line

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.decoding import Vocabulary
-from semqa.engines.model import AnswerText, find_stop
+from semqa.engines.model.text import AnswerText, find_stop
 
 BYTES = [bytes([byte]) for byte in range(256)] + ["日".encode(), b" a", b""]
 
@@ -45,7 +45,7 @@ def test_a_stop_may_end_within_the_last_token() -> None:
 
 
 def test_free_completions_forget_the_constraint_and_how_it_decodes() -> None:
-    from semqa.engines.model import free_options
+    from semqa.engines.model.options import free_options
     from semqa.engines.transformers.options import TransformersOptions
 
     free = free_options(TransformersOptions(decoding="spans"), 64)
