@@ -45,12 +45,6 @@ def find_breach(
 ) -> str | None:
     """Return in words the first rule that a text breaks; None for a valid answer.
 
-    Args:
-        text: the whole answer.
-        sources: the numbered sources.
-        policy: the rules.
-        question: the question, whose words free text may repeat.
-
     Example:
         >>> from semqa import Source
         >>> from semqa.decoding import QuotePolicy, find_breach

@@ -68,14 +68,7 @@ def quoting_grammar(
     """Return the grammar of all answers over some sources.
 
     Args:
-        sources: the numbered sources.
         policy: what an answer may do; settings that are not in `RULES` have no effect.
-        question: whose words may stand in free text with ``free="glue"``.
-        dialect: of the grammar.
-
-    Raises:
-        InputError: the sources are too long for a grammar, or the policy names a source that is not
-            given.
     """
     policy = policy or QuotePolicy()
     # Cut anywhere, a source has no words that a grammar could tell.

@@ -118,13 +118,7 @@ def _loop(
 
 
 def forbid(scores: torch.Tensor, rows: torch.Tensor, masks: torch.Tensor) -> None:
-    """Set to minus infinity, in place, what masks do not allow: in plain torch, on any device.
-
-    Args:
-        scores: [R, S], float.
-        rows: [M] int64, which rows, each once.
-        masks: [M, W] int32, as for `mask_in_place`; columns beyond them are not allowed.
-    """
+    """Set to minus infinity, in place, what masks do not allow: in plain torch, on any device."""
     import torch
 
     width = scores.shape[1]
@@ -142,9 +136,6 @@ def mask_on_device(
     """Forbid what the masks do not allow, in some rows of scores on any device, in place.
 
     Args:
-        scores: [R, S], float.
-        rows: [M], which rows, each once.
-        masks: [M, W] int32, as for `mask_in_place`.
         end: the token that is left to rows in which nothing else is.
 
     Example:

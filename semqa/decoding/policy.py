@@ -32,9 +32,6 @@ class QuotePolicy:
         sources: numbers of the sources that may be quoted (from 1); None for all.
         quote_bias: added to the logit of every token that opens a quote, at most 60,000.
 
-    Raises:
-        InputError: a setting is out of its range.
-
     Example:
         >>> QuotePolicy(sources=(3, 1))
         QuotePolicy(free='glue', boundary='word', sources=(1, 3), quote_bias=0.0)

@@ -33,7 +33,6 @@ class ConstraintRows:
     """The states of answers that are being written, by slot.
 
     Args:
-        vocabulary: the tokens, of all constraints.
         slots: how many answers there may be at a time.
         later: called with work that can be done in the background: what it costs to finish is found
             out some tokens before it is needed. Without it a step does that.
@@ -79,7 +78,6 @@ class ConstraintRows:
 
         Args:
             slot: its place; whatever was there is forgotten.
-            constraint: its rules.
             budget: the most tokens of it, its end token included; None for no limit.
         """
         self.release(slot)
@@ -114,10 +112,6 @@ class ConstraintRows:
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> NDArray[Any]:
         """Take answers forward, for good.
 
-        Args:
-            slots: [R], each once.
-            tokens: the new tokens of each.
-
         Returns:
             [R] int64, for each the place in `tokens` of the first that is not allowed, or -1. Such
             an answer is released, as is one whose state is broken (-2).
@@ -137,9 +131,6 @@ class ConstraintRows:
             masks: [R, W] int32, C-contiguous, written. Empty slots, and rows that are not allowed
                 to go ahead, may only end.
             ahead: tokens of each row to suppose after its answer, which itself stays where it is.
-
-        Returns:
-            [R] int64, as `advance`; the place in `ahead`.
         """
         given = [()] * len(slots) if ahead is None else ahead
         return self._go(slots, given, masks, keep=False)
@@ -147,16 +138,7 @@ class ConstraintRows:
     def go(
         self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]], masks: NDArray[np.int32]
     ) -> NDArray[Any]:
-        """Take answers forward for good and write which tokens may come next, in one call.
-
-        Args:
-            slots: [R], each once.
-            tokens: the new tokens of each.
-            masks: [R, W] int32, C-contiguous, written, as by `fill`.
-
-        Returns:
-            As `advance`.
-        """
+        """Take answers forward for good and write which tokens may come next, in one call."""
         return self._go(slots, tokens, masks, keep=True)
 
     def _go(

@@ -40,8 +40,6 @@ class VocabularyTables(NamedTuple):
     """What every constraint over a vocabulary shares.
 
     Attributes:
-        arrays: for the handle.
-        handle: with these tables only.
         width: 32-bit words of a mask.
         poor: some byte of UTF-8 is no token, so that not every text can be written.
         openers: tokens that hold ``[``, ascending.
@@ -59,9 +57,6 @@ class FreeTables(NamedTuple):
 
     Attributes:
         vocabulary: the tables that the handle points to as well.
-        arrays: for the handle.
-        handle: with these tables and those of the vocabulary.
-        numbers: what each word is known by.
         longest_word: bytes of the longest word.
     """
 

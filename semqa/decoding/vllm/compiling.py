@@ -30,7 +30,6 @@ class ConstraintCache:
     """Compiles constraints, each once.
 
     Args:
-        vocabulary: the tokens.
         most_bytes: how much memory constraints may take that nobody is using at the moment.
     """
 

@@ -21,13 +21,7 @@ _HOW = f"Start vLLM with --logits-processors {NAME}."
 
 
 def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
-    """Refuse an engine that would not constrain every answer.
-
-    Args:
-        config: vLLM's whole configuration.
-        processor: the class that is being made.
-        second_runner: whether Model Runner V2 runs it.
-    """
+    """Refuse an engine that would not constrain every answer."""
     model = config.model_config
     listed = [one for one in model.logits_processors or () if _is(one, processor)]
     plugged = [one.value for one in entry_points(group=_PLUGINS) if _is(one.value, processor)]
@@ -54,11 +48,7 @@ def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
 
 
 def vocabulary_of(config: Any) -> Vocabulary:
-    """Return the tokens of an engine's model.
-
-    Args:
-        config: vLLM's whole configuration.
-    """
+    """Return the tokens of an engine's model."""
     from vllm.tokenizers import cached_tokenizer_from_config
 
     model = config.model_config

@@ -45,7 +45,6 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
     Args:
         vllm_config: the engine's configuration.
         given: the record of all requests under Model Runner V2; the device under the first.
-        is_pin_memory: given by the first runner, and not needed.
     """
 
     def __init__(self, vllm_config: Any, given: Any, is_pin_memory: bool | None = None) -> None:
@@ -72,11 +71,7 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
-        """Refuse a request that is wrong or would break the guarantee.
-
-        Raises:
-            ValueError: it is, in words that vLLM passes on with status 400.
-        """
+        """Refuse a request that is wrong or would break the guarantee."""
         try:
             check_params(sampling_params)
         except InputError as error:

@@ -36,13 +36,7 @@ class _Row:
 
 
 class FirstRunner:
-    """Follows the batch of the first model runner.
-
-    Args:
-        vocabulary: the tokens.
-        most_rows: the most rows of a batch.
-        most_tokens: the length of the model's context.
-    """
+    """Follows the batch of the first model runner."""
 
     def __init__(self, vocabulary: Vocabulary, most_rows: int, most_tokens: int) -> None:
         # While a batch changes there may be more answers for a moment.
@@ -142,14 +136,7 @@ class _Step(NamedTuple):
 
 
 class SecondRunner:
-    """Follows the requests of Model Runner V2.
-
-    Args:
-        vocabulary: the tokens.
-        requests: vLLM's record of all requests, on the device.
-        most_tokens: the length of the model's context.
-        drafts: the most drafts of a request in a step.
-    """
+    """Follows the requests of Model Runner V2."""
 
     def __init__(
         self,
@@ -210,13 +197,7 @@ class SecondRunner:
     def _new_tokens(
         self, slots: NDArray[np.int64], rows: NDArray[np.int64], step: _Step
     ) -> list[list[int]]:
-        """Return what was taken for good since the last step, and begin answers that are new.
-
-        Args:
-            slots: [R], each once.
-            rows: [R], a row of each.
-            step: the step.
-        """
+        """Return what was taken for good since the last step, and begin answers that are new."""
         prompts = self._requests.prompt_len.np[slots].astype(np.int64)
         written = step.lengths[rows] - prompts
         for slot in slots[written < self._taken[slots]].tolist():

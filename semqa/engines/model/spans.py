@@ -125,7 +125,6 @@ class Place:
     Attributes:
         strength: how relevant the source is, from 0 to 1, the best one 1.
         candidates: what may be quoted, the best first; at least one.
-        kind: ``expansion`` for what an abbreviation stands for, else empty.
     """
 
     source: int
@@ -147,11 +146,7 @@ _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
 
 def propose(request: Request, numbers: Sequence[int] | None = None) -> list[Place]:
-    """Return what an answer may quote, in reading order.
-
-    Args:
-        numbers: the sources that may be quoted; None for all.
-    """
+    """Return what an answer may quote, in reading order."""
     question, sources, history = request
     slots = ExtractiveEngine().slots(question, sources, CANDIDATES, history)
     known = request.understood
@@ -282,9 +277,6 @@ class Score(NamedTuple):
     """Asks how likely each of several continuations is.
 
     The reply has a row for each continuation: the log-probability of each of its tokens.
-
-    Attributes:
-        rows: the continuations, none of them empty.
     """
 
     before: list[int]
@@ -295,10 +287,6 @@ class Words(NamedTuple):
     """Asks what the model writes next, greedily and without masks.
 
     The reply is its tokens: at most `most`, and none behind the first that `goes_on` refuses.
-
-    Attributes:
-        most: the largest number of tokens.
-        goes_on: whether to write on after some tokens.
     """
 
     before: list[int]

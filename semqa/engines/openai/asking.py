@@ -237,9 +237,6 @@ async def complete_all(
 
     Args:
         schema: a JSON schema of the replies; left out once the endpoint has refused it.
-
-    Raises:
-        PromptTooLongError: one is too long for the model.
     """
 
     async def one(prompt: Prompt) -> str:

@@ -170,10 +170,6 @@ class Transport:
         """Ask for a stream, and hand out its events until the answer is whole.
 
         A connection that breaks is tried again as long as nothing was shown.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no whole answer, after all tries.
         """
 
         async def once() -> None:

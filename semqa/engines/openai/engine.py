@@ -50,7 +50,6 @@ class OpenAIEngine(ModelEngine):
     threads, which ask at the same time.
 
     Args:
-        prompts: makes the prompts; by default with five exemplars of our own.
         base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
             ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
@@ -120,26 +119,17 @@ class OpenAIEngine(ModelEngine):
         At most `batch_size` prompts are under way at the same time; the first that fails ends the
         others.
         """
-        return self._complete(prompts, max_new_tokens, sample, None)
+        return self.complete_json(prompts, None, max_new_tokens=max_new_tokens, sample=sample)
 
     def complete_json(
         self,
         prompts: Sequence[str],
-        schema: Mapping[str, object],
+        schema: Mapping[str, object] | None,
         *,
         max_new_tokens: int = 256,
         sample: bool = False,
     ) -> list[str]:
         """Complete prompts with JSON that conforms to a schema; free text if that is refused."""
-        return self._complete(prompts, max_new_tokens, sample, schema)
-
-    def _complete(
-        self,
-        prompts: Sequence[str],
-        max_new_tokens: int,
-        sample: bool,
-        schema: Mapping[str, object] | None,
-    ) -> list[str]:
         self._check_open()
         for text in prompts:
             _check_unicode(text, "a prompt")
@@ -159,12 +149,9 @@ class OpenAIEngine(ModelEngine):
         """
         request = Request(question, sources, history)
         prompt = self._prompt(request)
-        offer = self._offer
-        if offer is None or offer.way != "pointing":
+        if self._offer is None or self._offer.way != "pointing":
             return prompt
-        return make_task(
-            request, prompt, offer, self.options, Spelling(_control_tokens(request))
-        ).prompt
+        return self._task(request, prompt, self._offer).prompt
 
     @property
     def chat(self) -> bool:
@@ -203,17 +190,14 @@ class OpenAIEngine(ModelEngine):
         if not requests:
             return []
         offer = self._way()
-        return [
-            make_task(request, prompt, offer, self.options, Spelling(_control_tokens(request)))
-            for request, prompt in zip(requests, prompts, strict=True)
-        ]
+        return [self._task(*both, offer) for both in zip(requests, prompts, strict=True)]
+
+    def _task(self, request: Request, prompt: Prompt, offer: Offer) -> Task:
+        return make_task(request, prompt, offer, self.options, Spelling(_control_tokens(request)))
 
     def _check(self, request: Request) -> None:
         super()._check(request)
-        texts = [request.question, *(text for each in request.history for text in each)]
-        for source in request.sources:
-            texts += [source.title, source.text]
-        for text in texts:
+        for text in _texts(request):
             _check_unicode(text, "the question or a source")
 
     def _prompt(self, request: Request, shots: int | None = None) -> Prompt:
@@ -251,9 +235,12 @@ class OpenAIEngine(ModelEngine):
 
 
 def _control_tokens(request: Request) -> set[str]:
-    texts = [request.question, *(text for each in request.history for text in each)]
-    texts += [text for each in request.sources for text in (each.title, each.text)]
-    return {found for text in texts for found in _CONTROL.findall(text)}
+    return {found for text in _texts(request) for found in _CONTROL.findall(text)}
+
+
+def _texts(request: Request) -> list[str]:
+    asked = [request.question, *(text for each in request.history for text in each)]
+    return asked + [text for each in request.sources for text in (each.title, each.text)]
 
 
 def _check_unicode(text: str, where: str) -> None:

@@ -29,8 +29,6 @@ class TransformersOptions(LocalOptions):
     """All settings of a `TransformersEngine`, besides those of `LocalOptions`.
 
     Attributes:
-        dtype: of the weights: ``auto`` as they were saved, ``float32``, ``float16`` or
-            ``bfloat16``.
         device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
         device_map: how to spread the model over devices (``auto``); instead of `device`.
         context: tokens of prompt and answer together; by default what the model's configuration

@@ -47,7 +47,6 @@ class VllmEngine(LocalEngine):
 
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedService`.
-        prompts: makes the prompts; by default with five exemplars of our own.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
     """

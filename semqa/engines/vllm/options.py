@@ -37,9 +37,6 @@ class VllmOptions(LocalOptions):
     """All settings of a `VllmEngine`, besides those of `LocalOptions`.
 
     Attributes:
-        batch_size: how many questions are handed to vLLM together; it forms its own batches.
-        dtype: of the weights: ``auto`` as they were saved, ``float32``, ``float16`` or
-            ``bfloat16``.
         context: tokens of prompt and answer together; by default what the model's configuration
             says.
         pipeline_parallel_size: groups of GPUs that share the layers.

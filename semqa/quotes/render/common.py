@@ -220,7 +220,6 @@ class Piece:
     Attributes:
         text: the characters; empty only for a cut.
         quotes: indices into ``answer.quotes``, ascending; empty for text that nobody quotes.
-        cut: True for a place where text was left out.
     """
 
     text: str

@@ -28,9 +28,6 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
     quotes and dropped marks are struck out and named as such; repaired quotes are named as such,
     too. The verdict follows in italics.
 
-    Args:
-        question: the question that was answered; its words claim nothing.
-
     Example:
         >>> from semqa import QuotedAnswer, Source
         >>> source = Source("Bing Crosby sang it.", title="White Christmas")
