@@ -44,9 +44,6 @@ MAX_GBNF_PIECES = 12_000
 MAX_FIELDS = 500
 """Titles and bodies that a grammar takes, for the same reason."""
 
-RULES = frozenset({"free", "boundary", "sources"})
-"""The settings of a `QuotePolicy` that a grammar keeps."""
-
 RUN_WORDS, RUN_MARKS = 10, 3
 """Words and punctuation marks of one run of glue."""
 
@@ -68,7 +65,7 @@ def quoting_grammar(
     """Return the grammar of all answers over some sources.
 
     Args:
-        policy: what an answer may do; settings that are not in `RULES` have no effect.
+        policy: what an answer may do; `quote_bias` has no effect.
     """
     policy = policy or QuotePolicy()
     # Cut anywhere, a source has no words that a grammar could tell.

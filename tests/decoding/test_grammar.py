@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from semqa import InputError, QuotedAnswer, Source
 from semqa.data import read_quotesum
 from semqa.decoding import QuotePolicy, find_breach
-from semqa.decoding.grammar import MAX_FIELDS, MAX_GBNF_PIECES, MAX_PIECES, RULES, quoting_grammar
+from semqa.decoding.grammar import MAX_FIELDS, MAX_GBNF_PIECES, MAX_PIECES, quoting_grammar
 from semqa.quotes import ABSTENTION
 from tests.decoding.gbnf import Gbnf
 from tests.decoding.strategies import FREE, QUESTIONS, TEXTS
@@ -154,12 +154,6 @@ def test_all_that_it_lets_a_random_model_write_verifies(boundary: Any) -> None:
         assert breach is None or not can_say(breach, QuotePolicy(boundary=boundary)), text
         quotes += len(answer.quotes)
     assert quotes > 50
-
-
-def test_it_says_which_rules_it_keeps() -> None:
-    assert {"free", "boundary", "sources"} == RULES
-    lax = quoting_grammar([Source("x b")], QuotePolicy(quote_bias=3))
-    assert lax == quoting_grammar([Source("x b")])
 
 
 def test_what_it_cannot_take_is_refused() -> None:

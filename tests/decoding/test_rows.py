@@ -17,7 +17,7 @@ from semqa.decoding import CopyConstraint, QuotePolicy
 from semqa.decoding.masks import mask_in_place, mask_on_device
 from semqa.decoding.rows import ConstraintRows, ends_mask
 from tests.decoding.test_walks import ARTICLES, POLICIES, QUESTION
-from tests.decoding.vocabularies import poor_vocabulary, straddling_vocabulary
+from tests.decoding.vocabularies import straddling_vocabulary
 from tests.effort import effort
 
 VOCABULARY = straddling_vocabulary()
@@ -160,19 +160,6 @@ def test_openers_are_lifted_between_quotes() -> None:
     biases = rows.biases(np.array([0]))
     assert biases is not None
     assert biases.tolist() == [0.0]
-
-
-def test_a_poor_vocabulary_too() -> None:
-    vocabulary = poor_vocabulary()
-    constraint = CopyConstraint(vocabulary, [Source("white christmas by bing crosby")])
-    rows = ConstraintRows(vocabulary, slots=1)
-    rows.admit(0, constraint, 20)
-    masks = np.empty((1, rows.width), np.int32)
-    rows.fill(np.array([0]), masks)
-    assert np.array_equal(masks[0], constraint.mask(constraint.start(20)))
-
-
-FLOATS = st.sampled_from([0.0, 1.5, -3e38, 3e38, float("inf"), float("-inf"), float("nan")])
 
 
 MOST = np.finfo(np.float32).max
