@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -168,12 +166,3 @@ def test_pickles() -> None:
     for name, array in copy.trie._asdict().items():
         assert np.array_equal(array, getattr(vocabulary.trie, name))
         assert not array.flags.writeable
-
-
-def test_importing_costs_no_heavy_module() -> None:
-    code = (
-        "import sys, semqa.decoding.vocabulary, semqa.decoding.tokenizers\n"
-        "print(*{'numba', 'torch', 'transformers', 'tokenizers', 'httpx', 'tiktoken'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == ""

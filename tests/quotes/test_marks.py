@@ -58,12 +58,6 @@ def test_broken_marks_say_why(text: str, source: int, reason: str) -> None:
     assert reason in piece.reason
 
 
-def test_nested_marks_keep_the_innermost() -> None:
-    pieces = list(scan_marks("[ 1 May [ 2 4, 1990 ] ]"))
-    assert [type(piece) for piece in pieces] == [BrokenMark, Mark, FreePiece]
-    assert pieces[1] == Mark(2, "4, 1990")
-
-
 def _written(piece: MarkedPiece) -> str:
     if isinstance(piece, Mark):
         return canonical_mark(piece.source, piece.span)

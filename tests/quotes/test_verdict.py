@@ -56,11 +56,6 @@ def test_verdicts(text: str, expected: str) -> None:
     assert bool(record["claims"]) <= (expected in ("unquoted", "unverified"))
 
 
-def test_words_of_the_question_claim_nothing() -> None:
-    text = "[ 1 Colin O'Brady ] crosses Antarctica alone."
-    assert (verdict(text), verdict(text, "")) == ("quoted", "unquoted")
-
-
 def test_a_mark_that_lost_its_brackets_counts() -> None:
     answer = repair("The [ 1 drug is not safe ].", [Source("The drug is safe.")])
     assert (answer.plain, answer.quotes) == ("The drug is not safe.", ())

@@ -9,6 +9,7 @@ import pytest
 from semqa import Source
 from semqa.engines import Request
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
+from semqa.prompting import PromptBuilder
 from tests.engines.openai.server import Server
 
 SOURCES = [
@@ -41,8 +42,11 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
         engine.close()
 
 
-def engine_for(server: Server, **settings: object) -> OpenAIEngine:
+def engine_for(
+    server: Server, *, prompts: PromptBuilder | None = None, **settings: object
+) -> OpenAIEngine:
     """Return an engine that asks nothing yet; it is closed after the test."""
     options = OpenAIOptions(**({"constraint": "repair"} | settings))  # type: ignore[arg-type]
-    made.append(OpenAIEngine("tiny", options, base_url=server.url, api_key=KEY, warm=False))
+    given = {"prompts": prompts, "base_url": server.url, "api_key": KEY, "warm": False}
+    made.append(OpenAIEngine("tiny", options, **given))  # type: ignore[arg-type]
     return made[-1]
