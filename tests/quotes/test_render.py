@@ -15,6 +15,7 @@ from semqa.quotes import ABSTENTION, Quote
 from semqa.quotes.quote import Dropped
 from semqa.quotes.render import to_ansi, to_html, to_markdown
 from semqa.quotes.render.common import Piece, excerpt, parts, quoted_pieces, safe_text
+from semqa.quotes.render.markdown import conversation_to_markdown
 from semqa.quotes.repair import repair
 from tests.strategies import answers
 
@@ -130,6 +131,12 @@ def test_lists_and_tables_are_shown_as_such() -> None:
         "Two:\n\n- **Dogs**[^1]\n- \\<b\\>\n\n"
         "| **Day** | **Open** | [^1] |\n| --- | --- | --- |\n| **\\<i\\>** | **8 to 10** | [^1] |\n"
     )
+
+
+def test_footnotes_of_a_conversation_are_numbered_by_answer() -> None:
+    text = conversation_to_markdown("Talk", [("Who?", ""), ("When?", to_markdown(TABLE))])
+    found = re.findall(r"\[\^[^]]*\]:?", text)
+    assert found == ["[^2-1]", "[^2-1]", "[^2-1]", "[^2-1]:"]
 
 
 def test_a_low_relevance_is_no_plain_tick() -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
-_FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)
-"""Where one is explained, which begins a line, or stands, which is behind a quote in bold."""
+_FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*|\| )\[\^(?=\d+\])", re.MULTILINE)
+"""Explained at the beginning of a line; referred to behind a quote in bold or in a cell of its own."""
 
 
 def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
