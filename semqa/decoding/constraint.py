@@ -23,6 +23,7 @@ from semqa.decoding.automaton.entries import (
 )
 from semqa.decoding.automaton.finish import NUMBER_COST
 from semqa.decoding.automaton.step import MOST_RUN_MARKS, MOST_RUN_WORDS
+from semqa.decoding.masks import unpacked
 from semqa.decoding.policy import QuotePolicy
 from semqa.decoding.sources import SourceTables, lay_out
 from semqa.decoding.tables import FreeTables, free_tables
@@ -73,7 +74,6 @@ class View(NamedTuple):
 
 
 _DEFAULT = QuotePolicy()
-_NO_TOKENS = np.empty(0, np.int64)
 _MOST_SOURCES = 100_000
 _MOST_VIEWS, _LEAST_VIEWS = 256, 16
 _VIEW_BYTES = 1 << 25
@@ -350,8 +350,7 @@ class CopyConstraint:
 
     def allowed(self, state: State) -> NDArray[np.int64]:
         """Return the tokens that may come next: int64, ascending."""
-        bits = np.unpackbits(self.mask(state).view(np.uint8), bitorder="little")
-        return np.flatnonzero(bits)
+        return np.flatnonzero(unpacked(self.mask(state)))
 
     def is_accepting(self, state: State) -> bool:
         """Tell whether an end token is allowed, or the answer has ended."""

@@ -26,7 +26,7 @@ from semqa.quotes.words import (
     glue_words,
     language_of,
     question_words,
-    words_as_asked,
+    written_forms,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ _DIRECTIVE = "%llguidance {}\n"
 """Without it, vLLM gives the grammar to xgrammar, which takes other Lark and fails later."""
 # What `str.isspace` calls white space.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 def quoting_grammar(
@@ -130,15 +129,8 @@ def _functions_of(question: str) -> frozenset[str]:
 
 def _free_words(question: str) -> list[str]:
     """Return the words that may stand in free text, as they may be written."""
-    known = glue_words(language_of(question)) | question_words(question)
-    return sorted(
-        {
-            *known,
-            *(word[:1].upper() + word[1:] for word in known),
-            *(word.upper() for word in question_words(question)),
-            *words_as_asked(question),
-        }
-    )
+    glue = written_forms(glue_words(language_of(question)))
+    return sorted(glue | written_forms(question_words(question), question))
 
 
 _FIRST_RUN = f"w1x{RUN_WORDS}x{RUN_MARKS}"

@@ -15,6 +15,7 @@ import numpy as np
 from semqa.decoding.automaton.entries import CLOSED_AT, DONE, TRY, entries
 from semqa.decoding.automaton.memory import FREE, MODE, STATE_WIDTH, TOKENS
 from semqa.decoding.constraint import State, record_of
+from semqa.decoding.masks import NO_TOKENS, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from semqa.decoding.constraint import CopyConstraint, Used, View
     from semqa.decoding.vocabulary import Vocabulary
 
-_WORD_BITS = 32
 _AHEAD = 16
 """How many tokens before other tables are needed they are asked for: most answers end before."""
 
@@ -61,8 +61,8 @@ class ConstraintRows:
     ) -> None:
         self.vocabulary = vocabulary
         self._later = later
-        self.width = -(-vocabulary.size // _WORD_BITS)
-        self._ends = ends_mask(vocabulary)
+        self.width = -(-vocabulary.size // 32)
+        self._ends = packed(vocabulary.eos_ids, self.width)
         self._fields = np.zeros((slots, STATE_WIDTH), np.int32)
         self._used: list[Used] = [()] * slots
         self._views: list[View | None] = [None] * slots  # the owners of the addresses
@@ -243,7 +243,7 @@ class ConstraintRows:
     @property
     def quote_openers(self) -> NDArray[np.int64]:
         """The tokens that open a quote, in every constraint over the vocabulary."""
-        return next((one.quote_openers for one in self._constraints if one is not None), _NO_TOKENS)
+        return next((one.quote_openers for one in self._constraints if one is not None), NO_TOKENS)
 
     def _prepare(self, slots: NDArray[np.int64], left: NDArray[np.int32]) -> None:
         """See to it that if few tokens are left the tables know what it costs to finish."""
@@ -269,16 +269,6 @@ class ConstraintRows:
         self._scarce[slot] = constraint.scarce if costless else -1
         ahead = _AHEAD if self._later is not None and costless else 0
         self._soon[slot] = self._scarce[slot] + ahead
-
-
-_NO_TOKENS = np.empty(0, np.int64)
-
-
-def ends_mask(vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """Return the mask of the end tokens: int32[W]."""
-    bits = np.zeros(_WORD_BITS * -(-vocabulary.size // _WORD_BITS), np.bool_)
-    bits[list(vocabulary.eos_ids)] = True
-    return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)
 
 
 def _flat(tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

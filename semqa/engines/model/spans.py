@@ -302,13 +302,10 @@ Ask = Score | Words | Tokens
 
 
 class SpanWriter:
-    """Writes one answer.
+    """Writes one answer to `tokens`, its end token included.
 
     Args:
         stops: texts that end an answer; the model's own words hold none of them.
-
-    Attributes:
-        tokens: the answer so far; at the end, with its end token.
     """
 
     def __init__(
@@ -327,11 +324,7 @@ class SpanWriter:
         self.tokens: list[int] = []
 
     def write(self, prompt: Sequence[int], generic: Sequence[int]) -> Generator[Ask, Any, None]:
-        """Write the answer to `tokens`.
-
-        Args:
-            generic: the tokens of the prompt with a question that favours no span.
-        """
+        """Write the answer to `tokens`; `generic` is the prompt with a question that says nothing."""
         places = yield from self._plan(prompt, generic)
         for place in places:
             yield from self._quote(prompt, place, last=place is places[-1])

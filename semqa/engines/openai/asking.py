@@ -35,11 +35,7 @@ _R = TypeVar("_R")
 
 
 class Task(NamedTuple):
-    """A request, ready for the endpoint.
-
-    Attributes:
-        plain: the same without any of this, if the endpoint refuses it.
-    """
+    """A request, ready for the endpoint; `plain` is its prompt if the endpoint refuses the rest."""
 
     request: Request
     prompt: Prompt

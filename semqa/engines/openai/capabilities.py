@@ -32,11 +32,7 @@ _SCHEMA_TOKENS = 256
 
 
 class Offer(NamedTuple):
-    """What an endpoint offers.
-
-    Attributes:
-        bounded: whether it takes lengths in JSON schemas.
-    """
+    """What an endpoint offers; `bounded` is whether it takes lengths in JSON schemas."""
 
     way: Way
     dialect: Dialect = "lark"

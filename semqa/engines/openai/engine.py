@@ -44,10 +44,8 @@ class OpenAIEngine(ModelEngine):
     Four ways keep a model to verbatim quotes. ``processor``: the endpoint is a vLLM server with
     semqa's logits processor. ``grammar``: it keeps to a grammar. ``pointing``: it keeps to a JSON
     schema, and the model names clauses to quote. ``repair``: nothing keeps the model to anything, and
-    its quotes are repaired afterwards. Whatever the way, the text is read and
-    checked here: each quote of an answer is verified, what was changed is on record, and each
-    `Generation` names the way and, in `breach`, whether the text obeyed. Safe to call from several
-    threads, which ask at the same time.
+    its quotes are repaired afterwards. Each quote is verified here, and each `Generation` names the
+    way and, in `breach`, whether the text obeyed. Several threads may ask at the same time.
 
     Args:
         base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
@@ -99,8 +97,8 @@ class OpenAIEngine(ModelEngine):
     ) -> Generator[str, None, Generation]:
         """Give the answer's text piece by piece, while the model writes it.
 
-        Joined, the pieces are the text of what `answer` returns. What stands in brackets comes when
-        it is closed and checked. Closing the iterator closes the connection.
+        What stands in brackets comes when it is closed and checked. Closing the iterator closes
+        the connection.
         """
         (task,) = self._prepare([Request(question, sources, history)])
         written: list[Written] = []
@@ -114,11 +112,7 @@ class OpenAIEngine(ModelEngine):
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt.
-
-        At most `batch_size` prompts are under way at the same time; the first that fails ends the
-        others.
-        """
+        """Return the reply to each prompt; the first that fails ends the others."""
         return self.complete_json(prompts, None, max_new_tokens=max_new_tokens, sample=sample)
 
     def complete_json(

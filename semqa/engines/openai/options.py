@@ -13,9 +13,8 @@ from semqa.engines.model.options import AnswerOptions
 class OpenAIOptions(AnswerOptions):
     """All settings of an `OpenAIEngine`, besides those of `AnswerOptions`.
 
-    `batch_size` is how many requests are under way at once.
-
     Attributes:
+        batch_size: how many requests are under way at once.
         constraint: ``processor``, ``grammar``, ``pointing`` or ``repair``; ``auto`` (or ``on``) takes
             the first of these that the endpoint offers; ``off``.
         timeout: seconds until an answer must be there, all tries together.

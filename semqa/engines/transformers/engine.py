@@ -150,11 +150,7 @@ class TransformersEngine(LocalEngine):
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation]:
-        """Give the answer's text piece by piece, while the model writes it.
-
-        Joined, the pieces are the text of what `answer` returns. With beams, which are not decided
-        until the end, there is one piece. Closing the iterator stops the model.
-        """
+        """Give the answer's text piece by piece, while the model writes it; with beams, at once."""
         request = Request(question, sources, history)
         if self.options.num_beams > 1:
             (generation,) = self.generate([request])
@@ -187,10 +183,7 @@ class TransformersEngine(LocalEngine):
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt.
-
-        Prompts of similar length are worked on together, `batch_size` at a time.
-        """
+        """Return what the model writes after each prompt, freely, without the prompt."""
         loaded = self._open()
         options = free_options(self.options, max_new_tokens, sample=sample)
         encoded = self._encode_plain(prompts, prompt_limit(loaded, options))

@@ -40,10 +40,9 @@ class _Task(NamedTuple):
 class VllmEngine(LocalEngine):
     """Answers with a model that vLLM runs in processes of its own.
 
-    By default it chooses among whole quotes, which takes several requests for an answer.
-
-    With the constraint on, every answer is finished and every quote in it verified, whatever the
-    model. Calls from several threads are worked on together.
+    By default it chooses among whole quotes, which takes several requests for an answer. With the
+    constraint on, every answer is finished and every quote in it verified, whatever the model.
+    Calls from several threads are worked on together.
 
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedService`.
@@ -113,11 +112,7 @@ class VllmEngine(LocalEngine):
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation]:
-        """Give the answer's text piece by piece, while the model writes it.
-
-        Joined, the pieces are the text of what `answer` returns. Closing the iterator stops the
-        model.
-        """
+        """Give the answer's text piece by piece; closing the iterator stops the model."""
         (task,) = self._prepare([Request(question, sources, history)], streamed=self._spans is None)
         text, row, ended = self._text(task.prompt), list[int](), None
         ends = self._vocabulary.eos_ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -43,10 +44,15 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 
 
 def engine_for(
-    server: Server, *, prompts: PromptBuilder | None = None, **settings: object
+    server: Server, *, prompts: PromptBuilder | None = None, **settings: Any
 ) -> OpenAIEngine:
     """Return an engine that asks nothing yet; it is closed after the test."""
-    options = OpenAIOptions(**({"constraint": "repair"} | settings))  # type: ignore[arg-type]
-    given = {"prompts": prompts, "base_url": server.url, "api_key": KEY, "warm": False}
-    made.append(OpenAIEngine("tiny", options, **given))  # type: ignore[arg-type]
+    options = OpenAIOptions(**({"constraint": "repair"} | settings))
+    given: dict[str, Any] = {
+        "prompts": prompts,
+        "base_url": server.url,
+        "api_key": KEY,
+        "warm": False,
+    }
+    made.append(OpenAIEngine("tiny", options, **given))
     return made[-1]

@@ -34,7 +34,7 @@ BOTH = pytest.mark.parametrize("ask", [asked_once, streamed])
 Ask = Callable[[OpenAIEngine], str]
 
 
-def refused(ask: Ask, server: Server, kind: type[Exception], **settings: object) -> str:
+def refused(ask: Ask, server: Server, kind: type[Exception], **settings: Any) -> str:
     """Ask, and return the message of the error, which holds no key."""
     engine = engine_for(server, **settings)
     try:
