@@ -272,32 +272,6 @@ def test_a_finished_row_stays_finished_whatever_it_is_padded_with() -> None:
     assert masked[0].isfinite().nonzero().flatten().tolist() == [1]
 
 
-def test_rows_may_change_places_within_a_prompt_only() -> None:
-    vocabulary = vocabulary_of("gpt2")
-    policy = QuotePolicy(free="any")
-    constraints = [CopyConstraint(vocabulary, sources, policy) for sources in (BRIDGE, RAIN)]
-    by_bytes = {vocabulary.token_bytes(t): t for t in range(vocabulary.size)}
-    opener, space, text = by_bytes[b"["], by_bytes[b" "], by_bytes[b"a"]
-    scores = torch.zeros(4, vocabulary.size)
-    step = processor(constraints)
-    step(torch.tensor([[9]] * 4), scores)
-    step(torch.tensor([[9, text], [9, opener], [9, opener], [9, text]]), scores)
-    moved = [[9, opener, space], [9, text, text], [9, opener, space], [9, opener, space]]
-    masked = step(torch.tensor(moved), scores)
-    for row, constraint in zip(
-        (0, 1, 2, 3), np.repeat(np.array(constraints, object), 2), strict=True
-    ):
-        state = constraint.start(BUDGET)
-        for token in moved[row][1:]:
-            state = constraint.advance(state, token)
-        assert (
-            masked[row].isfinite().nonzero().flatten().tolist()
-            == constraint.allowed(state).tolist()
-        )
-    with pytest.raises(InputError, match=r"row 2 that continues no row"):
-        step(torch.tensor([[9, text, text, text]] * 4), scores)
-
-
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [

@@ -308,34 +308,15 @@ def test_addresses_and_keys_that_are_none(given: dict[str, Any], said: str) -> N
 
 
 def test_address_and_key_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(GOOD) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", "http://nowhere.invalid/v1")
-        monkeypatch.setenv("SEMQA_BASE_URL", server.url + "/")
-        monkeypatch.setenv("OPENAI_API_KEY", "other")
-        monkeypatch.setenv("SEMQA_API_KEY", " mine ")
-        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False)
-        assert asked_once(engine) == TEXT
-        assert server.asked[0].headers["authorization"] == "Bearer mine"
-        assert server.asked[0].path == "/v1/chat/completions"
-        engine.close()
-        monkeypatch.delenv("SEMQA_API_KEY")
-        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False, api_key="")
-        assert asked_once(engine) == TEXT
-        assert "authorization" not in server.asked[1].headers
-        engine.close()
-        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False)
-        assert asked_once(engine) == TEXT
-        assert server.asked[2].headers["authorization"] == "Bearer other"
-        engine.close()
-
-
-def test_openai_is_the_default_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "theirs")
-    monkeypatch.setenv("SEMQA_API_KEY", "mine")
+    monkeypatch.setenv("SEMQA_API_KEY", " mine ")
     assert Endpoint.find() == Endpoint("https://api.openai.com/v1", "theirs")
-    monkeypatch.delenv("OPENAI_API_KEY")
-    assert Endpoint.find().key == "mine"
-    assert Endpoint.find("http://localhost:1/v1").key == "mine"
+    assert Endpoint.find("http://localhost:1/v1", "") == Endpoint("http://localhost:1/v1", None)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://nowhere.invalid/v1")
+    monkeypatch.setenv("SEMQA_BASE_URL", "http://localhost:1/v1/")
+    assert Endpoint.find() == Endpoint("http://localhost:1/v1", "mine")
+    monkeypatch.delenv("SEMQA_API_KEY")
+    assert Endpoint.find().key == "theirs"
 
 
 def test_a_key_is_not_shown_by_objects_either() -> None:
