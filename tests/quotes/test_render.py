@@ -113,6 +113,14 @@ def test_markdown_escapes_hostile_text() -> None:
     assert "<javascript" not in shown
 
 
+def test_no_mark_and_no_title_becomes_a_link_where_there_are_no_footnotes() -> None:
+    from markdown_it import MarkdownIt
+
+    for title in ("http://x.example", 'http://x.example "Read"', "Oslo"):
+        answer = QuotedAnswer.parse("[1 Rain](y) fell", [Source("Rain", title=title)])
+        assert "<a " not in MarkdownIt("commonmark").render(to_markdown(answer))
+
+
 TABLE = QuotedAnswer.parse(
     "Two:\n- [ 1 Dogs ]\n- <b>\n[ 1 Day | Open ]\n[ 1 <i> | 8 to 10 ]",
     [Source("Dogs. | Day | Open |\n| <i> | 8 to 10 |")],

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
+_LINKED_MARK = re.compile(r"(\[\^\d+\])\(")
+"""What the parenthesis behind a mark would turn into a link."""
+_DESTINATION = re.compile(r"""\S+(\s+["'(].*)?""")
+"""A title that viewers without footnotes would take for the target of a link, such as ``javascript:``."""
 _FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*|\| )\[\^(?=\d+\])", re.MULTILINE)
 """Explained at the beginning of a line; referred to behind a quote in bold or in a cell of its own."""
 
@@ -47,6 +51,8 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
         source = answer.sources[number - 1]
         name = escape(source.title.strip() or f"Source {number}")
         link = source.url if source.url and _is_link(source.url) else None
+        if link is None and _DESTINATION.fullmatch(name):
+            name = f"Source {number}: {name}"
         notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
     told = _judged(judged) if judged is not None else []
     return "\n\n".join(filter(None, [*body, verdict, *told, "\n".join(notes)])) + "\n"
@@ -87,6 +93,7 @@ def _block(block: Block) -> str:
 
 def _line(line: Sequence[Part]) -> str:
     text = "".join(map(_shown, line)).strip()
+    text = _LINKED_MARK.sub(r"\1\(", text)
     return _LIST_ITEM.sub(r"\1\\\2", text)
 
 
