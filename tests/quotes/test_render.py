@@ -70,6 +70,15 @@ def test_html_links_each_quote_with_its_place_in_the_source() -> None:
     assert "✓ 2 quotes, verified" in page.text
 
 
+@pytest.mark.parametrize(
+    "url", ["javascript:x", "https://e.example/\u202e", "http://e.example/a b"]
+)
+def test_only_plain_web_addresses_become_links(url: str) -> None:
+    answer = QuotedAnswer.parse("[1 Rain]", [Source("Rain", url=url)])
+    assert url not in to_html(answer)
+    assert url not in to_markdown(answer)
+
+
 def test_html_marks_what_overlapping_quotes_share() -> None:
     page = Page(to_html(parse("[1 Bing Crosby] [1 Crosby sang]")))
     assert [a["data-quotes"] for tag, a in page.tags if tag == "mark"] == ["0", "0 1", "1"]

@@ -32,6 +32,13 @@ def safe_text(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"<U+{ord(match.group()):04X}>", lines)
 
 
+def web_address(url: str | None) -> str | None:
+    """Return a URL that may become a link: on the web, without white space or steering characters."""
+    if url is None or not re.fullmatch(r"https?://[^\s<>]+", url, re.IGNORECASE):
+        return None
+    return None if _UNSAFE.search(url) else url
+
+
 Part = Quote | Dropped | Claim | str
 """A quote, a mark that lost its brackets, words that claim something, or other free text."""
 

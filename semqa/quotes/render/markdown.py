@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import Claim, Dropped, Quote
-from semqa.quotes.render.common import blocks, cells, dropped_words, verdict_text
+from semqa.quotes.render.common import (
+    blocks,
+    cells,
+    dropped_words,
+    verdict_text,
+    web_address,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +56,7 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
     for number in used:
         source = answer.sources[number - 1]
         name = escape(source.title.strip() or f"Source {number}")
-        link = source.url if source.url and _is_link(source.url) else None
+        link = web_address(source.url)
         if link is None and _DESTINATION.fullmatch(name):
             name = f"Source {number}: {name}"
         notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
@@ -125,7 +131,3 @@ def _judged(judged: Judged) -> list[str]:
 def escape(text: str) -> str:
     """Return a text as one line of Markdown that shows it."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))
-
-
-def _is_link(url: str) -> bool:
-    return re.fullmatch(r"https?://[^\s<>]+", url) is not None
