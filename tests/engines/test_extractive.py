@@ -142,14 +142,9 @@ def test_coverage_is_a_share(coverage: float) -> None:
         ExtractiveEngine(coverage=coverage)
 
 
-def test_bad_input() -> None:
-    engine = ExtractiveEngine()
-    with pytest.raises(InputError, match=r"blank"):
-        engine.answer("\n ", [BRIDGE])
-    with pytest.raises(InputError, match=r"^At least one source"):
-        engine.answer("Who?", [])
+def test_sources_without_text_are_refused() -> None:
     with pytest.raises(InputError, match=r"^No source has any text"):
-        engine.answer("Who?", [Source(" "), Source("...")])
+        ExtractiveEngine().answer("Who?", [Source(" "), Source("...")])
 
 
 def test_the_answer_does_not_hang_on_the_hash_seed() -> None:

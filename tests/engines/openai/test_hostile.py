@@ -293,8 +293,6 @@ def test_hostile_marks_are_bounded() -> None:
     ("given", "said"),
     [
         ({}, r"OPENAI_API_KEY"),
-        ({"base_url": "https://api.openai.com/v1/"}, r"OPENAI_API_KEY"),
-        ({"base_url": "localhost:8000"}, r"^base_url "),
         ({"base_url": "http://x/v1?key=1"}, r"^base_url "),
         ({"base_url": "http://me:secret@x/v1"}, r"^base_url "),
         ({"base_url": "http://x/v1", "api_key": "a\nb"}, r"^api_key "),

@@ -35,7 +35,8 @@ DECODING: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("family", "decoding"),
     [(family, "greedy") for family in FAMILIES]
-    + [(family, d) for family in ("gpt2", "llama-sentencepiece", "t5") for d in list(DECODING)[1:]],
+    + [("gpt2", decoding) for decoding in list(DECODING)[1:]]
+    + [("t5", "sampling"), ("t5", "beams")],
 )
 def test_batches_streams_and_single_answers_are_the_same(family: str, decoding: str) -> None:
     made = engine(family, **DECODING[decoding])
