@@ -105,7 +105,7 @@ def test_failures_while_masking_end_answers_and_nothing_else(
 def test_whatever_goes_wrong_the_engine_lives(
     engine: Engine, runner: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inner = engine.processor._first or engine.processor._second
+    inner = engine.processor._runner
     foreign = [output.outputs[0].text for output in engine.generate([params(sources=None, seed=4)])]
     calls = {"left": 5}
 

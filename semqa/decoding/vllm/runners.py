@@ -70,14 +70,14 @@ class FirstRunner:
                 else:
                     self._give_back(other)
 
-    def apply(self, logits: torch.Tensor) -> torch.Tensor:
+    def apply(self, logits: torch.Tensor, _context: Any = None) -> None:
         """Mask the rows of constrained answers, in place.
 
         Only here are the tokens known: rows that still read their prompt come along as well, and
         have nothing new.
         """
         if not self._rows:
-            return logits
+            return
         if self._order is None:
             places = sorted(self._rows)
             self._order = [self._rows[place] for place in places]
@@ -86,9 +86,8 @@ class FirstRunner:
         new = [self._new_tokens(row) for row in self._order]
         self._answers.begin(self._slots, [row.prompt for row in self._order])
         self._answers.go(logits, self._places, self._slots, new)
-        return logits
 
-    def close(self, logits: torch.Tensor) -> None:
+    def close(self, logits: torch.Tensor, _context: Any = None) -> None:
         """Let all constrained answers end, when nothing else is left to do."""
         places = np.array([place for place in self._rows if place < len(logits)], np.int64)
         self._answers.close(logits, places)
@@ -155,12 +154,12 @@ class SecondRunner:
         self._taken[slot] = 0
         return self._answers.admit(slot, params)
 
-    def apply(self, logits: torch.Tensor, context: Any) -> torch.Tensor:
+    def apply(self, logits: torch.Tensor, context: Any) -> None:
         """Mask the rows of constrained answers, in place."""
         answers, slots = self._answers, context.idx_mapping_np
         slots = slots[answers.own[slots]]
         if not slots.size:
-            return logits
+            return
         step = self._read(context)
         rows = np.flatnonzero(np.isin(step.slots, slots) & ~step.reading)
         if rows.size:
@@ -171,7 +170,6 @@ class SecondRunner:
             else:
                 answers.advance(slots, new)
                 answers.mask(logits, rows, step.slots[rows], _ahead(step, rows))
-        return logits
 
     def close(self, logits: torch.Tensor, context: Any) -> None:
         """Let all constrained answers end, when nothing else is left to do."""
