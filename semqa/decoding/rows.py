@@ -124,7 +124,7 @@ class ConstraintRows:
         masks: NDArray[np.int32],
         ahead: Sequence[Sequence[int]] | None = None,
     ) -> NDArray[Any]:
-        """Write which tokens may come next.
+        """Write which tokens may come next; the status is as that of `advance`.
 
         Args:
             slots: [R]; a slot may be there several times.
@@ -138,7 +138,7 @@ class ConstraintRows:
     def go(
         self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]], masks: NDArray[np.int32]
     ) -> NDArray[Any]:
-        """Take answers forward for good and write which tokens may come next, in one call."""
+        """`advance` and `fill` in one compiled call, with the status of the first."""
         return self._go(slots, tokens, masks, keep=True)
 
     def _go(
