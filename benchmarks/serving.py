@@ -46,7 +46,8 @@ from machine import describe_machine  # noqa: E402
 from semqa import QuotedAnswer, Source  # noqa: E402
 from semqa.decoding import QuotePolicy  # noqa: E402
 from semqa.decoding.vllm.engine import NAME  # noqa: E402
-from semqa.engines.model import PromptEncoder, default_prompts  # noqa: E402
+from semqa.engines.model.options import default_prompts  # noqa: E402
+from semqa.engines.model.text import PromptEncoder  # noqa: E402
 
 GOAL = 0.97
 """Tokens per second, constrained to free."""

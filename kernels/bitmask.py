@@ -13,8 +13,6 @@ import triton.language as tl
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["apply_bitmask"]
-
 TILE = 4096
 
 

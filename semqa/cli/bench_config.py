@@ -221,7 +221,7 @@ class ConfigReader:
     def _check(self, choice: Choice, own: Mapping[str, Setting]) -> str | None:
         """Check what can be checked before a model is loaded; return why to leave a run out."""
         from semqa.engines import check_options
-        from semqa.engines.model import check_template
+        from semqa.engines.model.options import check_template
 
         if choice.engine == HUMAN:
             return None

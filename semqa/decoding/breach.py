@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from semqa.decoding.policy import QuotePolicy
     from semqa.quotes import Source
 
-__all__ = ["find_breach"]
-
 # Possessive, so that hostile text costs no more than its length.
 _QUOTE = re.compile(r"\[ ([1-9][0-9]{0,8}+) ([^\[\]]++)\]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -46,12 +44,6 @@ def find_breach(
     text: str, sources: Sequence[Source], policy: QuotePolicy, question: str = ""
 ) -> str | None:
     """Return in words the first rule that a text breaks; None for a valid answer.
-
-    Args:
-        text: the whole answer.
-        sources: the numbered sources.
-        policy: the rules.
-        question: the question, whose words free text may repeat.
 
     Example:
         >>> from semqa import Source

@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ALNUM", "SPACE", "class_table"]
-
 SPACE, ALNUM = 1, 2
 
 _ASSIGNED = (range(0x34000), range(0xE0000, 0xE0200))

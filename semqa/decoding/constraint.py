@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ from semqa.decoding.automaton.entries import (
 )
 from semqa.decoding.automaton.finish import NUMBER_COST
 from semqa.decoding.automaton.step import MOST_RUN_MARKS, MOST_RUN_WORDS
+from semqa.decoding.masks import unpacked
 from semqa.decoding.policy import QuotePolicy
 from semqa.decoding.sources import SourceTables, lay_out
 from semqa.decoding.tables import FreeTables, free_tables
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
 
     from semqa.decoding.vocabulary import Vocabulary
     from semqa.quotes import Source
-
-__all__ = ["CopyConstraint", "State", "Used", "View", "record_of"]
 
 Used = tuple[tuple[int, ...], ...]
 """What was quoted, quote by quote: source, interval of suffixes, depth, first words of the run before."""
@@ -61,8 +61,6 @@ class View(NamedTuple):
     Attributes:
         handle: for compiled code; it points into `arrays` and the tables of the constraint, which
             have to live as long.
-        arrays: by slot.
-        numbers: by slot.
     """
 
     handle: NDArray[np.int64]
@@ -76,7 +74,6 @@ class View(NamedTuple):
 
 
 _DEFAULT = QuotePolicy()
-_NO_TOKENS = np.empty(0, np.int64)
 _MOST_SOURCES = 100_000
 _MOST_VIEWS, _LEAST_VIEWS = 256, 16
 _VIEW_BYTES = 1 << 25
@@ -90,10 +87,7 @@ class CopyConstraint:
     Immutable and thread-safe; pickles. The language is defined in ``docs/constraint.md``.
 
     Attributes:
-        vocabulary: the tokens.
         sources: what may be quoted; source *k* is ``sources[k - 1]``.
-        policy: the rules for quotes and free text.
-        question: the question, whose words free text may repeat.
 
     Example:
         >>> from semqa import Source
@@ -117,12 +111,7 @@ class CopyConstraint:
         *,
         question: str = "",
     ) -> None:
-        """Compile a constraint: linear in the length of the sources, about 1 ms for 2,000 characters.
-
-        Raises:
-            InputError: the policy names a source that is not there, there are more than 100,000
-                sources, or these tokens cannot write any answer.
-        """
+        """Compile a constraint: linear in the length of the sources, about 1 ms for 2,000 characters."""
         self.vocabulary = vocabulary
         self.sources = tuple(sources)
         self.policy = policy
@@ -134,40 +123,28 @@ class CopyConstraint:
                 f"The policy names source {policy.sources[-1]}, but there are {len(self.sources)}."
             )
         warm_up()
-        self._compile()
-        self.quote_openers = self._free.vocabulary.openers
-        self._start = self._first_state()
-        if self._free.vocabulary.poor and self._finish(self._start) >= memory.FAR:
-            raise InputError("The tokens of this vocabulary cannot write an answer.")
-
-    def _compile(self) -> None:
-        self._free: FreeTables = free_tables(
-            self.vocabulary, self.policy.free == "glue", self.question
-        )
-        self._laid: SourceTables = lay_out(self._free.handle, self.sources, self.policy)
+        glue = policy.free == "glue"
+        self._free: FreeTables = free_tables(vocabulary, glue, question)
+        self._laid: SourceTables = lay_out(self._free.handle, self.sources, policy)
         self._width = self._free.vocabulary.width
         self._lock = Lock()
         self._views: OrderedDict[Used, View] = OrderedDict()
         self._mask, self._advance = entries().mask, entries().advance
         count = len(self.sources)
-        digits = len(str(count))
-        through_a_quote = self._free_bound() + 2 * self._laid.longest + digits + 12
+        in_free_text = self._free.longest_word if glue else 4
+        through_a_quote = in_free_text + 2 * self._laid.longest + len(str(count)) + 12
         self._scarce = max(through_a_quote, len(ABSTENTION) + 2)
         # A view copies the text and the ends of spans, and may add two distances a byte.
         size = 9 * self._laid.arrays[memory.TEXT].size + self._laid.ends.nbytes + 1
         self._most_views = min(_MOST_VIEWS, max(_LEAST_VIEWS, _VIEW_BYTES // size))
         self._number = _fingerprint(self)
-        self._root = self._add_costs_if_poor(
-            self._view_of(
-                self._laid.arrays[memory.TEXT],
-                self._laid.ends,
-                np.zeros(count, np.uint8),
-                np.empty(0, np.int32),
-            )
-        )
-
-    def _free_bound(self) -> int:
-        return self._free.longest_word if self.policy.free == "glue" else 4
+        untouched, no_heads = np.zeros(count, np.uint8), np.empty(0, np.int32)
+        text = self._laid.arrays[memory.TEXT]
+        self._root = self._view_of(text, self._laid.ends, untouched, no_heads)
+        self.quote_openers = self._free.vocabulary.openers
+        self._start = self._first_state()
+        if self._free.vocabulary.poor and self._finish(self._start) >= memory.FAR:
+            raise InputError("The tokens of this vocabulary cannot write an answer.")
 
     def _view_of(
         self,
@@ -192,9 +169,7 @@ class CopyConstraint:
             memory.ANY_QUOTABLE: int(quotable.any()),
             memory.SCARCE: self._scarce,
         }
-        return View(memory.make_handle(arrays, numbers, self._laid.handle), arrays, numbers)
-
-    def _add_costs_if_poor(self, view: View) -> View:
+        view = View(memory.make_handle(arrays, numbers, self._laid.handle), arrays, numbers)
         return self._with_costs(view) if self._free.vocabulary.poor else view
 
     def _with_costs(self, view: View) -> View:
@@ -215,12 +190,7 @@ class CopyConstraint:
         return View(handle, arrays, numbers)
 
     def view(self, used: Used, tokens_left: int) -> View:
-        """Return the tables for states in which some text was quoted; callers keep them alive.
-
-        Args:
-            used: as in `State`.
-            tokens_left: the fewest tokens left of any state they are asked for.
-        """
+        """Return the tables for states in which some text was quoted; callers keep them alive."""
         view = self._root if not used else self._views.get(used)
         if view is None:
             view = self._used_view(used)
@@ -259,7 +229,7 @@ class CopyConstraint:
         heads = before.arrays[memory.HEADS]
         if head[-1]:
             heads = np.concatenate([heads, np.array(head, np.int32)])
-        view = self._add_costs_if_poor(self._view_of(left, ends, touched, heads))
+        view = self._view_of(left, ends, touched, heads)
         with self._lock:
             self._keep(used, view)
         return view
@@ -282,9 +252,6 @@ class CopyConstraint:
 
         Args:
             max_tokens: the most tokens of the answer, its end token included; None for no limit.
-
-        Raises:
-            InputError: no answer is so short.
         """
         if max_tokens is None:
             return self._start
@@ -357,7 +324,6 @@ class CopyConstraint:
         """Return which tokens may come next: bit ``t % 32`` of word ``t // 32`` says so for token t.
 
         Args:
-            state: where the answer stands.
             out: int32[W] with ``W = ceil(V / 32)``, C-contiguous, to write into and return.
         """
         if out is None:
@@ -384,8 +350,7 @@ class CopyConstraint:
 
     def allowed(self, state: State) -> NDArray[np.int64]:
         """Return the tokens that may come next: int64, ascending."""
-        bits = np.unpackbits(self.mask(state).view(np.uint8), bitorder="little")
-        return np.flatnonzero(bits)
+        return np.flatnonzero(unpacked(self.mask(state)))
 
     def is_accepting(self, state: State) -> bool:
         """Tell whether an end token is allowed, or the answer has ended."""
@@ -410,14 +375,9 @@ class CopyConstraint:
             state = self.advance(state, tokens[-1])
         return tokens
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            "arguments": (self.vocabulary, self.sources, self.policy, self.question),
-        }
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        vocabulary, sources, policy, question = kept["arguments"]
-        self.__init__(vocabulary, sources, policy, question=question)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[object, ...]:
+        make = partial(CopyConstraint, question=self.question)
+        return make, (self.vocabulary, self.sources, self.policy)
 
 
 def _numbers_that_lead_on(quotable: NDArray[np.bool_]) -> tuple[NDArray[np.uint8], ...]:

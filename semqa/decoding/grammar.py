@@ -26,15 +26,13 @@ from semqa.quotes.words import (
     glue_words,
     language_of,
     question_words,
-    words_as_asked,
+    written_forms,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from semqa.quotes import Source
-
-__all__ = ["MAX_FIELDS", "MAX_GBNF_PIECES", "MAX_PIECES", "RULES", "quoting_grammar"]
 
 MAX_PIECES = 25_000
 """Pieces of all sources together that a Lark grammar takes: servers compile it for each request, and
@@ -46,9 +44,6 @@ MAX_GBNF_PIECES = 12_000
 MAX_FIELDS = 500
 """Titles and bodies that a grammar takes, for the same reason."""
 
-RULES = frozenset({"free", "boundary", "sources"})
-"""The settings of a `QuotePolicy` that a grammar keeps."""
-
 RUN_WORDS, RUN_MARKS = 10, 3
 """Words and punctuation marks of one run of glue."""
 
@@ -57,7 +52,6 @@ _DIRECTIVE = "%llguidance {}\n"
 """Without it, vLLM gives the grammar to xgrammar, which takes other Lark and fails later."""
 # What `str.isspace` calls white space.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 def quoting_grammar(
@@ -70,14 +64,7 @@ def quoting_grammar(
     """Return the grammar of all answers over some sources.
 
     Args:
-        sources: the numbered sources.
-        policy: what an answer may do; settings that are not in `RULES` have no effect.
-        question: whose words may stand in free text with ``free="glue"``.
-        dialect: of the grammar.
-
-    Raises:
-        InputError: the sources are too long for a grammar, or the policy names a source that is not
-            given.
+        policy: what an answer may do; `quote_bias` has no effect.
     """
     policy = policy or QuotePolicy()
     # Cut anywhere, a source has no words that a grammar could tell.
@@ -142,15 +129,8 @@ def _functions_of(question: str) -> frozenset[str]:
 
 def _free_words(question: str) -> list[str]:
     """Return the words that may stand in free text, as they may be written."""
-    known = glue_words(language_of(question)) | question_words(question)
-    return sorted(
-        {
-            *known,
-            *(word[:1].upper() + word[1:] for word in known),
-            *(word.upper() for word in question_words(question)),
-            *words_as_asked(question),
-        }
-    )
+    glue = written_forms(glue_words(language_of(question)))
+    return sorted(glue | written_forms(question_words(question), question))
 
 
 _FIRST_RUN = f"w1x{RUN_WORDS}x{RUN_MARKS}"

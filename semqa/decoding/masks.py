@@ -9,20 +9,35 @@ import numpy as np
 
 if TYPE_CHECKING:
     import torch
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["compile_masking", "forbid", "mask_in_place", "mask_on_device"]
-
-_NO_TOKENS = np.empty(0, np.int64)
+NO_TOKENS = np.empty(0, np.int64)
 _NO_BIASES = np.empty(0, np.float32)
 _SIGNATURE = "void(f4[::1], i8[::1], i8, i4[:, ::1], i8[::1], f4[::1], b1[::1])"
+
+
+def packed(tokens: ArrayLike, width: int) -> NDArray[np.int32]:
+    """Return the mask of some tokens: int32[width], bit ``t % 32`` of word ``t // 32`` for token t.
+
+    Example:
+        >>> packed([0, 33], 2).tolist(), np.flatnonzero(unpacked(packed([0, 33], 2))).tolist()
+        ([1, 2], [0, 33])
+    """
+    bits = np.zeros(32 * width, np.bool_)
+    bits[np.asarray(tokens, np.int64)] = True
+    return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)
+
+
+def unpacked(mask: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return the bits of a mask."""
+    return np.unpackbits(mask.view(np.uint8), bitorder="little").view(np.bool_)
 
 
 def mask_in_place(
     scores: NDArray[np.float32],
     rows: NDArray[np.int64],
     masks: NDArray[np.int32],
-    lifted: NDArray[np.int64] = _NO_TOKENS,
+    lifted: NDArray[np.int64] = NO_TOKENS,
     biases: NDArray[np.float32] = _NO_BIASES,
 ) -> NDArray[np.bool_]:
     """Forbid what the masks do not allow, in some rows.
@@ -120,13 +135,7 @@ def _loop(
 
 
 def forbid(scores: torch.Tensor, rows: torch.Tensor, masks: torch.Tensor) -> None:
-    """Set to minus infinity, in place, what masks do not allow: in plain torch, on any device.
-
-    Args:
-        scores: [R, S], float.
-        rows: [M] int64, which rows, each once.
-        masks: [M, W] int32, as for `mask_in_place`; columns beyond them are not allowed.
-    """
+    """Set to minus infinity, in place, what masks do not allow: in plain torch, on any device."""
     import torch
 
     width = scores.shape[1]
@@ -144,9 +153,6 @@ def mask_on_device(
     """Forbid what the masks do not allow, in some rows of scores on any device, in place.
 
     Args:
-        scores: [R, S], float.
-        rows: [M], which rows, each once.
-        masks: [M, W] int32, as for `mask_in_place`.
         end: the token that is left to rows in which nothing else is.
 
     Example:

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from semqa.checks import check_choice, check_range
 from semqa.errors import InputError
-
-__all__ = ["QuotePolicy", "checked_numbers"]
 
 _MOST_BIAS = 60_000
 """What half precision can hold, and more than any score."""
@@ -33,9 +32,6 @@ class QuotePolicy:
         sources: numbers of the sources that may be quoted (from 1); None for all.
         quote_bias: added to the logit of every token that opens a quote, at most 60,000.
 
-    Raises:
-        InputError: a setting is out of its range.
-
     Example:
         >>> QuotePolicy(sources=(3, 1))
         QuotePolicy(free='glue', boundary='word', sources=(1, 3), quote_bias=0.0)
@@ -47,17 +43,10 @@ class QuotePolicy:
     quote_bias: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_choice("free", self.free, ("glue", "any"))
-        _check_choice("boundary", self.boundary, ("word", "char"))
+        check_choice("free", self.free, ("glue", "any"))
+        check_choice("boundary", self.boundary, ("word", "char"))
         object.__setattr__(self, "sources", checked_numbers("sources", self.sources))
-        bias: object = self.quote_bias
-        number = isinstance(bias, (int, float)) and not isinstance(bias, bool)
-        if not number or not abs(self.quote_bias) <= _MOST_BIAS:  # nor NaN
-            raise InputError(
-                f"must be a number from -{_MOST_BIAS:,} to {_MOST_BIAS:,}, got {bias!r}.",
-                field="quote_bias",
-                value=bias,
-            )
+        check_range("quote_bias", self.quote_bias, -_MOST_BIAS, _MOST_BIAS)
 
 
 def checked_numbers(name: str, given: Iterable[int] | None) -> tuple[int, ...] | None:
@@ -82,10 +71,3 @@ def checked_numbers(name: str, given: Iterable[int] | None) -> tuple[int, ...] |
                 f"must be whole numbers from 1 on, got {number!r}.", field=name, value=number
             )
     return tuple(sorted(set(numbers)))
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InputError(
-            f"must be {' or '.join(map(repr, choices))}, got {value!r}.", field=name, value=value
-        )

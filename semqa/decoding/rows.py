@@ -15,6 +15,7 @@ import numpy as np
 from semqa.decoding.automaton.entries import CLOSED_AT, DONE, TRY, entries
 from semqa.decoding.automaton.memory import FREE, MODE, STATE_WIDTH, TOKENS
 from semqa.decoding.constraint import State, record_of
+from semqa.decoding.masks import NO_TOKENS, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from semqa.decoding.constraint import CopyConstraint, Used, View
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["ConstraintRows", "ends_mask"]
-
-_WORD_BITS = 32
 _AHEAD = 16
 """How many tokens before other tables are needed they are asked for: most answers end before."""
 
@@ -35,7 +33,6 @@ class ConstraintRows:
     """The states of answers that are being written, by slot.
 
     Args:
-        vocabulary: the tokens, of all constraints.
         slots: how many answers there may be at a time.
         later: called with work that can be done in the background: what it costs to finish is found
             out some tokens before it is needed. Without it a step does that.
@@ -64,8 +61,8 @@ class ConstraintRows:
     ) -> None:
         self.vocabulary = vocabulary
         self._later = later
-        self.width = -(-vocabulary.size // _WORD_BITS)
-        self._ends = ends_mask(vocabulary)
+        self.width = -(-vocabulary.size // 32)
+        self._ends = packed(vocabulary.eos_ids, self.width)
         self._fields = np.zeros((slots, STATE_WIDTH), np.int32)
         self._used: list[Used] = [()] * slots
         self._views: list[View | None] = [None] * slots  # the owners of the addresses
@@ -81,7 +78,6 @@ class ConstraintRows:
 
         Args:
             slot: its place; whatever was there is forgotten.
-            constraint: its rules.
             budget: the most tokens of it, its end token included; None for no limit.
         """
         self.release(slot)
@@ -116,10 +112,6 @@ class ConstraintRows:
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> NDArray[Any]:
         """Take answers forward, for good.
 
-        Args:
-            slots: [R], each once.
-            tokens: the new tokens of each.
-
         Returns:
             [R] int64, for each the place in `tokens` of the first that is not allowed, or -1. Such
             an answer is released, as is one whose state is broken (-2).
@@ -132,16 +124,13 @@ class ConstraintRows:
         masks: NDArray[np.int32],
         ahead: Sequence[Sequence[int]] | None = None,
     ) -> NDArray[Any]:
-        """Write which tokens may come next.
+        """Write which tokens may come next; the status is as that of `advance`.
 
         Args:
             slots: [R]; a slot may be there several times.
             masks: [R, W] int32, C-contiguous, written. Empty slots, and rows that are not allowed
                 to go ahead, may only end.
             ahead: tokens of each row to suppose after its answer, which itself stays where it is.
-
-        Returns:
-            [R] int64, as `advance`; the place in `ahead`.
         """
         given = [()] * len(slots) if ahead is None else ahead
         return self._go(slots, given, masks, keep=False)
@@ -149,16 +138,7 @@ class ConstraintRows:
     def go(
         self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]], masks: NDArray[np.int32]
     ) -> NDArray[Any]:
-        """Take answers forward for good and write which tokens may come next, in one call.
-
-        Args:
-            slots: [R], each once.
-            tokens: the new tokens of each.
-            masks: [R, W] int32, C-contiguous, written, as by `fill`.
-
-        Returns:
-            As `advance`.
-        """
+        """`advance` and `fill` in one compiled call, with the status of the first."""
         return self._go(slots, tokens, masks, keep=True)
 
     def _go(
@@ -263,7 +243,7 @@ class ConstraintRows:
     @property
     def quote_openers(self) -> NDArray[np.int64]:
         """The tokens that open a quote, in every constraint over the vocabulary."""
-        return next((one.quote_openers for one in self._constraints if one is not None), _NO_TOKENS)
+        return next((one.quote_openers for one in self._constraints if one is not None), NO_TOKENS)
 
     def _prepare(self, slots: NDArray[np.int64], left: NDArray[np.int32]) -> None:
         """See to it that if few tokens are left the tables know what it costs to finish."""
@@ -289,16 +269,6 @@ class ConstraintRows:
         self._scarce[slot] = constraint.scarce if costless else -1
         ahead = _AHEAD if self._later is not None and costless else 0
         self._soon[slot] = self._scarce[slot] + ahead
-
-
-_NO_TOKENS = np.empty(0, np.int64)
-
-
-def ends_mask(vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """Return the mask of the end tokens: int32[W]."""
-    bits = np.zeros(_WORD_BITS * -(-vocabulary.size // _WORD_BITS), np.bool_)
-    bits[list(vocabulary.eos_ids)] = True
-    return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)
 
 
 def _flat(tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

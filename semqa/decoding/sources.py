@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from semqa.decoding.policy import QuotePolicy
     from semqa.quotes import Source
 
-__all__ = ["SourceTables", "lay_out", "suffix_array"]
-
 
 def suffix_array(text: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return the starts of all suffixes of a text, sorted by suffix (int32[n]).
@@ -74,13 +72,7 @@ class SourceTables(NamedTuple):
 def lay_out(
     free: NDArray[np.int64], sources: Sequence[Source], policy: QuotePolicy
 ) -> SourceTables:
-    """Join the sources and find where spans may begin and end; linear in their length.
-
-    Args:
-        free: the handle of the tables of free text, which know the function words.
-        sources: what may be quoted.
-        policy: says which of them, and where spans may be cut.
-    """
+    """Join the sources and find where spans may begin and end; linear in their length."""
     # No span has a bracket in it, so brackets may stand between fields.
     joined = "".join([f"{source.text}[{source.title}[" for source in sources])
     lengths = [len(source.text) + len(source.title) + 2 for source in sources]

@@ -13,13 +13,14 @@ from semqa.decoding.automaton import memory
 from semqa.decoding.automaton.entries import entries
 from semqa.decoding.automaton.step import HEAD_WORDS, MOST_RUN_MARKS
 from semqa.decoding.automaton.words import FREE_WORD, FUNCTION
+from semqa.decoding.masks import packed, unpacked
 from semqa.quotes.answer import ABSTENTION
 from semqa.quotes.words import (
     function_words,
     glue_words,
     language_of,
     question_words,
-    words_as_asked,
+    written_forms,
 )
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.decoding.vocabulary import Trie, Vocabulary
-
-__all__ = ["FreeTables", "VocabularyTables", "free_tables", "vocabulary_tables"]
 
 _NUMBER_FOLLOWS = re.compile(rb"\Z| (\Z|[1-9][0-9]*(\Z| ))")
 _WORD, _MARK = re.compile(rb"[^ \n(\"\-/,.:;!?)]+"), re.compile(rb"[(\"\-/,.:;!?)]")
@@ -42,8 +41,6 @@ class VocabularyTables(NamedTuple):
     """What every constraint over a vocabulary shares.
 
     Attributes:
-        arrays: for the handle.
-        handle: with these tables only.
         width: 32-bit words of a mask.
         poor: some byte of UTF-8 is no token, so that not every text can be written.
         openers: tokens that hold ``[``, ascending.
@@ -61,9 +58,6 @@ class FreeTables(NamedTuple):
 
     Attributes:
         vocabulary: the tables that the handle points to as well.
-        arrays: for the handle.
-        handle: with these tables and those of the vocabulary.
-        numbers: what each word is known by.
         longest_word: bytes of the longest word.
     """
 
@@ -123,7 +117,9 @@ def free_tables(vocabulary: Vocabulary, glue: bool, question: str) -> FreeTables
         return base
     asked = sorted(question_words(question))
     numbers = dict(base.numbers)
-    trie = _add_words(base.arrays[memory.WORDS_TRIE], _written(asked, question), FREE_WORD, numbers)
+    trie = _add_words(
+        base.arrays[memory.WORDS_TRIE], written_forms(asked, question), FREE_WORD, numbers
+    )
     arrays, free = _listed(base.vocabulary, {memory.WORDS_TRIE: trie}, base.handle)
     known = base.arrays[memory.FREE_MASKS][_unlimited_rows(base)]
     extra = _described(vocabulary, free & ~known)
@@ -144,7 +140,7 @@ def _listed(
     handle = memory.make_handle(words, {memory.ANY_QUOTABLE: 1, memory.POOR: 0}, base)
     masks = np.zeros(2 * shared.width, np.int32)
     entries().list_free(handle, masks)
-    closing = _unpacked(masks[shared.width :])
+    closing = unpacked(masks[shared.width :])
     tables = {
         slot: shared.arrays[slot][closing[shared.arrays[slot]]]
         for slot in (memory.CLOSERS, memory.ENDERS)
@@ -155,7 +151,7 @@ def _listed(
 def _described(vocabulary: Vocabulary, mask: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return int32[n, 4]: tokens of glue, the gaps they may follow (a bit each), words and marks."""
     rows = []
-    for token in np.flatnonzero(_unpacked(mask)).tolist():
+    for token in np.flatnonzero(unpacked(mask)).tolist():
         data = vocabulary.token_bytes(token).partition(b"[")[0]
         spaced, marked = data[:1] in (b" ", b"\n"), _MARK.match(data) is not None
         gaps = (
@@ -178,7 +174,7 @@ def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeT
     shared = vocabulary_tables(vocabulary)
     listed_words = sorted(glue_words(language))
     numbers: dict[str, int] = {}
-    trie = _add_words(np.zeros(4, np.int32), _written(listed_words), FREE_WORD, numbers)
+    trie = _add_words(np.zeros(4, np.int32), written_forms(listed_words), FREE_WORD, numbers)
     functions = sorted(function_words(language))
     trie = _add_words(trie, dict(zip(functions, functions, strict=True)), FUNCTION, {})
     handle = memory.make_handle({}, {memory.GLUE: glue}, shared.handle)
@@ -189,7 +185,9 @@ def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeT
     masks = [free]
     if glue:
         masks = [
-            _mask(shared, listed, (kinds & 1 << gap != 0) & (words <= few) & (marks <= some))
+            packed(
+                listed[(kinds & 1 << gap != 0) & (words <= few) & (marks <= some), 0], shared.width
+            )
             for kinds, words, marks in [listed[:, 1:].T]
             for gap in range(memory.GAP_KINDS)
             for few in range(most + 1)
@@ -213,35 +211,6 @@ def _unlimited_rows(base: FreeTables) -> slice:
     per_gap = base.arrays[memory.FREE_MASKS].size // width // memory.GAP_KINDS
     row = (memory.AFTER_OPEN + 1) * per_gap - 1
     return slice(row * width, (row + 1) * width)
-
-
-def _mask(
-    shared: VocabularyTables, listed: NDArray[np.int32], chosen: NDArray[np.bool_]
-) -> NDArray[np.int32]:
-    bits = np.zeros(32 * shared.width, np.bool_)
-    bits[listed[chosen, 0]] = True
-    return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)
-
-
-def _unpacked(mask: NDArray[np.int32]) -> NDArray[np.bool_]:
-    return np.unpackbits(mask.view(np.uint8), bitorder="little").view(np.bool_)
-
-
-def _written(words: Iterable[str], question: str = "") -> dict[str, str]:
-    """Return how words may be written, with the word that each is a form of.
-
-    In lower case, capitalised, and those of a question also in capitals and as it writes them.
-    """
-    forms: dict[str, str] = {}
-    for word in words:
-        forms[word] = word
-        forms[word[0].upper() + word[1:]] = word
-        if question:
-            forms[word.upper()] = word
-    for given in words_as_asked(question):
-        for form in (given, *given.split("'")):
-            forms[form] = form.lower()
-    return forms
 
 
 def _add_words(

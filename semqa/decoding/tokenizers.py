@@ -10,9 +10,6 @@ from typing import Any
 
 from semqa.errors import InputError
 
-__all__ = ["Tokens", "bytes_of_pieces", "read_tokenizer"]
-
-
 Piece = str | bytes
 """A piece on its way: text, or bytes once it stands for bytes that may be half a character."""
 
@@ -31,9 +28,7 @@ def bytes_of_pieces(
     """Return the bytes that each piece adds to an output.
 
     Args:
-        pieces: the pieces of the vocabulary.
         decoder: the decoder's JSON; None joins pieces with spaces.
-        name: the tokenizer, for messages.
 
     Returns:
         The bytes by piece, and whether one leading space of the whole output is dropped.
@@ -54,7 +49,6 @@ class _Work:
     """The pieces of a vocabulary on their way through a decoder.
 
     Attributes:
-        pieces: what each piece has become.
         fused: whether the decoder has joined them: what follows sees one text.
         strips: whether one leading space of the whole output is dropped.
     """

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from semqa.decoding import CopyConstraint
 
-__all__ = ["CopyConstraintLogitsProcessor"]
-
 
 class CopyConstraintLogitsProcessor(LogitsProcessor):
     """Lets `generate` write valid quoted answers only, each row by its own constraint.
@@ -108,9 +106,6 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         Args:
             input_ids: [R, T] int, prompts and what was written so far.
             scores: [R, S] logits or log probabilities, S the width of the model's head.
-
-        Returns:
-            A new tensor [R, S], minus infinity where a token is not allowed.
         """
         rows, length = input_ids.shape
         if self._prompt_length < 0:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DENSE_CHILDREN", "Trie", "Vocabulary", "build_trie"]
-
 DENSE_CHILDREN = 16
 """From so many children on, a node's children are found by table and not by search."""
 

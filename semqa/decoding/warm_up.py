@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["warm_up"]
-
 PATIENCE = 3.0
 """Seconds after which it is said what takes so long; loading what is compiled takes one."""
 

@@ -1,9 +1,7 @@
 """The protocols of everything that answers.
 
 An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
-engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells:
-`AbstainingEngine`, `StreamingEngine`, `GeneratingEngine`, `ConstrainedEngine`, `SharingEngine`,
-`CompletingEngine`, `SchemaEngine`.
+engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells.
 """
 
 from __future__ import annotations
@@ -57,11 +55,7 @@ class Engine(Protocol):
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
-        """Answer one question.
-
-        Raises:
-            InputError: the question is blank or there is no source.
-        """
+        """Answer one question; raise if it is blank or there is no source."""
         ...
 
 
@@ -108,11 +102,7 @@ class GeneratingEngine(Engine, Protocol):
         ...
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what a model writes for each request, as `answer` would read it.
-
-        Raises:
-            InputError: as `answer`, for any of the requests, before any work is done.
-        """
+        """Return what a model writes for each request; what is wrong with one is found first."""
         ...
 
 
@@ -134,17 +124,8 @@ class SharingEngine(Engine, Protocol):
     ) -> Engine | None:
         """Return an engine with other settings and prompts that shares this one's model.
 
-        Closing one of them may close all.
-
-        Args:
-            settings: all of them, by name; those left out are the defaults, not this engine's.
-            prompts: makes the prompts; by default with five exemplars of our own.
-
-        Returns:
-            None where the model would have to be loaded anew for them.
-
-        Raises:
-            InputError: a setting is not usable, or the prompts do not go with them.
+        Settings that are left out are the defaults, not this engine's. Closing one of them may
+        close all. None if the model would have to be loaded anew.
         """
         ...
 
@@ -158,16 +139,8 @@ class CompletingEngine(Engine, Protocol):
     ) -> list[str]:
         """Return what the model writes after each prompt, freely, without the prompt.
 
-        White space around what it writes is left out.
-
-        Args:
-            prompts: what is asked, each in the form that the engine gives its prompts in: as one
-                message of a user where the model chats, or else as a text to go on with.
-            max_new_tokens: most tokens of a reply.
-
-        Raises:
-            PromptTooLongError: a prompt does not fit into the model's context; none is cut.
-            UnavailableError: the model was not reached.
+        A prompt is one message of a user where the model chats, else a text to go on with. White
+        space around a reply is stripped. Raises `PromptTooLongError` for a prompt that does not fit.
         """
         ...
 
@@ -199,11 +172,7 @@ def close_engine(engine: Engine | None) -> None:
 
 
 def check_request(question: str, sources: Sequence[Source]) -> None:
-    """See that there is something to answer, and something to answer from.
-
-    Raises:
-        InputError: the question is blank or no text, there is no source, or one is no `Source`.
-    """
+    """Check that there is a question, and sources to answer it from."""
     from semqa.quotes import Source
 
     asked: object = question

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from semqa.engines.base import Engine
-    from semqa.engines.model import AnswerOptions
+    from semqa.engines.model.options import AnswerOptions
 
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 from semqa.quotes.locate import Locator
-from semqa.quotes.marks import BrokenMark, FreePiece, canonical_mark, scan_marks
+from semqa.quotes.marks import BrokenMark, FreePiece, Mark, canonical_mark, scan_marks
 from semqa.quotes.quote import Claim, FreeText, Quote, Segment, Status, Verdict
 from semqa.quotes.words import cuts_word
 
@@ -67,10 +67,6 @@ class QuotedAnswer:
         The result does not remember which of the two forms was written: offsets are those of the
         canonical text, `marked`. Hence ``parse(answer.marked, sources) == answer``, always.
 
-        Raises:
-            InputError: there are more than `MAX_MARKS` marks, or so many marks over such long
-                sources that checking them exceeds `MAX_WORK`.
-
         Example:
             >>> from semqa import QuotedAnswer, Source
             >>> answer = QuotedAnswer.parse("By [1 Bing Crosby].", [Source("Bing Crosby sang it.")])
@@ -84,9 +80,7 @@ class QuotedAnswer:
         pieces = list(scan_marks(text))
         marks = [piece for piece in pieces if not isinstance(piece, FreePiece)]
         check_bounds(len(marks), numbered)
-        check = _Check(
-            [(m.source, m.span) for m in marks if not isinstance(m, BrokenMark)], numbered
-        )
+        check = _Check([mark for mark in marks if isinstance(mark, Mark)], numbered)
         segments: list[Segment] = []
         answer_at = plain_at = 0
         for piece in pieces:
@@ -109,7 +103,7 @@ class QuotedAnswer:
                         piece.source, piece.raw, Status.MALFORMED, *offsets, reason=piece.reason
                     )
                 else:
-                    segment = check.next(offsets)
+                    segment = check.quote(piece, offsets)
             segments.append(segment)
             answer_at += len(written)
             plain_at += len(shown)
@@ -193,9 +187,6 @@ class QuotedAnswer:
 
     def verdict(self, question: str = "") -> Verdict:
         """Return what checking the whole answer showed.
-
-        Args:
-            question: the question that was answered; its words claim nothing.
 
         Example:
             >>> from semqa import QuotedAnswer, Source
@@ -320,55 +311,44 @@ def check_bounds(marks: int, sources: Sequence[Source]) -> None:
 class _Check:
     """Hands out the checked quotes of an answer, one after the other."""
 
-    def __init__(self, spans: Sequence[tuple[int, str]], sources: tuple[Source, ...]) -> None:
+    def __init__(self, marks: Sequence[Mark], sources: tuple[Source, ...]) -> None:
         self._sources = sources
-        self._spans = iter(spans)
-        named = [(number - 1, text) for number, text in spans if number <= len(sources)]
+        named = [(mark.source - 1, mark.span) for mark in marks if mark.source <= len(sources)]
         self._locator = Locator(named, sources)
         self._places = iter(self._locator.places())
         self._cuts: dict[tuple[int, str], bool] = {}
 
-    def next(self, offsets: tuple[int, int, int, int]) -> Quote:
-        number, text = next(self._spans)
-        place = next(self._places) if number <= len(self._sources) else None
+    def quote(self, mark: Mark, offsets: tuple[int, int, int, int]) -> Quote:
+        number, text = mark.source, mark.span
+        exists = number <= len(self._sources)
+        place = next(self._places) if exists else None
         if place is not None:
-            return self._verified(number, text, place, offsets)
+            listed = self._locator.occurrences(number - 1, text) or (place,)
+            return Quote(
+                number,
+                text,
+                Status.VERIFIED,
+                *offsets,
+                field=place.field,
+                source_start=place.start,
+                source_end=place.end,
+                occurrences=listed,
+                cut=self._cut(number, text, listed),
+            )
         elsewhere = tuple(
             other
             for other, source in enumerate(self._sources, start=1)
             if other != number and (text in source.text or text in source.title)
         )
-        missing = (
-            f"source {number} does not hold this text"
-            if number <= len(self._sources)
-            else f"there is no source {number}"
+        reason = (
+            f"source {number} does not hold this text" if exists else f"there is no source {number}"
         )
+        status = Status.MISATTRIBUTED if elsewhere else Status.FABRICATED
         if elsewhere:
-            also = ", ".join(map(str, elsewhere))
-            reason = f"{missing}; it stands in source {also}"
-            return Quote(
-                number, text, Status.MISATTRIBUTED, *offsets, found_in=elsewhere, reason=reason
-            )
-        reason = f"{missing}, nor does any other"
-        if number > len(self._sources):
-            reason = f"{missing}, and no source holds this text"
-        return Quote(number, text, Status.FABRICATED, *offsets, reason=reason)
-
-    def _verified(
-        self, number: int, text: str, place: Occurrence, offsets: tuple[int, int, int, int]
-    ) -> Quote:
-        listed = self._locator.occurrences(number - 1, text)
-        return Quote(
-            number,
-            text,
-            Status.VERIFIED,
-            *offsets,
-            field=place.field,
-            source_start=place.start,
-            source_end=place.end,
-            occurrences=listed or (place,),
-            cut=self._cut(number, text, listed or (place,)),
-        )
+            reason += f"; it stands in source {', '.join(map(str, elsewhere))}"
+        else:
+            reason += ", nor does any other" if exists else ", and no source holds this text"
+        return Quote(number, text, status, *offsets, found_in=elsewhere, reason=reason)
 
     def _cut(self, number: int, text: str, places: Sequence[Occurrence]) -> bool:
         key = (number, text)

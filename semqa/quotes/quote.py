@@ -51,8 +51,6 @@ class Repair(NamedTuple):
     """How a quote was written before it was made verbatim (`semqa.quotes.repair`).
 
     Attributes:
-        source: the number that it named.
-        text: what stood between its brackets.
         distance: insertions and deletions of characters from that to the quote, to the characters
             of both: from 0 to 1. It is 0 where the number alone was changed.
     """
@@ -70,11 +68,7 @@ class Dropped(NamedTuple):
     """A mark that lost its brackets, for no source says what it held; its words are free text.
 
     Attributes:
-        source: the number that it named.
         text: its words, empty for a mark that held none.
-        reason: why, in words for a reader.
-        answer_start, answer_end: place of the words in the marked answer.
-        plain_start, plain_end: their place in the plain answer.
     """
 
     source: int
@@ -87,13 +81,7 @@ class Dropped(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Words outside of quotes that are neither glue nor words of the question.
-
-    Attributes:
-        answer_start, answer_end: their place in the marked answer.
-        plain_start, plain_end: their place in the plain answer.
-        text: the words, with what stands between them.
-    """
+    """Words outside of quotes that are neither glue nor words of the question."""
 
     answer_start: int
     answer_end: int
@@ -108,8 +96,6 @@ class FreeText:
 
     Attributes:
         text: the characters, which are the same in the marked and in the plain answer.
-        answer_start, answer_end: its place in the marked answer.
-        plain_start, plain_end: its place in the plain answer.
     """
 
     text: str
@@ -126,9 +112,6 @@ class Quote:
     Attributes:
         source: the number of the source it names, from 1, as written (0 for an absurd number).
         text: the quoted span; for a malformed quote, the characters as written with their bracket.
-        status: the outcome of the check.
-        answer_start, answer_end: place of ``text`` in the marked answer, brackets excluded.
-        plain_start, plain_end: place of ``text`` in the plain answer.
         field, source_start, source_end: where a verified quote stands in its source:
             ``source.field(field)[source_start:source_end] == text``. None unless verified.
         occurrences: every place of ``text`` in the source it names, body first, in order. Lists

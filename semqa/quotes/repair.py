@@ -115,9 +115,6 @@ class Aligner:
     def find(self, span: str, number: int) -> Passage | None:
         """Return the passage of a source that a span was meant to be.
 
-        Args:
-            number: of the source, from 1.
-
         Returns:
             None where the source says nothing like it, where it says two different things that are
             equally like it, or where looking for it would be too much work.

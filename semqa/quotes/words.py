@@ -8,7 +8,10 @@ import unicodedata
 from enum import IntEnum
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LANGUAGES = ("en", "de", "fr", "es")
 
@@ -102,6 +105,27 @@ def question_words(question: str) -> frozenset[str]:
         if language_of(question) == "en":
             found.update(_inflections(word.removesuffix("'s")))
     return frozenset(found)
+
+
+def written_forms(words: Iterable[str], question: str = "") -> dict[str, str]:
+    """Return how free text may write words, with the word that each is a form of.
+
+    In lower case, capitalised, and those of a question also in capitals and as it writes them.
+
+    Example:
+        >>> written_forms(["it"]), sorted(written_forms(["mri"], "MRi?"))
+        ({'it': 'it', 'It': 'it'}, ['MRI', 'MRi', 'Mri', 'mri'])
+    """
+    forms: dict[str, str] = {}
+    for word in words:
+        forms[word] = word
+        forms[word[0].upper() + word[1:]] = word
+        if question:
+            forms[word.upper()] = word
+    for given in words_as_asked(question):
+        for form in (given, *given.split("'")):
+            forms[form] = form.lower()
+    return forms
 
 
 def has_content(quote: str, question: str = "") -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.data.quotesum import Question
-    from semqa.engines.model import PromptEncoder
+    from semqa.engines.model.text import PromptEncoder
     from semqa.engines.transformers import TransformersEngine, TransformersOptions
     from semqa.engines.transformers.loading import LoadedModel
     from semqa.prompting import Prompt
@@ -190,7 +190,7 @@ def _encoded(
     settings: TransformersOptions,
     options: TrainingOptions,
 ) -> Encoded:
-    from semqa.engines.model import PromptEncoder
+    from semqa.engines.model.text import PromptEncoder
     from semqa.engines.transformers.loading import prompt_limit
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)

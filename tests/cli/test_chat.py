@@ -129,7 +129,7 @@ def test_a_pipe_asks_one_question_a_line_and_follow_ups_know_what_was_said(
     assert "\x1b" not in done.stdout
     saved = (tmp_path / "talk.md").read_text("utf-8")
     assert "## Who keeps a key?" in saved
-    assert "[^2-1]: letting" in saved
+    assert "[^2-1]: Source 1: letting" in saved
 
 
 def test_a_mistake_in_a_pipe_is_told_and_the_rest_is_answered(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["Gbnf"]
-
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|[a-z0-9-]+|[()|?*]')
 _ESCAPE = re.compile(r"\\(?:U([0-9A-F]{8})|(.))")
 

@@ -6,7 +6,6 @@ No tokens and no prefixes, but for `masks_by_enumeration`, which tries every seq
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
 from typing import TYPE_CHECKING
 
 from semqa import Source
@@ -14,9 +13,7 @@ from semqa.decoding import QuotePolicy
 from tests.reference.language import Language, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["is_answer_bytes", "masks_by_enumeration", "may_be_quoted"]
+    from collections.abc import Sequence
 
 
 def is_answer_bytes(
@@ -41,19 +38,3 @@ def may_be_quoted(span: str, source: Source, policy: QuotePolicy) -> bool:
     except UnicodeEncodeError:
         return False
     return is_answer_bytes(data, [source], QuotePolicy(boundary=policy.boundary))
-
-
-def masks_by_enumeration(
-    tokens: Sequence[bytes], most: int, accepts: Callable[[bytes], bool]
-) -> dict[tuple[int, ...], set[int]]:
-    """Return for every beginning of an answer of at most so many tokens which may follow.
-
-    -1 stands for the end, which is no token here and does not count.
-    """
-    masks: dict[tuple[int, ...], set[int]] = {}
-    for size in range(most + 1):
-        for ids in product(range(len(tokens)), repeat=size):
-            if accepts(b"".join(tokens[token] for token in ids)):
-                for at, token in enumerate((*ids, -1)):
-                    masks.setdefault(ids[:at], set()).add(token)
-    return masks

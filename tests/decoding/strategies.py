@@ -17,17 +17,6 @@ from tests.decoding.oracle import may_be_quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "Case",
-    "case_of",
-    "cases",
-    "fitting",
-    "policies",
-    "questions",
-    "source_lists",
-    "vocabulary_of",
-]
-
 TEXTS = (
     "Bing Crosby sang it in 1942. Then came the 2nd, in 1943!", "", "   ", "the the. The", "aaaa aaaa",
     "[sic] he [ 1 said ] so", "x ] [ 2 th", "a\ud800b c\udfff", "日本語の文。漢字、かな", "汉 字", "1 2 12 3",

@@ -19,10 +19,6 @@ SOURCES = [Source("In 1943, Anna sang. Anna wrote.", title="Song"), Source("blue
 
 BROKEN = [
     ("it [ 1 Song", {}, r"^a bracket that belongs to no quote: '\[ 1 Song'$"),
-    ("it [1 Song ]", {}, r"^a bracket that belongs to no quote: '\[1 Song \]'$"),
-    ("it [ 01 Song ]", {}, "^a bracket"),
-    ("it [ 1  ]", {}, "^a bracket"),
-    ("[sic]", {}, "^a bracket"),
     ("it", {}, "^it quotes nothing"),
     ("[ 3 Song ]", {}, "^there is no source 3$"),
     ("[ 2 blue ]", {"sources": (1,)}, "^source 2 may not be quoted$"),
@@ -32,9 +28,7 @@ BROKEN = [
     ("[ 2 and ]", {}, "^'and' holds no content word$"),
     ("[ 2 red ] [ 2 and red ]", {}, "^'and red' repeats an earlier quote$"),
     ("in 1943 [ 1 Song ]", {}, "^'1943' stands outside of quotes$"),
-    ("it – [ 1 Song ]", {}, "^'–' stands outside of quotes$"),
     ("it " * 11 + "[ 1 Song ]", {}, "^11 words in a row"),
-    (".,.,", {"free": "any"}, "^it quotes nothing"),
     (".,., [ 1 Song ]", {}, "^more than 3 punctuation marks"),
     ("it  is [ 1 Song ]", {}, "^white space stands in a row$"),
     ("'it [ 1 Song ]", {}, "^an apostrophe"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from semqa import InputError, Source
-from semqa.decoding import CopyConstraint, QuotePolicy, State, find_breach
+from semqa.decoding import CopyConstraint, State, find_breach
 from semqa.decoding.vocabulary import Vocabulary
-from tests.decoding.oracle import is_answer_bytes, masks_by_enumeration
-from tests.decoding.strategies import Case, cases, fitting, policies, questions
+from tests.decoding.oracle import is_answer_bytes
+from tests.decoding.strategies import Case, cases
 from tests.decoding.vocabularies import BYTES
 from tests.effort import effort
 from tests.reference.constraint import ReferenceConstraint
@@ -93,60 +93,6 @@ def test_a_token_may_close_a_quote_and_begin_a_run_like_an_earlier_one(behind: b
         for byte in before + b" " * behind.startswith(b"]"):
             state = constraint.advance(state, byte)
         assert (256 in constraint.allowed(state)) == fits
-
-
-TINY = (
-    # sources, an answer to cut into tokens
-    ([Source("ab a b")], b"it[ 1 ab ] [ 1 b ]"),
-    ([Source("x", title="b")], b"[ 1 b ] [ 1 x ]"),
-    ([Source(""), Source("x x")], b"[ 2 x ] a [ 2 x x ]"),
-    ([Source("é ü")], "[ 1 é ] [ 1 ü ]".encode()),
-    ([Source("B. c")], b"A [ 1 B. ] C 1"),
-    ([Source("1 2")] * 2 + [Source("3")] * 9, b"[ 1 1 ] [ 11 3 ]"),
-    ([Source("x[b] c"), Source("a\ud800b")], b"[ 2 b ]c[ 1 b ]"),
-    ([Source("the b the d")], b"the [ 1 the b ] [ 1 the d ]."),
-)
-
-
-@st.composite
-def tiny_cases(draw: st.DrawFn) -> Case:
-    sources, answer = draw(st.sampled_from(TINY))
-    rng = draw(st.randoms(use_true_random=False))
-    size = rng.randint(2, 4)
-    cuts = sorted(rng.sample(range(1, len(answer)), size - 1))
-    tokens = [answer[a:b] for a, b in zip([0, *cuts], [*cuts, len(answer)], strict=True)]
-    if rng.random() < 0.5:
-        tokens[rng.randrange(size)] = rng.choice(
-            [b" ", b"]", b"a", b" ]", b"] [ 1 a", b"\xc3", b"1"]
-        )
-    policy = fitting(draw(policies | st.just(QuotePolicy(free="any"))), len(sources))
-    vocabulary = Vocabulary.from_tokens([*tokens, b""], [len(tokens)])
-    return Case(vocabulary, sources, policy, draw(questions), complete=False)
-
-
-@settings(relaxed, max_examples=effort(30))
-@given(case=tiny_cases(), most=st.integers(0, 5))
-def test_masks_are_those_of_all_answers_written_out(case: Case, most: int) -> None:
-    """Every sequence of tokens up to a length is asked of the language; masks allow no others."""
-    end = case.vocabulary.eos_ids[0]
-    wanted = masks_by_enumeration(
-        [case.vocabulary.token_bytes(token) for token in range(end)],
-        most,
-        lambda data: is_answer_bytes(data, case.sources, case.policy, case.question),
-    )
-    started = make_or_none(case, most + 1)
-    if not wanted:
-        assert started is None
-    if started is None:
-        return
-    constraint, first = started
-    walk: list[tuple[tuple[int, ...], Any]] = [((), first)]
-    while walk:
-        ids, state = walk.pop()
-        got = {-1 if token == end else token for token in constraint.allowed(state).tolist()}
-        assert got, ids
-        assert got <= wanted[ids], ids
-        walk += [((*ids, t), constraint.advance(state, t)) for t in got if t >= 0]
 
 
 @settings(relaxed, max_examples=effort(30))

@@ -162,9 +162,6 @@ def starts_a_word(pieces: list[str]) -> bool:
 
 FAMILIES = {
     "byte-level": Family(byte_level),
-    "byte-level in a sequence": Family(
-        lambda: byte_level(decoders.Sequence([decoders.ByteLevel(), decoders.Fuse()]))
-    ),
     "byte fallback, Llama": Family(
         lambda: byte_fallback(llama_decoder(strip=1), prepend=True), strips=True
     ),
@@ -178,7 +175,6 @@ FAMILIES = {
         is_sum=no_odd_space,
     ),
     "Unigram, T5": Family(lambda: unigram("always"), strips=True, is_sum=no_odd_space),
-    "Unigram, first": Family(lambda: unigram("first"), strips=True, is_sum=no_odd_space),
     "Unigram, never": Family(lambda: unigram("never")),
     "WordPiece": Family(lambda: wordpiece(cleanup=False), strips=True, is_sum=starts_a_word),
     "WordPiece, cleanup": Family(
@@ -247,12 +243,6 @@ def test_special_tokens_are_special_and_added_ones_are_text(
         number = tokenizer.convert_tokens_to_ids(content)
         assert vocabulary.token_bytes(number).strip() == content.encode()
         assert number not in vocabulary.special_ids
-
-
-def test_every_byte_of_a_byte_level_tokenizer() -> None:
-    vocabulary = Vocabulary.from_tokenizer(byte_level())
-    singles = {vocabulary.token_bytes(number) for number in range(vocabulary.size)}
-    assert singles >= {bytes([byte]) for byte in range(256)}
 
 
 def test_word_ends_become_spaces_and_the_last_is_left_to_the_decoder() -> None:

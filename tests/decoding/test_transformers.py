@@ -87,30 +87,17 @@ def generate(family: str, constraints: Sequence[Any], **options: Any) -> list[li
 def test_every_answer_parses_and_verifies(family: str, search: str) -> None:
     torch.manual_seed(1)
     vocabulary = vocabulary_of(family)
-    policy = POLICIES["any"]
-    constraints = [CopyConstraint(vocabulary, sources, policy, question=q) for q, sources in BATCH]
-    rows = generate(family, constraints, **SEARCHES[search])
-    each = len(rows) // len(BATCH)
-    quotes = 0
-    for place, row in enumerate(rows):
-        check(vocabulary, row, BATCH[place // each][1])
-        quotes += vocabulary.decode(row).count("[")
-    assert quotes
-
-
-@pytest.mark.parametrize("search", ["sampling", "beams"])
-@pytest.mark.parametrize("policy", POLICIES)
-def test_every_answer_keeps_its_policy(policy: str, search: str) -> None:
-    torch.manual_seed(2)
-    vocabulary = vocabulary_of("llama-sentencepiece")
-    rules = POLICIES[policy]
-    constraints = [CopyConstraint(vocabulary, s, rules, question=q) for q, s in BATCH]
-    rows = generate("llama-sentencepiece", constraints, **SEARCHES[search])
-    each = len(rows) // len(BATCH)
-    for place, row in enumerate(rows):
-        question, sources = BATCH[place // each]
-        answer = check(vocabulary, row, sources)
-        assert find_breach(answer.marked, sources, rules, question) is None
+    for policy in POLICIES.values() if family == "llama-sentencepiece" else (POLICIES["any"],):
+        constraints = [CopyConstraint(vocabulary, s, policy, question=q) for q, s in BATCH]
+        rows = generate(family, constraints, **SEARCHES[search])
+        each = len(rows) // len(BATCH)
+        quotes = 0
+        for place, row in enumerate(rows):
+            question, sources = BATCH[place // each]
+            answer = check(vocabulary, row, sources)
+            assert find_breach(answer.marked, sources, policy, question) is None
+            quotes += len(answer.quotes)
+        assert quotes
 
 
 def check(vocabulary: Vocabulary, row: Sequence[int], sources: Sequence[Source]) -> QuotedAnswer:
@@ -285,48 +272,17 @@ def test_a_finished_row_stays_finished_whatever_it_is_padded_with() -> None:
     assert masked[0].isfinite().nonzero().flatten().tolist() == [1]
 
 
-def test_rows_may_change_places_within_a_prompt_only() -> None:
-    vocabulary = vocabulary_of("gpt2")
-    policy = QuotePolicy(free="any")
-    constraints = [CopyConstraint(vocabulary, sources, policy) for sources in (BRIDGE, RAIN)]
-    by_bytes = {vocabulary.token_bytes(t): t for t in range(vocabulary.size)}
-    opener, space, text = by_bytes[b"["], by_bytes[b" "], by_bytes[b"a"]
-    scores = torch.zeros(4, vocabulary.size)
-    step = processor(constraints)
-    step(torch.tensor([[9]] * 4), scores)
-    step(torch.tensor([[9, text], [9, opener], [9, opener], [9, text]]), scores)
-    moved = [[9, opener, space], [9, text, text], [9, opener, space], [9, opener, space]]
-    masked = step(torch.tensor(moved), scores)
-    for row, constraint in zip(
-        (0, 1, 2, 3), np.repeat(np.array(constraints, object), 2), strict=True
-    ):
-        state = constraint.start(BUDGET)
-        for token in moved[row][1:]:
-            state = constraint.advance(state, token)
-        assert (
-            masked[row].isfinite().nonzero().flatten().tolist()
-            == constraint.allowed(state).tolist()
-        )
-    with pytest.raises(InputError, match=r"row 2 that continues no row"):
-        step(torch.tensor([[9, text, text, text]] * 4), scores)
-
-
-def wrong_calls() -> dict[str, tuple[list[tuple[int, int]], str]]:
-    return {
-        "rows": ([(3, 4)], r"^constraints "),
-        "no-rows": ([(0, 4)], r"^constraints "),
-        "other-rows": ([(2, 4), (4, 5)], r"^input_ids must have 2 rows"),
-        "again": (
-            [(2, 4), (2, 4)],
-            r"^input_ids must have 5 tokens per row",
-        ),
-        "drafts": ([(2, 4), (2, 7)], r"^input_ids must have 5 tokens per row"),
-    }
-
-
-@pytest.mark.parametrize("case", wrong_calls())
-def test_a_wrong_batch_is_refused(case: str) -> None:
-    shapes, message = wrong_calls()[case]
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ([(3, 4)], r"^constraints "),
+        ([(0, 4)], r"^constraints "),
+        ([(2, 4), (4, 5)], r"^input_ids must have 2 rows"),
+        ([(2, 4), (2, 4)], r"^input_ids must have 5 tokens per row"),
+        ([(2, 4), (2, 7)], r"^input_ids must have 5 tokens per row"),
+    ],
+)
+def test_a_wrong_batch_is_refused(shapes: list[tuple[int, int]], message: str) -> None:
     vocabulary = vocabulary_of("gpt2")
     step = processor([CopyConstraint(vocabulary, BRIDGE), CopyConstraint(vocabulary, RAIN)])
     for rows, length in shapes[:-1]:

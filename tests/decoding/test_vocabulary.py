@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +14,6 @@ from semqa.decoding.vocabulary import DENSE_CHILDREN, Vocabulary
 from semqa.errors import InputError
 from tests.decoding.vocabularies import (
     byte_vocabulary,
-    chunk_vocabulary,
     poor_vocabulary,
     straddling_vocabulary,
     tekken_vocabulary,
@@ -90,31 +87,14 @@ def test_the_trie_holds_every_token_that_may_be_written(
         straddling_vocabulary,
         poor_vocabulary,
         tekken_vocabulary,
-        lambda: chunk_vocabulary(["An [ 1 old é ] . [ 2 日本 ]"], seed=3),
     ],
-    ids=["bytes", "straddling", "poor", "tekken", "chunks"],
+    ids=["bytes", "straddling", "poor", "tekken"],
 )
 def test_hand_made_and_real_vocabularies(make: Callable[[], Vocabulary]) -> None:
     vocabulary = make()
     check_trie(vocabulary)
     assert vocabulary.eos_ids
     assert not vocabulary.special_ids & set(vocabulary.eos_ids)
-
-
-def test_types_and_shapes() -> None:
-    vocabulary = straddling_vocabulary()
-    assert vocabulary.blob.dtype == np.uint8
-    assert vocabulary.offsets.dtype == np.int64
-    assert vocabulary.offsets.shape == (vocabulary.size + 1,)
-    dtypes = {name: array.dtype for name, array in vocabulary.trie._asdict().items()}
-    assert dtypes.pop("byte") == np.uint8
-    assert set(dtypes.values()) == {np.dtype(np.int32)}
-    for array in (vocabulary.blob, vocabulary.offsets, *vocabulary.trie):
-        assert array.flags.c_contiguous
-        with pytest.raises(ValueError, match="read-only"):
-            array[...] = 0
-    with pytest.raises(AttributeError):
-        vocabulary.size = 3  # type: ignore[misc]
 
 
 def test_a_vocabulary_of_an_end_token_alone() -> None:
@@ -186,12 +166,3 @@ def test_pickles() -> None:
     for name, array in copy.trie._asdict().items():
         assert np.array_equal(array, getattr(vocabulary.trie, name))
         assert not array.flags.writeable
-
-
-def test_importing_costs_no_heavy_module() -> None:
-    code = (
-        "import sys, semqa.decoding.vocabulary, semqa.decoding.tokenizers\n"
-        "print(*{'numba', 'torch', 'transformers', 'tokenizers', 'httpx', 'tiktoken'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == ""

@@ -56,11 +56,3 @@ def test_who_does_not_ask_finds_it_in_the_log(
     assert [record.getMessage() for record in caplog.records] == [
         "Compiling the copy constraint (once for this installation, up to a minute) …"
     ]
-
-
-def test_nothing_is_said_of_what_is_there(caplog: pytest.LogCaptureFixture) -> None:
-    warm_up_function()
-    heard: list[str] = []
-    warm_up_function(heard.append, byte_vocabulary())
-    assert not heard
-    assert not caplog.records

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from semqa.decoding.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
@@ -50,35 +49,6 @@ def poor_vocabulary() -> Vocabulary:
     return Vocabulary.from_tokens(
         tokens, eos_ids=[0], special_ids=[len(words) + len(parts) + 1], strips_leading_space=True
     )
-
-
-def chunk_vocabulary(
-    outputs: Sequence[str],
-    *,
-    seed: int,
-    count: int = 2000,
-    longest: int = 8,
-    all_bytes: bool = True,
-) -> Vocabulary:
-    """Return random byte chunks of outputs, cut anywhere, one in twenty twice.
-
-    Args:
-        outputs: texts in the form that answers have, quotes included.
-        seed: of the choice.
-        count: how many chunks.
-        longest: the most bytes of a chunk.
-        all_bytes: whether every single byte is a token too, so that every text can be written.
-    """
-    chance = random.Random(seed)
-    joined = [text.encode("utf-8") for text in outputs if text]
-    tokens = [b"</s>", *(BYTES if all_bytes else ())]
-    for _ in range(count):
-        data = chance.choice(joined)
-        start = chance.randrange(len(data))
-        tokens.append(data[start : start + chance.randint(1, longest)])
-        if chance.random() < 0.05:
-            tokens.append(tokens[-1])
-    return Vocabulary.from_tokens(tokens, eos_ids=[0])
 
 
 def mistral_data() -> Path:

@@ -31,10 +31,6 @@ def test_recipe(edge: str, k: int, expected: str) -> None:
     assert EdgeEngine(edge, k).answer("Who?", SOURCES).marked == expected  # type: ignore[arg-type]
 
 
-def test_names() -> None:
-    assert (EdgeEngine("lead", 2).name, EdgeEngine("tail", 12).name) == ("lead-2", "tail-12")
-
-
 @given(st.text("ab. !?\n", max_size=30), st.integers(1, 4))
 def test_the_words_are_those_of_the_recipe_and_stand_in_the_source(text: str, k: int) -> None:
     sentences = re.split(r"(?<=[.!?])\s+", text.strip())
@@ -53,13 +49,6 @@ def test_a_span_without_its_brackets_is_not_verbatim() -> None:
 def test_k_is_a_whole_number_from_one(k: int) -> None:
     with pytest.raises(InputError, match=r"lead-K needs"):
         EdgeEngine("lead", k)
-
-
-def test_bad_input() -> None:
-    with pytest.raises(InputError, match=r"blank"):
-        EdgeEngine("lead", 1).answer("  ", SOURCES)
-    with pytest.raises(InputError, match=r"^At least one source"):
-        EdgeEngine("tail", 1).answer("Who?", [])
 
 
 MANUAL = """# Dehumidifier

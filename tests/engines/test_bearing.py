@@ -44,8 +44,8 @@ def test_sources_of_other_questions_are_told_from_their_own(shared: Path) -> Non
     engine = ExtractiveEngine()
     own = [engine.attempt(question, sources) is not None for question, sources in given]
     foreign = [
-        engine.attempt(question, given[(at + 1) % len(given)][1]) is not None
-        for at, (question, _) in enumerate(given)
+        engine.attempt(question, sources) is not None
+        for (question, _), (_, sources) in zip(given[::2], given[1::2], strict=False)
     ]
     assert own.count(False) <= 1
     assert sum(foreign) <= 0.1 * len(foreign)

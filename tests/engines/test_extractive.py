@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from semqa import Source
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.errors import InputError
-from tests.strategies import sources, texts
 
 BRIDGE = Source("It rained all day. The bridge was opened in 1932 by the mayor, who was ill.")
 FERRY = Source("The ferry sank. The old bridge was opened in 1875 for trains.", title="Old Bridge")
@@ -38,10 +34,6 @@ def test_coverage_keeps_more_sources() -> None:
     assert "[ 2 " not in answered(question, BRIDGE, weak, coverage=0.0)
     assert "[ 2 " in answered(question, BRIDGE, weak, coverage=1.0)
     assert "[ 2 " not in answered(question, BRIDGE, CAKE, coverage=1.0)
-
-
-def test_one_source_is_kept_even_when_none_is_relevant() -> None:
-    assert answered("Who sang?", CAKE, BRIDGE).startswith("[ ")
 
 
 def test_the_same_words_are_quoted_once() -> None:
@@ -128,49 +120,6 @@ def test_both_parts_of_a_question_are_answered() -> None:
     assert text == "[ 1 The paper was founded by Jo Ek in 1850. ] [ 1 It was closed in 1903. ]"
 
 
-@settings(deadline=None)
-@given(
-    texts,
-    sources,
-    st.sampled_from([1, 2, 5, 100]),
-    st.sampled_from([0.0, 0.45, 1.0]),
-)
-@example("00", [Source("0[0 :[0", title="a b")], 3, 0.0)
-@example("Who?", [Source("!!!", title="T")], 1, 1.0)
-@example("?", [Source("Who.")], 1, 1.0)
-def test_every_quote_is_verified_and_the_bound_holds(
-    question: str, given_sources: list[Source], max_words: int, coverage: float
-) -> None:
-    engine = ExtractiveEngine(max_words=max_words, coverage=coverage)
-    has_text = any(re.search(r"[^\W_]", s.text) for s in given_sources) or any(
-        s.title.strip() and not set("[]") & set(s.title) for s in given_sources
-    )
-    if not any(map(str.isalnum, question)) or not has_text:
-        with pytest.raises(InputError):
-            engine.answer(question, given_sources)
-        return
-    answer = engine.answer(question, given_sources)
-    assert answer.quotes
-    assert {quote.status.value for quote in answer.quotes} == {"verified"}
-    assert len(answer.plain.split()) <= max_words
-
-
-def test_free_text_has_no_digits_and_no_names_of_its_own() -> None:
-    answer = ExtractiveEngine().answer("When was the bridge opened?", [BRIDGE, FERRY, CAKE, BRIDGE])
-    free = answer.marked
-    for quote in answer.quotes:
-        free = free.replace(f"[ {quote.source} {quote.text} ]", "")
-    assert not re.search(r"\d", free)
-    assert set(re.findall(r"[^\W_]+", free)) <= {"Also", "In", "addition", "Further", "Besides"} | {
-        "As",
-        "for",
-        "And",
-        "Then",
-        "there",
-        "is",
-    }
-
-
 @pytest.mark.parametrize(
     "body",
     ["word " * 200_000, "fox, " * 200_000, "x" * 1_000_000, "フ" * 300_000, "\n" * 1_000_000 + "a"],
@@ -193,14 +142,9 @@ def test_coverage_is_a_share(coverage: float) -> None:
         ExtractiveEngine(coverage=coverage)
 
 
-def test_bad_input() -> None:
-    engine = ExtractiveEngine()
-    with pytest.raises(InputError, match=r"blank"):
-        engine.answer("\n ", [BRIDGE])
-    with pytest.raises(InputError, match=r"^At least one source"):
-        engine.answer("Who?", [])
+def test_sources_without_text_are_refused() -> None:
     with pytest.raises(InputError, match=r"^No source has any text"):
-        engine.answer("Who?", [Source(" "), Source("...")])
+        ExtractiveEngine().answer("Who?", [Source(" "), Source("...")])
 
 
 def test_the_answer_does_not_hang_on_the_hash_seed() -> None:

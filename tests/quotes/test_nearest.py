@@ -32,11 +32,6 @@ def test_a_field_shorter_than_the_text_is_compared_as_a_whole() -> None:
     assert 0.5 < near.similarity < 0.9
 
 
-def test_nothing_alike() -> None:
-    assert NearestSearch([Source("abc")]).find("xyz") is None
-    assert NearestSearch([]).find("xyz") is None
-
-
 def test_the_work_is_bounded_and_said() -> None:
     search = NearestSearch(SOURCES, budget=150)
     assert search.find("rose by 6%") is not None

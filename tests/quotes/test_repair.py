@@ -30,17 +30,13 @@ def fixed(text: str) -> str:
     ("written", "becomes"),
     [
         ("bing crosby recorded", "Bing Crosby recorded"),
-        ("BING CROSBY RECORDED", "Bing Crosby recorded"),
         ("Bing  Crosby\nrecorded", "Bing Crosby recorded"),
         ("In May 1942 Bing Crosby", "In May 1942, Bing Crosby"),
         ("recorded “White Christmas” for Decca", 'recorded "White Christmas" for Decca'),
-        ("recorded White Christmas for Decca", 'recorded "White Christmas" for Decca'),
         ("Anna, his sister, said nothing", "Anna (his sister) said nothing"),
         ("sales did not rise by 5% in northern regions", None),
-        ("sales did not rise by 5% in the nothern regions", None),
         ("sales did not rise by 5% in the norhtern regions", None),
         ("sales did not rise by 5% in the the northern regions", None),
-        ("said nothing about recording", "said nothing about the recording"),
         ("white christmas song", "White Christmas (song)"),
         ("**Bing Crosby** recorded", "Bing Crosby recorded"),
         ("Bing Crosby’s recorded", "Bing Crosby recorded"),
@@ -65,42 +61,28 @@ def test_what_is_nearly_verbatim_gets_the_words_of_its_source(
     [
         # numbers
         "sales did not rise by 6% in the northern regions",
-        "sales did not rise by 5 in the northern regions",
         "sales did not rise by $5% in the northern regions",
-        "sales did not rise by -5% in the northern regions",
-        "sales did not rise by 5.0% in the northern regions",
-        "sales did not rise by 50% in the northern regions",
         "sales did not rise in the northern regions",
         "In May 1943, Bing Crosby recorded",
-        "In May 42, Bing Crosby recorded",
-        "in just 19 minutes",
         "in just eighteen minutes",
         # dates
         "In March 1942, Bing Crosby recorded",
-        "In June 1942, Bing Crosby recorded",
         "In may 1942, Bing Crosby recorded",
         "In 1942, Bing Crosby recorded",
         # names
         "and Anne (his sister) said nothing",
-        "and Hanna (his sister) said nothing",
         "northern regions, and (his sister) said nothing",
         "Bing Crosbie recorded",
-        "Bob Crosby recorded",
         "Crosby Bing recorded",
         "his sister Anna said nothing",
         # negations and what else turns a sentence
         "sales did rise by 5% in the northern regions",
         "sales didn't rise by 5% in the northern regions",
-        "sales did not rise by 5% in the northern regions, not",
         "said everything about the recording",
-        "said about the recording",
-        "recorded for Decca in 18 minutes",
         "recorded for Decca in almost 18 minutes",
         "her sister) said nothing",
         "sales did not fall by 5% in the northern regions",
-        "sales did not rise by 5% in the southern regions",
         "sales did not rise by 5% in all the northern regions",
-        "sales did not rise by 5% outside the northern regions",
     ],
 )
 def test_numbers_dates_names_and_negations_are_never_repaired(written: str) -> None:
@@ -119,37 +101,24 @@ def test_numbers_dates_names_and_negations_are_never_repaired(written: str) -> N
     [
         ("He was informed of it there.", "He was uninformed of it there."),
         ("The causal link was seen.", "The casual link was seen."),
-        ("It was legal in the state.", "It was illegal in the state."),
-        ("Profits increased in the north.", "Profits decreased in the north."),
         ("They met us in the park.", "They met US in the park."),
         ("It was a typical reaction.", "It was atypical reaction."),
         ("他没有去过北京大学。", "他有去过北京大学"),
-        ("他没有去过北京大学。", "他没有去过南京大学"),
         ("Er war nicht in der Stadt.", "Er war in der Stadt."),
-        ("Il n'était pas dans la ville.", "Il n'était dans la ville."),
         ("The area is 10² metres.", "The area is 102 metres."),
         ("It fell to −5 degrees.", "It fell to 5 degrees."),
         ("It grew by 5 percent.", "It grew by .5 percent."),
-        ("It grew by (.5) percent.", "It grew by 5 percent."),
         ("A pipe of 12 inches.", 'A pipe of 12"'),
         ("A pipe of 12' there.", 'A pipe of 12" there.'),
-        ("A pipe of 12' there.", "A pipe of 12 there."),
         ('"Old" pipes of 5\'10" there.', "Old pipes of 5'10 there."),
-        ("There are 5! ways.", "There are 5 ways."),
         ("There are 5 ways.", "There are 5!! ways."),
         ("A result of (5) million.", "A result of 5 million."),
-        ("A result of 1,200 there.", "A result of (1,200) there."),
         ("They don´t go there.", "They go there."),
-        ("They don‛t go there.", "They go there."),
         ("They were \u200bnot there.", "They were there."),
         ("He was unable to sing there.", "He was to sing there."),
-        ("It was un-American of him.", "It was American of him."),
         ("It holds vitamin A as well.", "It holds vitamin as well."),
-        ("It holds vitamin as well.", "It holds vitamin A as well."),
         ("It fell to - 5 degrees.", "It fell to 5 degrees."),
-        ("It costs 5 € a piece.", "It costs 5 a piece."),
         ("The former farmer there.", "The former former there."),
-        ("It was released then.", "It was releasing then."),
         ("a released song, a relessed one", "a relessed song"),
     ],
 )
@@ -163,9 +132,7 @@ def test_other_words_are_no_typing_errors(source: str, written: str) -> None:
     ("source", "written"),
     [
         ('Called "the class of 1943" there.', "called the class of 1943 there."),
-        ("Called the class of 1943 there.", "called ‘the class of 1943’ there."),
         ("Sung then (1943) and there.", "sung then 1943 and there."),
-        ("Sung in 1943! And there.", "sung in 1943, and there."),
         ("A 5’10” pipe and a 12″ one.", 'a 5\'10" pipe and a 12" one.'),
         ('It is a "12" pipe" there.', "it is a ‘12’ pipe there."),
     ],
@@ -211,7 +178,6 @@ def test_a_number_is_corrected_where_only_one_other_source_has_the_words() -> No
         ("by [ 1 Bing Crosby", "by Bing Crosby", "closing bracket is missing"),
         ("by [ 1 Bing [ 1 Crosby ]", "by Bing [ 1 Crosby ]", "closing bracket is missing"),
         ("[ 0 Bing ]", "Bing", "no source number"),
-        ("[ 12345678901 Bing ]", "Bing", "digits"),
         ("[ 9 Bing ]", "Bing", "there is no source 9"),
     ],
 )
@@ -225,10 +191,8 @@ def test_broken_marks_lose_their_brackets(text: str, becomes: str, why: str) -> 
     "text",
     [
         "[[ 1 1 Bing ] ]",
-        "[ [1] 1 Bing Crosby ]",
         "[ [ 1 xq ] [ 1 yq ] 1 Bing Crosby ]",
         "[[1]1 Bing Crosby]",
-        "[2–[ 9 3 ]]",
         "[[[ 1 nope ] 1 Bing ] 1 Bing ]",
     ],
 )
@@ -246,39 +210,10 @@ def test_a_full_stop_that_the_source_lacks_goes_behind_the_quote() -> None:
 
 
 PIECES = st.sampled_from(
-    [
-        "[",
-        "]",
-        "[ 1 ",
-        " ]",
-        "[1 ",
-        "[ 2 ",
-        "[2–",
-        "[9 ",
-        "1",
-        "2",
-        " ",
-        ".",
-        "Bing Crosby",
-        "bing",
-        "Bing",
-        "crosby",
-        "In May 1942, ",
-        "in may",
-        "5%",
-        "6%",
-        "did not rise",
-        "did rise",
-        "recorded",
-        "\n",
-        "northern regions",
-        "norhtern regions",
-        "the ",
-        "’",
-        "日",
-        "Josh Gates hosted Destination Truth",
-    ]
-)
+    ["[", "]", "[ 1 ", " ]", "[1 ", "[ 2 ", "[2–", "[9 ", "1", "2", " ", ".", "Bing Crosby", "bing", "Bing",
+     "crosby", "In May 1942, ", "in may", "5%", "6%", "did not rise", "did rise", "recorded", "\n",
+     "northern regions", "norhtern regions", "the ", "’", "日", "Josh Gates hosted Destination Truth"]
+)  # fmt: skip
 TEXTS = st.lists(PIECES | st.text(max_size=3), max_size=14).map("".join)
 
 
@@ -309,18 +244,6 @@ def test_repaired_text(text: str, cuts: list[int]) -> None:
     for mark in answer.dropped:
         assert answer.plain[mark.plain_start : mark.plain_end] == mark.text
         assert answer.marked[mark.answer_start : mark.answer_end] == mark.text
-
-
-@given(TEXTS)
-def test_fixed_words_are_the_same_in_every_repair(text: str) -> None:
-    """Numbers and names of what was written are those of what stands there now."""
-    for quote in repair(text, SOURCES).quotes:
-        if quote.repaired is not None:
-            written = [
-                w.casefold() for w in quote.repaired.text.split() if any(map(str.isdigit, w))
-            ]
-            said = [w.casefold() for w in quote.text.split() if any(map(str.isdigit, w))]
-            assert [w.strip(',.;[]’"') for w in written] == [w.strip(',.;"') for w in said]
 
 
 SMALL = [
@@ -407,9 +330,7 @@ HOSTILE = 3 * 10**5
         ("word " * (HOSTILE // 5), "word wrod " * 20),
         ("Ab cd " * (HOSTILE // 6), "ab cd ab ef"),
         ("a" * HOSTILE, "a" * 1000 + "b"),
-        ("abcdef " * (HOSTILE // 7), "abcdef abcdfe " * 100),
         (" ".join(f"word{n % 999}" for n in range(HOSTILE // 8)), "the word1 word3"),
-        ("一" * HOSTILE, "一二" * 100),
     ],
 )
 def test_hostile_texts_take_bounded_time(source: str, span: str) -> None:

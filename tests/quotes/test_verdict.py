@@ -28,22 +28,14 @@ def verdict(text: str, question: str = QUESTION) -> str:
         ("Antarctica was crossed. That was [ 1 Colin O'Brady ].", "unquoted"),
         ("[ 1 Colin O'Brady ]. He crossed Antarctica alone.", "unquoted"),
         ("That was in the past. [ 1 Colin O'Brady ] crossed Antarctica.", "quoted"),
-        ("One [ 1 Colin O'Brady ].", "unquoted"),
         ("[ 1 Colin O'Brady ] is a British meteorologist.", "unquoted"),
-        ("[ 1 Colin O'Brady ] did not cross it.", "unquoted"),
-        ("It was in 2018 that [ 1 Colin O'Brady ] crossed it.", "unquoted"),
-        ("Colin O'Brady.", "unquoted"),
         ("It was someone who crossed Antarctica alone.", "unquoted"),  # glue, but no quote
         ("", "unquoted"),
-        (" \n", "unquoted"),
-        ("[sic]", "unquoted"),
         ("[ 2 Colin O'Brady ]", "unverified"),
         ("[ 1 Ranulph Fiennes ]", "unverified"),
         ("[ 1 Colin O'Brady ] and [1]", "unverified"),
-        ("[ 1 Colin O'Brady ] was a Briton, as was [ 1 Fiennes ].", "unverified"),
         (ABSTENTION, "abstained"),
         (f"\n{ABSTENTION}  ", "abstained"),
-        (f"{ABSTENTION} It was Fiennes.", "unquoted"),
         (f"{ABSTENTION} [ 1 Colin O'Brady ]", "unquoted"),
         (f"[ 1 {ABSTENTION} ]", "unverified"),
     ],
@@ -54,11 +46,6 @@ def test_verdicts(text: str, expected: str) -> None:
     record = answer.to_dict(QUESTION)
     assert (record["verdict"], record["verified"]) == (expected, expected == "quoted")
     assert bool(record["claims"]) <= (expected in ("unquoted", "unverified"))
-
-
-def test_words_of_the_question_claim_nothing() -> None:
-    text = "[ 1 Colin O'Brady ] crosses Antarctica alone."
-    assert (verdict(text), verdict(text, "")) == ("quoted", "unquoted")
 
 
 def test_a_mark_that_lost_its_brackets_counts() -> None:

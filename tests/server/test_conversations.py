@@ -160,7 +160,7 @@ def test_an_export_reads_answers_that_keep_what_they_quote_alone(
     store.add_message("", talk, "assistant", {"plain": "of another *time*", "sources": "?"})
     text = client.get(f"/v1/conversations/{talk}/export").text
     assert "It is **three**[^1-3]." in text
-    assert "[^1-3]: Third" in text
+    assert "[^1-3]: Source 3: Third" in text
     assert "~~" not in text
     assert r"of another \*time\*" in text
 

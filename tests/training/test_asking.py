@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
 from semqa.data.quotesum import Question, Reference
-from semqa.engines.model import PromptEncoder
 from semqa.engines.model.hub import quiet
+from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
 from semqa.errors import InputError

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-__all__ = ["PROCESSOR", "Engine", "params"]
-
 PROCESSOR = "semqa.decoding.vllm:CopyConstraintProcessor"
 PROMPT = "Who?"
 

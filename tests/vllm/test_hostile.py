@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from semqa import QuotedAnswer, Source
+from semqa import Source
 from semqa.decoding import QuotePolicy
 from tests.vllm.engine import Engine, params
 from tests.vllm.tiny import SOURCES
@@ -36,18 +36,6 @@ def test_stops_end_answers_between_quotes_only(engine: Engine, runner: int, boun
         assert not any(text in quote.text for quote in answer.quotes for text in texts)
     assert stopped
     assert quotes
-
-
-def test_a_stop_across_the_frame_of_a_quote(engine: Engine, runner: int) -> None:
-    """With one thing to quote, and a stop that its frame would complete, it is not quoted."""
-    sources = [Source("ab"), Source("cd")]
-    given = [
-        params(QuotePolicy(quote_bias=40, boundary="char"), sources, stop=[stop])
-        for stop in ("1 a", " cd ", "b ", "2 cd")
-    ]
-    for output in engine.generate(given):
-        engine.check(output.outputs[0], QuotePolicy(boundary="char"), sources, stopped_by_text=True)
-        assert not output.outputs[0].text.rstrip(" ").endswith(("[ 1", "[ 2"))
 
 
 def test_parameters_that_would_break_quotes_go_without_sources_only(engine: Engine) -> None:
@@ -117,7 +105,7 @@ def test_failures_while_masking_end_answers_and_nothing_else(
 def test_whatever_goes_wrong_the_engine_lives(
     engine: Engine, runner: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inner = engine.processor._first or engine.processor._second
+    inner = engine.processor._runner
     foreign = [output.outputs[0].text for output in engine.generate([params(sources=None, seed=4)])]
     calls = {"left": 5}
 
@@ -139,15 +127,6 @@ def test_whatever_goes_wrong_the_engine_lives(
     engine.check(engine.generate([params(QUOTING)])[0].outputs[0], QUOTING)
 
 
-def test_too_few_tokens_for_a_quote(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.ERROR, logger="semqa.vllm"):
-        (output,) = engine.generate([params(QuotePolicy(), max_tokens=3)])
-    assert output.outputs[0].text == ""
-    # A server's log has no names of loggers but vLLM's own.
-    assert "semqa: an answer is ended" in caplog.text
-    assert "must be at least" in caplog.text
-
-
 def test_requests_without_sources_can_be_refused(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,17 +142,3 @@ def test_requests_without_sources_can_be_refused(
     with pytest.raises(VLLMValidationError, match="semqa_sources is required"):
         engine.generate([params(sources=None)])
     engine.check(engine.generate([params(QUOTING)])[0].outputs[0], QUOTING)
-
-
-def test_constraints_are_compiled_once(engine: Engine) -> None:
-    sources = [Source("Once and only once.")]
-    cache = (engine.processor._first or engine.processor._second)._answers._cache
-    before = len(cache)
-    given = [params(QUOTING, sources, n=3, max_tokens=16) for _ in range(3)]
-    outputs = engine.generate(given)
-    assert len(cache) == before + 1
-    for output in outputs:
-        for completion in output.outputs:
-            assert all(
-                quote.verified for quote in QuotedAnswer.parse(completion.text, sources).quotes
-            )

@@ -119,7 +119,7 @@ def test_the_first_runner(seed: int) -> None:
         places = sorted(batch)
         assert places == list(range(len(places)))
         logits = torch.zeros(len(places), WIDTH)
-        assert runner.apply(logits) is logits
+        runner.apply(logits)
         for place in places:
             check_row(logits[place], batch[place][0].allowed())
             if rng.random() < 0.8:  # else its prompt is still being read: the draw is thrown away
@@ -259,7 +259,7 @@ def test_the_second_runner(seed: int, most_drafts: int) -> None:
         )
         logits = torch.zeros(len(rows), WIDTH)
         for _ in range(rng.choice([1, 1, 2])):  # what is done twice is done once
-            assert runner.apply(logits, context) is logits
+            runner.apply(logits, context)
         for row, (slot, place, _, _) in enumerate(rows):
             if reading[slot]:  # nothing is sampled, whatever stands there
                 check_row(logits[row], None)

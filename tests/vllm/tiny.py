@@ -9,8 +9,6 @@ from semqa import Source
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["SOURCES", "save_llama", "save_tekken"]
-
 SOURCES = (
     Source("White Christmas was sung by Bing Crosby in 1942, by the bridge.", title="White Christmas"),
     Source("The bridge was opened in 1932.\nIt is [old] and long — a café, naïve, 日本 😀."),

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from semqa.attribution.attrscore.judging import AttrPrompt
 from semqa.attribution.attrscore.labels import LABELS, RELATIONS, Label
 from semqa.attribution.judges.models import longest_input
+from semqa.checks import check_whole
 from semqa.data.jsonl import encode_row
-from semqa.engines.model import check_whole
 from semqa.engines.model.hub import (
     explained,
     folder_of,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
 from semqa.attribution.sentences import split_sentences
-from semqa.engines.model import check_range, check_whole
+from semqa.checks import check_range, check_whole
 from semqa.engines.model.hub import (
     explained,
     folder_of,

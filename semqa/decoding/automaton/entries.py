@@ -20,29 +20,7 @@ from semqa.decoding.automaton import costs, listing, passages, suffixes, words
 from semqa.decoding.automaton.explore import spend
 from semqa.decoding.automaton.finish import alive, cost_of
 from semqa.decoding.automaton.mask import fill_mask
-from semqa.decoding.automaton.memory import (
-    BLOB,
-    CLOSED,
-    ENDED,
-    KIND,
-    KIND_END,
-    KIND_NONE,
-    MODE,
-    OFFSETS,
-    OWNER,
-    SELF,
-    SIZE,
-    STATE_WIDTH,
-    TOKENS,
-    WIDTH,
-    bytes_at,
-    clear_state,
-    ints_at,
-    jit,
-    new_state,
-    open_handle,
-    row_of,
-)
+from semqa.decoding.automaton.memory import *
 from semqa.decoding.automaton.pointers import ints_of, longs_pointer
 from semqa.decoding.automaton.step import accepts, close, step_byte
 

@@ -10,39 +10,7 @@ from typing import Any
 import numpy as np
 
 from semqa.decoding.automaton.finish import alive, cost_of
-from semqa.decoding.automaton.memory import (
-    BARRIER,
-    CHILD_COUNT,
-    CHILD_TABLE,
-    CHILD_TABLES,
-    CHILDREN,
-    CLOSED,
-    FAR,
-    FIRST_CHILD,
-    FIRST_TOKEN,
-    HOLDS_TOKENS,
-    LEADS_OUT,
-    LONGEST,
-    MODE,
-    NODE,
-    NODE_BYTE,
-    NODES,
-    NUMBER,
-    OPENED,
-    SPACED,
-    STATE_WIDTH,
-    SUFFIXES,
-    TEXT,
-    TOKEN_IDS,
-    TOKENS,
-    UNLIMITED,
-    WORDS_TRIE,
-    bytes_at,
-    copy_state,
-    ints_at,
-    jit,
-    row_of,
-)
+from semqa.decoding.automaton.memory import *
 from semqa.decoding.automaton.step import close, end_of_run, step_byte
 from semqa.decoding.automaton.words import word_child
 

@@ -11,45 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from semqa.decoding.automaton.memory import (
-    ABSTAINING,
-    AFTER_SHUT,
-    CLOSED,
-    CLOSING_HIGH,
-    CLOSING_LOW,
-    CONTROL,
-    DEPTH,
-    DISTANCE,
-    ENDED,
-    ENDS,
-    FAR,
-    FREE,
-    GAP,
-    GAP_KINDS,
-    GLUE,
-    HIGH,
-    LOW,
-    MODE,
-    NEEDS,
-    NODE,
-    NUMBER,
-    OPENED,
-    PART,
-    POOR,
-    QUOTED,
-    SCARCE,
-    SENTENCE_AT,
-    SOURCES,
-    SPACED,
-    SUFFIXES,
-    TEXT,
-    TOKENS,
-    WORD_COST,
-    WORDS_TRIE,
-    ints_at,
-    jit,
-    size_of,
-)
+from semqa.decoding.automaton.memory import *
 from semqa.decoding.automaton.words import FREE_WORD
 
 # Places in CONTROL. All but the first lead to free text, where a quote has been made.

@@ -7,20 +7,7 @@ from typing import Any
 import numpy as np
 
 from semqa.decoding.automaton.explore import MARK, child_of, explore, list_spans
-from semqa.decoding.automaton.memory import (
-    AFTER_OPEN,
-    CLOSED,
-    MODE,
-    QUOTED,
-    STARTS,
-    TOKENS,
-    UNLIMITED,
-    WIDTH,
-    clear_state,
-    ints_at,
-    jit,
-    new_state,
-)
+from semqa.decoding.automaton.memory import *
 from semqa.decoding.automaton.pointers import ints_of
 from semqa.decoding.automaton.step import begin_run
 

@@ -1,4 +1,4 @@
-"""How compiled code finds its tables, and the fields of a state.
+"""How compiled code finds its tables, and the fields of a state: the header of all kernels.
 
 A numba call costs about 0.2 µs for each array it is given, as much as a whole mask. So every kernel
 takes one ``int64`` array instead, the handle: two slots for each table (address, length), one for

@@ -6,18 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from semqa.decoding.automaton.memory import (
-    BARRIER,
-    ENDS,
-    FLAGS,
-    NEEDS,
-    STARTS,
-    SUFFIXES,
-    WORDS_TRIE,
-    bytes_at,
-    ints_at,
-    jit,
-)
+from semqa.decoding.automaton.memory import *
 from semqa.decoding.automaton.words import FUNCTION, word_child
 from semqa.decoding.characters import ALNUM, SPACE
 

@@ -13,15 +13,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = [
-    "bytes_pointer",
-    "ints_of",
-    "ints_pointer",
-    "longs_of",
-    "longs_pointer",
-    "room_for_ints",
-]
-
 
 def _cast_address(kind: Any) -> Any:
     pointer = types.CPointer(kind)

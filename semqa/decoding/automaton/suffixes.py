@@ -13,8 +13,6 @@ import numpy as np
 
 from semqa.decoding.automaton.memory import jit
 
-__all__ = ["induce", "name_pieces"]
-
 EMPTY = -1
 
 

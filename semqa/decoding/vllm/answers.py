@@ -26,18 +26,11 @@ if TYPE_CHECKING:
     from semqa.decoding.constraint import CopyConstraint
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["Answers"]
-
 _logger = logging.getLogger("semqa.vllm")
 
 
 class Answers:
     """Constrained answers in the slots of an engine.
-
-    Args:
-        vocabulary: the tokens.
-        slots: how many answers there may be at a time.
-        most_tokens: the length of the model's context.
 
     Attributes:
         own: [slots] bool, which slots hold constrained answers, broken ones among them.
@@ -61,15 +54,7 @@ class Answers:
         compile_masking()
 
     def admit(self, slot: int, params: Any) -> bool:
-        """Begin the answer to a request, whose constraint is compiled from now on.
-
-        Args:
-            slot: where; whatever was there is forgotten.
-            params: the request's sampling parameters.
-
-        Returns:
-            Whether the request is ours.
-        """
+        """Begin the answer to a request, whose constraint is compiled from now on."""
         self.release(slot)
         try:
             request = check_params(params)
@@ -108,12 +93,7 @@ class Answers:
         )
 
     def begin(self, slots: NDArray[np.int64], prompt_lengths: Sequence[int | None]) -> None:
-        """See to it that answers have their constraints; waits for those that are being compiled.
-
-        Args:
-            slots: [R].
-            prompt_lengths: the tokens of each prompt, None where that is not known.
-        """
+        """See to it that answers have their constraints; waits for those that are being compiled."""
         pending = self._pending[slots]
         if not pending.any():
             return
@@ -146,14 +126,7 @@ class Answers:
         slots: NDArray[np.int64],
         tokens: Sequence[Sequence[int]],
     ) -> None:
-        """Take answers forward by what the engine has taken for good, and mask their rows.
-
-        Args:
-            logits: [N, S] float32.
-            places: [R], rows of the logits.
-            slots: [R], whose they are, each once.
-            tokens: the new tokens of each.
-        """
+        """Take answers forward by what the engine has taken for good, and mask their rows."""
         masks = self._room(len(slots))
         try:
             status = self._rows.go(slots, tokens, masks)
@@ -170,12 +143,7 @@ class Answers:
             self.mask(logits, places, slots)
 
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> None:
-        """Take answers forward by the tokens that the engine has taken for good.
-
-        Args:
-            slots: [R], each once.
-            tokens: the new tokens of each.
-        """
+        """Take answers forward by the tokens that the engine has taken for good."""
         try:
             status = self._rows.advance(slots, tokens)
         except Exception:
@@ -215,9 +183,6 @@ class Answers:
         """Forbid in some rows of the logits, in place, what must not come next.
 
         Args:
-            logits: [N, S] float32.
-            places: [R], rows of the logits, each once.
-            slots: [R], whose they are.
             ahead: drafts of each row, supposed to have been taken. Rows after a draft that is not
                 allowed may only end; they are never sampled from.
         """

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from semqa.decoding.vllm.request import ConstraintRequest
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["ConstraintCache"]
-
 _MOST_BYTES = 1 << 29
 """What is kept for later, as estimated: 0.5 GB."""
 _BYTES_A_CHARACTER = 64
@@ -32,7 +30,6 @@ class ConstraintCache:
     """Compiles constraints, each once.
 
     Args:
-        vocabulary: the tokens.
         most_bytes: how much memory constraints may take that nobody is using at the moment.
     """
 

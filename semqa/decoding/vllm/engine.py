@@ -13,8 +13,6 @@ from semqa.decoding.tokenizers import read_tokenizer
 from semqa.decoding.vocabulary import Vocabulary
 from semqa.errors import InputError
 
-__all__ = ["NAME", "check_setup", "processors", "vocabulary_of"]
-
 NAME = "semqa.decoding.vllm:CopyConstraintProcessor"
 """How vLLM is told of the processor."""
 
@@ -23,13 +21,7 @@ _HOW = f"Start vLLM with --logits-processors {NAME}."
 
 
 def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
-    """Refuse an engine that would not constrain every answer.
-
-    Args:
-        config: vLLM's whole configuration.
-        processor: the class that is being made.
-        second_runner: whether Model Runner V2 runs it.
-    """
+    """Refuse an engine that would not constrain every answer."""
     model = config.model_config
     listed = [one for one in model.logits_processors or () if _is(one, processor)]
     plugged = [one.value for one in entry_points(group=_PLUGINS) if _is(one.value, processor)]
@@ -55,18 +47,8 @@ def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
         )
 
 
-def processors(config: Any) -> list[object]:
-    """Return all processors that an engine loads besides vLLM's own: those listed, and plugins."""
-    plugged = entry_points(group=_PLUGINS)
-    return [*(config.model_config.logits_processors or ()), *(one.value for one in plugged)]
-
-
 def vocabulary_of(config: Any) -> Vocabulary:
-    """Return the tokens of an engine's model.
-
-    Args:
-        config: vLLM's whole configuration.
-    """
+    """Return the tokens of an engine's model."""
     from vllm.tokenizers import cached_tokenizer_from_config
 
     model = config.model_config

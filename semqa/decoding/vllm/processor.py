@@ -16,7 +16,6 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     import torch
 
-    from semqa.decoding.vllm.runners import FirstRunner, SecondRunner
 
 try:
     from vllm.v1.worker.gpu.sample.logits_processor.interface import (
@@ -29,10 +28,8 @@ except ImportError:  # before Model Runner V2 had an interface
         pass
 
     class LogitsProcRequestState:  # type: ignore[no-redef]
-        pass
+        """Never given by the first runner."""
 
-
-__all__ = ["CopyConstraintProcessor"]
 
 _logger = logging.getLogger("semqa.vllm")
 
@@ -47,7 +44,6 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
     Args:
         vllm_config: the engine's configuration.
         given: the record of all requests under Model Runner V2; the device under the first.
-        is_pin_memory: given by the first runner, and not needed.
     """
 
     def __init__(self, vllm_config: Any, given: Any, is_pin_memory: bool | None = None) -> None:
@@ -61,24 +57,19 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         vocabulary = vocabulary_of(vllm_config)
         warm_up(vocabulary=vocabulary)  # now, and in no step
         length = int(vllm_config.model_config.max_model_len)
-        self._first: FirstRunner | None = None
-        self._second: SecondRunner | None = None
+        self._runner: Any
         if second:
             speculative = vllm_config.speculative_config
             drafts = 0 if speculative is None else int(speculative.num_speculative_tokens or 0)
-            self._second = SecondRunner(vocabulary, given, length, drafts)
+            self._runner = SecondRunner(vocabulary, given, length, drafts)
         else:
             rows = int(vllm_config.scheduler_config.max_num_seqs)
-            self._first = FirstRunner(vocabulary, rows, length)
+            self._runner = FirstRunner(vocabulary, rows, length)
         _logger.info("Constrains requests that bring sources, on runner V%d", 1 + second)
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
-        """Refuse a request that is wrong or would break the guarantee.
-
-        Raises:
-            ValueError: it is, in words that vLLM passes on with status 400.
-        """
+        """Refuse a request that is wrong or would break the guarantee."""
         try:
             check_params(sampling_params)
         except InputError as error:
@@ -92,12 +83,11 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
 
     def update_state(self, batch_update: Any) -> None:
         """Follow the batch of the first runner; whatever is wrong with a request ends its answer."""
-        if self._first is not None:
-            self._first.update_state(batch_update)
+        self._runner.update_state(batch_update)
 
     def add_request(self, req_idx: int, sampling_params: Any) -> bool:
         """Begin a request of Model Runner V2; tell whether it is ours, as one is that is wrong."""
-        return self._second is not None and self._second.add_request(req_idx, sampling_params)
+        return bool(self._runner.add_request(req_idx, sampling_params))
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mask the rows of constrained answers, in place: logits [N, V] float32.
@@ -105,14 +95,8 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         Whatever goes wrong ends answers: an error would end the engine.
         """
         try:
-            if self._first is not None:
-                return self._first.apply(logits)
-            if self._second is not None:
-                return self._second.apply(logits, ctx)
+            self._runner.apply(logits, ctx)
         except Exception:
             _logger.exception("semqa: all constrained answers of this step are ended")
-        if self._first is not None:
-            self._first.close(logits)
-        elif self._second is not None:
-            self._second.close(logits, ctx)
+            self._runner.close(logits, ctx)
         return logits

@@ -16,16 +16,6 @@ from semqa.quotes import Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "REQUIRE_VARIABLE",
-    "ConstraintRequest",
-    "check_params",
-    "check_stops",
-    "stops_of",
-    "to_extra_args",
-    "without_stops",
-]
-
 
 PREFIX = "semqa_"
 SOURCES, TITLES, QUESTION, QUOTE_FROM = (
@@ -46,13 +36,7 @@ _DEFAULT = QuotePolicy()
 
 @dataclass(frozen=True, slots=True)
 class ConstraintRequest:
-    """What a request may quote, and by which rules.
-
-    Attributes:
-        sources: the passages; source *k* is ``sources[k - 1]``.
-        policy: the rules.
-        question: the question, whose words free text may repeat.
-    """
+    """What a request may quote, and by which rules."""
 
     sources: tuple[Source, ...]
     policy: QuotePolicy = _DEFAULT
@@ -221,12 +205,7 @@ def stops_of(params: Any) -> list[str]:
 
 
 def check_stops(stops: Sequence[str], sources: int) -> None:
-    """Refuse stop texts from which quotes cannot be kept free.
-
-    Args:
-        stops: the texts.
-        sources: how many sources there are.
-    """
+    """Refuse stop texts from which quotes cannot be kept free."""
     if len(stops) > MOST_STOPS:
         raise InputError(
             f"must hold at most {MOST_STOPS} texts with semqa_sources, got {len(stops)}.",
@@ -258,10 +237,6 @@ def without_stops(sources: Sequence[Source], stops: Sequence[str]) -> list[Sourc
     r"""Return sources of which nothing can be quoted that completes a stop text.
 
     If a stop ends inside a word, the whole word is removed: its rest would count as another word.
-
-    Args:
-        sources: the sources.
-        stops: texts that `check_stops` has accepted.
 
     Example:
         >>> without_stops([Source("One. Two.\nThree.")], ["\n", "wo"])[0].text
@@ -326,12 +301,6 @@ _REFUSED = {
 
 def check_params(params: Any) -> ConstraintRequest | None:
     """Read and check a request.
-
-    Args:
-        params: vLLM's sampling parameters.
-
-    Returns:
-        None for a request without sources.
 
     Raises:
         InputError: the request is wrong in itself, or its other parameters would break the

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["FirstRunner", "SecondRunner"]
-
 
 @dataclass(slots=True)
 class _Row:
@@ -38,13 +36,7 @@ class _Row:
 
 
 class FirstRunner:
-    """Follows the batch of the first model runner.
-
-    Args:
-        vocabulary: the tokens.
-        most_rows: the most rows of a batch.
-        most_tokens: the length of the model's context.
-    """
+    """Follows the batch of the first model runner."""
 
     def __init__(self, vocabulary: Vocabulary, most_rows: int, most_tokens: int) -> None:
         # While a batch changes there may be more answers for a moment.
@@ -78,14 +70,14 @@ class FirstRunner:
                 else:
                     self._give_back(other)
 
-    def apply(self, logits: torch.Tensor) -> torch.Tensor:
+    def apply(self, logits: torch.Tensor, _context: Any = None) -> None:
         """Mask the rows of constrained answers, in place.
 
         Only here are the tokens known: rows that still read their prompt come along as well, and
         have nothing new.
         """
         if not self._rows:
-            return logits
+            return
         if self._order is None:
             places = sorted(self._rows)
             self._order = [self._rows[place] for place in places]
@@ -94,9 +86,8 @@ class FirstRunner:
         new = [self._new_tokens(row) for row in self._order]
         self._answers.begin(self._slots, [row.prompt for row in self._order])
         self._answers.go(logits, self._places, self._slots, new)
-        return logits
 
-    def close(self, logits: torch.Tensor) -> None:
+    def close(self, logits: torch.Tensor, _context: Any = None) -> None:
         """Let all constrained answers end, when nothing else is left to do."""
         places = np.array([place for place in self._rows if place < len(logits)], np.int64)
         self._answers.close(logits, places)
@@ -144,14 +135,7 @@ class _Step(NamedTuple):
 
 
 class SecondRunner:
-    """Follows the requests of Model Runner V2.
-
-    Args:
-        vocabulary: the tokens.
-        requests: vLLM's record of all requests, on the device.
-        most_tokens: the length of the model's context.
-        drafts: the most drafts of a request in a step.
-    """
+    """Follows the requests of Model Runner V2."""
 
     def __init__(
         self,
@@ -170,12 +154,12 @@ class SecondRunner:
         self._taken[slot] = 0
         return self._answers.admit(slot, params)
 
-    def apply(self, logits: torch.Tensor, context: Any) -> torch.Tensor:
+    def apply(self, logits: torch.Tensor, context: Any) -> None:
         """Mask the rows of constrained answers, in place."""
         answers, slots = self._answers, context.idx_mapping_np
         slots = slots[answers.own[slots]]
         if not slots.size:
-            return logits
+            return
         step = self._read(context)
         rows = np.flatnonzero(np.isin(step.slots, slots) & ~step.reading)
         if rows.size:
@@ -186,7 +170,6 @@ class SecondRunner:
             else:
                 answers.advance(slots, new)
                 answers.mask(logits, rows, step.slots[rows], _ahead(step, rows))
-        return logits
 
     def close(self, logits: torch.Tensor, context: Any) -> None:
         """Let all constrained answers end, when nothing else is left to do."""
@@ -212,13 +195,7 @@ class SecondRunner:
     def _new_tokens(
         self, slots: NDArray[np.int64], rows: NDArray[np.int64], step: _Step
     ) -> list[list[int]]:
-        """Return what was taken for good since the last step, and begin answers that are new.
-
-        Args:
-            slots: [R], each once.
-            rows: [R], a row of each.
-            step: the step.
-        """
+        """Return what was taken for good since the last step, and begin answers that are new."""
         prompts = self._requests.prompt_len.np[slots].astype(np.int64)
         written = step.lengths[rows] - prompts
         for slot in slots[written < self._taken[slots]].tolist():

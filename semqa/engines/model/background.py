@@ -24,12 +24,7 @@ _PATIENCE = 1.0
 
 
 class _End:
-    """What follows the last piece.
-
-    Attributes:
-        error: with which the work ended, kept here: where nobody listens any more, asyncio would log
-            it when the garbage collector comes by.
-    """
+    """Follows the last piece, with the error: asyncio would log one that nobody listens for."""
 
     error: Exception | None = None
 

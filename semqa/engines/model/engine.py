@@ -66,17 +66,12 @@ class ModelEngine:
 
 
 class LocalEngine(ModelEngine):
-    """An engine whose model runs here, so that its tokens are known.
-
-    Attributes:
-        _encoder: encodes prompts.
-        _vocabulary: the tokens, to read answers with.
-        _most: most tokens of a prompt.
-    """
+    """An engine whose model runs here, so that its tokens are known."""
 
     _encoder: PromptEncoder
     _vocabulary: Vocabulary
     _most: int
+    """Tokens of a prompt, at most."""
 
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()

@@ -89,10 +89,9 @@ _CLIENTS = ("httpx", "httpx2", "requests", "urllib3")
 
 
 def is_on_disk_only(name: str, revision: str | None) -> bool:
-    """Ask the Hub for a model, once: its loaders ask for each file, and go on asking for a minute.
+    """Tell whether the Hub does not give a model, and a copy on this machine has to do.
 
-    Returns:
-        Whether the Hub does not give the model, and a copy on this machine has to do.
+    Asked once: its loaders ask for each file, and go on asking for a minute.
     """
     from huggingface_hub import HfApi
 
@@ -254,11 +253,7 @@ _PACKAGES = (
 
 
 def model_identity(engine: str, revision: object = None) -> str | None:
-    """Return a digest of a model's folder, or the commit of a model of the Hub.
-
-    Returns:
-        None for a model that is not on this machine, or not yet.
-    """
+    """Return a digest of a model's folder, or the commit of a cached model of the Hub, if any."""
     family, _, name = engine.partition(":")
     if family == "openai":
         return None  # what stands behind an endpoint, it alone knows

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from semqa.checks import check_choice, check_range, check_whole
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import as_row, decode_json
 from semqa.decoding.policy import QuotePolicy, checked_numbers
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from semqa.engines.base import Request
     from semqa.prompting import Form, PromptBuilder, Template
 
-_DECODINGS = ("spans", "tokens")
+DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +56,7 @@ class AnswerOptions:
     quote_from: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.constraint not in self.SWITCHES:
-            *most, last = self.SWITCHES
-            raise InputError(
-                f"must be {', '.join(most)} or {last}, got {self.constraint!r}.",
-                field="constraint",
-                value=self.constraint,
-            )
+        check_choice("constraint", self.constraint, self.SWITCHES)
         for name, least in _LEAST.items():
             check_whole(name, getattr(self, name), least)
         check_range("temperature", self.temperature, 0.0, 100.0)
@@ -107,12 +101,8 @@ class LocalOptions(AnswerOptions):
 
     def __post_init__(self) -> None:
         AnswerOptions.__post_init__(self)  # `super()` fails where slots make the class anew
-        if self.decoding not in (None, *_DECODINGS):
-            raise InputError(
-                f"must be {' or '.join(_DECODINGS)}, got {self.decoding!r}.",
-                field="decoding",
-                value=self.decoding,
-            )
+        if self.decoding is not None:
+            check_choice("decoding", self.decoding, ("spans", "tokens"))
         if self.decoding == "spans" and not self.can_choose_spans:
             raise InputError(
                 "can be spans only with the constraint on and greedy decoding (no temperature, num_beams or repetition_penalty).",
@@ -128,27 +118,6 @@ class LocalOptions(AnswerOptions):
 
 _POLICY = ("free", "boundary", "quote_bias")
 _LEAST = {"max_new_tokens": 1, "top_k": 0, "seed": 0, "batch_size": 1}
-
-
-def check_whole(name: str, value: object, least: int) -> None:
-    """See that a setting is a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
-        raise InputError(
-            f"must be a whole number from {least}, got {value!r}.", field=name, value=value
-        )
-
-
-def check_range(
-    name: str, value: object, least: float, most: float, *, least_given: bool = True
-) -> None:
-    """See that a setting is a number of a range."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    fits = number and math.isfinite(value) and least <= value <= most  # type: ignore[arg-type,operator]
-    if not fits or (value == least and not least_given):
-        start = f"from {least:g}" if least_given else f"above {least:g}"
-        raise InputError(
-            f"must be a number {start} to {most:g}, got {value!r}.", field=name, value=value
-        )
 
 
 def seed_of(seed: int, request: Request) -> int:

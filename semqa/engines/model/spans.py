@@ -125,7 +125,6 @@ class Place:
     Attributes:
         strength: how relevant the source is, from 0 to 1, the best one 1.
         candidates: what may be quoted, the best first; at least one.
-        kind: ``expansion`` for what an abbreviation stands for, else empty.
     """
 
     source: int
@@ -147,11 +146,7 @@ _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
 
 def propose(request: Request, numbers: Sequence[int] | None = None) -> list[Place]:
-    """Return what an answer may quote, in reading order.
-
-    Args:
-        numbers: the sources that may be quoted; None for all.
-    """
+    """Return what an answer may quote, in reading order."""
     question, sources, history = request
     slots = ExtractiveEngine().slots(question, sources, CANDIDATES, history)
     known = request.understood
@@ -282,9 +277,6 @@ class Score(NamedTuple):
     """Asks how likely each of several continuations is.
 
     The reply has a row for each continuation: the log-probability of each of its tokens.
-
-    Attributes:
-        rows: the continuations, none of them empty.
     """
 
     before: list[int]
@@ -295,10 +287,6 @@ class Words(NamedTuple):
     """Asks what the model writes next, greedily and without masks.
 
     The reply is its tokens: at most `most`, and none behind the first that `goes_on` refuses.
-
-    Attributes:
-        most: the largest number of tokens.
-        goes_on: whether to write on after some tokens.
     """
 
     before: list[int]
@@ -314,13 +302,10 @@ Ask = Score | Words | Tokens
 
 
 class SpanWriter:
-    """Writes one answer.
+    """Writes one answer to `tokens`, its end token included.
 
     Args:
         stops: texts that end an answer; the model's own words hold none of them.
-
-    Attributes:
-        tokens: the answer so far; at the end, with its end token.
     """
 
     def __init__(
@@ -339,11 +324,7 @@ class SpanWriter:
         self.tokens: list[int] = []
 
     def write(self, prompt: Sequence[int], generic: Sequence[int]) -> Generator[Ask, Any, None]:
-        """Write the answer to `tokens`.
-
-        Args:
-            generic: the tokens of the prompt with a question that favours no span.
-        """
+        """Write the answer to `tokens`; `generic` is the prompt with a question that says nothing."""
         places = yield from self._plan(prompt, generic)
         for place in places:
             yield from self._quote(prompt, place, last=place is places[-1])

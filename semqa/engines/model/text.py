@@ -54,9 +54,6 @@ class AnswerText:
 
     Without stops, the pieces joined are ``vocabulary.decode(tokens)``.
 
-    Args:
-        stops: texts that end an answer when the last token completes one; they are cut off.
-
     Example:
         >>> from semqa.decoding import Vocabulary
         >>> words = Vocabulary.from_tokens([b"It is.", b" Q", b"uiet.", b"", b": why?"], [3])
@@ -113,9 +110,6 @@ def _overlap(text: str, stops: Iterable[str]) -> int:
 
 class PromptEncoder:
     """Encodes prompts for one model.
-
-    Args:
-        form: ``chat``, ``completion``, or ``auto``: chat where the tokenizer has a chat template.
 
     Attributes:
         reserved: strings that the tokenizer reads as control tokens.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from semqa.decoding.grammar import quoting_grammar
 from semqa.decoding.vllm.request import to_extra_args
 from semqa.engines.base import PromptTooLongError
-from semqa.engines.model import StoppedText
+from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.capabilities import grammar_fields, schema_fields
 from semqa.engines.openai.client import RefusedError
 from semqa.engines.openai.replies import AnswerSink
@@ -35,11 +35,7 @@ _R = TypeVar("_R")
 
 
 class Task(NamedTuple):
-    """A request, ready for the endpoint.
-
-    Attributes:
-        plain: the same without any of this, if the endpoint refuses it.
-    """
+    """A request, ready for the endpoint; `plain` is its prompt if the endpoint refuses the rest."""
 
     request: Request
     prompt: Prompt
@@ -237,9 +233,6 @@ async def complete_all(
 
     Args:
         schema: a JSON schema of the replies; left out once the endpoint has refused it.
-
-    Raises:
-        PromptTooLongError: one is too long for the model.
     """
 
     async def one(prompt: Prompt) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from semqa.engines.generation import Way
 from semqa.engines.openai.client import RefusedError
 from semqa.errors import InputError, UnavailableError
 from semqa.quotes.pointing import object_schema, parts_schema
@@ -15,6 +14,7 @@ from semqa.quotes.pointing import object_schema, parts_schema
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from semqa.engines.generation import Way
     from semqa.engines.openai.replies import Piece
 
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]
@@ -32,11 +32,7 @@ _SCHEMA_TOKENS = 256
 
 
 class Offer(NamedTuple):
-    """What an endpoint offers.
-
-    Attributes:
-        bounded: whether it takes lengths in JSON schemas.
-    """
+    """What an endpoint offers; `bounded` is whether it takes lengths in JSON schemas."""
 
     way: Way
     dialect: Dialect = "lark"
@@ -62,11 +58,10 @@ async def find_way(asked: str, ask: Ask) -> Offer:
     """Return the way to take."""
     if asked in ("processor", "auto") and await _takes_processor(ask):
         return Offer("processor")
-    if (
-        asked in ("grammar", "auto")
-        and (dialect := await _dialect(ask, lenient=asked == "auto")) is not None
-    ):
-        return Offer("grammar", dialect)
+    if asked in ("grammar", "auto"):
+        dialect = await _dialect(ask, lenient=asked == "auto")
+        if dialect is not None:
+            return Offer("grammar", dialect)
     if asked in ("pointing", "auto"):
         for bounded in (True, False):
             held = await _takes_schema(ask, bounded=bounded)
@@ -79,9 +74,7 @@ async def find_way(asked: str, ask: Ask) -> Offer:
             f"constraint {asked}: the endpoint does not offer it. It needs {_NEEDS[asked]}. Use auto "
             "for the strongest method the endpoint supports."
         )
-    return Offer(
-        next(way for way in get_args(Way) if way == ("repair" if asked == "auto" else asked))
-    )
+    return Offer("off" if asked == "off" else "repair")
 
 
 _NEEDS = {

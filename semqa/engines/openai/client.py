@@ -39,11 +39,7 @@ HOSTED = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An endpoint, such as ``http://localhost:8000/v1``.
-
-    Attributes:
-        url: what the paths of requests are appended to; without a slash at its end.
-    """
+    """An endpoint, such as ``http://localhost:8000/v1``, without a slash at its end."""
 
     url: str
     key: str | None = field(default=None, repr=False)
@@ -153,12 +149,7 @@ class Transport:
         self._http: httpx.AsyncClient | None = None
 
     async def post(self, path: str, body: Mapping[str, object]) -> object:
-        """Ask, and return the JSON that is answered.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no answer, after all tries, or it is no JSON.
-        """
+        """Ask, and return the JSON that is answered."""
 
         async def once() -> object:
             async with self._asked(path, body) as response:
@@ -170,10 +161,6 @@ class Transport:
         """Ask for a stream, and hand out its events until the answer is whole.
 
         A connection that breaks is tried again as long as nothing was shown.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no whole answer, after all tries.
         """
 
         async def once() -> None:

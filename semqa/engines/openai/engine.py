@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Request
 from semqa.engines.generation import Generation
-from semqa.engines.model import free_options
 from semqa.engines.model.background import Background
 from semqa.engines.model.engine import ModelEngine
+from semqa.engines.model.options import free_options
 from semqa.engines.openai.asking import Asker, complete_all, make_task
 from semqa.engines.openai.capabilities import PROBE, find_way
 from semqa.engines.openai.client import Endpoint, Transport
@@ -44,13 +44,10 @@ class OpenAIEngine(ModelEngine):
     Four ways keep a model to verbatim quotes. ``processor``: the endpoint is a vLLM server with
     semqa's logits processor. ``grammar``: it keeps to a grammar. ``pointing``: it keeps to a JSON
     schema, and the model names clauses to quote. ``repair``: nothing keeps the model to anything, and
-    its quotes are repaired afterwards. Whatever the way, the text is read and
-    checked here: each quote of an answer is verified, what was changed is on record, and each
-    `Generation` names the way and, in `breach`, whether the text obeyed. Safe to call from several
-    threads, which ask at the same time.
+    its quotes are repaired afterwards. Each quote is verified here, and each `Generation` names the
+    way and, in `breach`, whether the text obeyed. Several threads may ask at the same time.
 
     Args:
-        prompts: makes the prompts; by default with five exemplars of our own.
         base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
             ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
@@ -100,8 +97,8 @@ class OpenAIEngine(ModelEngine):
     ) -> Generator[str, None, Generation]:
         """Give the answer's text piece by piece, while the model writes it.
 
-        Joined, the pieces are the text of what `answer` returns. What stands in brackets comes when
-        it is closed and checked. Closing the iterator closes the connection.
+        What stands in brackets comes when it is closed and checked. Closing the iterator closes
+        the connection.
         """
         (task,) = self._prepare([Request(question, sources, history)])
         written: list[Written] = []
@@ -115,31 +112,18 @@ class OpenAIEngine(ModelEngine):
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt.
-
-        At most `batch_size` prompts are under way at the same time; the first that fails ends the
-        others.
-        """
-        return self._complete(prompts, max_new_tokens, sample, None)
+        """Return the reply to each prompt; the first that fails ends the others."""
+        return self.complete_json(prompts, None, max_new_tokens=max_new_tokens, sample=sample)
 
     def complete_json(
         self,
         prompts: Sequence[str],
-        schema: Mapping[str, object],
+        schema: Mapping[str, object] | None,
         *,
         max_new_tokens: int = 256,
         sample: bool = False,
     ) -> list[str]:
         """Complete prompts with JSON that conforms to a schema; free text if that is refused."""
-        return self._complete(prompts, max_new_tokens, sample, schema)
-
-    def _complete(
-        self,
-        prompts: Sequence[str],
-        max_new_tokens: int,
-        sample: bool,
-        schema: Mapping[str, object] | None,
-    ) -> list[str]:
         self._check_open()
         for text in prompts:
             _check_unicode(text, "a prompt")
@@ -159,12 +143,9 @@ class OpenAIEngine(ModelEngine):
         """
         request = Request(question, sources, history)
         prompt = self._prompt(request)
-        offer = self._offer
-        if offer is None or offer.way != "pointing":
+        if self._offer is None or self._offer.way != "pointing":
             return prompt
-        return make_task(
-            request, prompt, offer, self.options, Spelling(_control_tokens(request))
-        ).prompt
+        return self._task(request, prompt, self._offer).prompt
 
     @property
     def chat(self) -> bool:
@@ -203,17 +184,14 @@ class OpenAIEngine(ModelEngine):
         if not requests:
             return []
         offer = self._way()
-        return [
-            make_task(request, prompt, offer, self.options, Spelling(_control_tokens(request)))
-            for request, prompt in zip(requests, prompts, strict=True)
-        ]
+        return [self._task(*both, offer) for both in zip(requests, prompts, strict=True)]
+
+    def _task(self, request: Request, prompt: Prompt, offer: Offer) -> Task:
+        return make_task(request, prompt, offer, self.options, Spelling(_control_tokens(request)))
 
     def _check(self, request: Request) -> None:
         super()._check(request)
-        texts = [request.question, *(text for each in request.history for text in each)]
-        for source in request.sources:
-            texts += [source.title, source.text]
-        for text in texts:
+        for text in _texts(request):
             _check_unicode(text, "the question or a source")
 
     def _prompt(self, request: Request, shots: int | None = None) -> Prompt:
@@ -251,9 +229,12 @@ class OpenAIEngine(ModelEngine):
 
 
 def _control_tokens(request: Request) -> set[str]:
-    texts = [request.question, *(text for each in request.history for text in each)]
-    texts += [text for each in request.sources for text in (each.title, each.text)]
-    return {found for text in texts for found in _CONTROL.findall(text)}
+    return {found for text in _texts(request) for found in _CONTROL.findall(text)}
+
+
+def _texts(request: Request) -> list[str]:
+    asked = [request.question, *(text for each in request.history for text in each)]
+    return asked + [text for each in request.sources for text in (each.title, each.text)]
 
 
 def _check_unicode(text: str, where: str) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from semqa.engines.model import AnswerOptions, check_range, check_whole
+from semqa.checks import check_range, check_whole
+from semqa.engines.model.options import AnswerOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAIOptions(AnswerOptions):
     """All settings of an `OpenAIEngine`, besides those of `AnswerOptions`.
 
-    `batch_size` is how many requests are under way at once.
-
     Attributes:
+        batch_size: how many requests are under way at once.
         constraint: ``processor``, ``grammar``, ``pointing`` or ``repair``; ``auto`` (or ``on``) takes
             the first of these that the endpoint offers; ``off``.
         timeout: seconds until an answer must be there, all tries together.
@@ -24,15 +24,7 @@ class OpenAIOptions(AnswerOptions):
         attempts: how often a request is made that fails for reasons that may pass.
     """
 
-    SWITCHES: ClassVar[tuple[str, ...]] = (
-        "auto",
-        "on",
-        "processor",
-        "grammar",
-        "pointing",
-        "repair",
-        "off",
-    )
+    SWITCHES: ClassVar[tuple[str, ...]] = ("auto", "on", "processor", "grammar", "pointing", "repair", "off")  # fmt: skip
 
     constraint: str = "auto"
     timeout: float = 600.0

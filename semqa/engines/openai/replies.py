@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from semqa.engines.model import StoppedText
+from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.client import RefusedError
 from semqa.errors import UnavailableError
 from semqa.quotes.marks import canonical_mark
@@ -36,12 +36,7 @@ class Usage(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A whole reply, or a piece of one.
-
-    Attributes:
-        finished: whether the model ended by itself; None where it is not said, as in all pieces but
-            the last.
-    """
+    """A whole reply, or a piece of one; `finished` is None until it is said how it ended."""
 
     text: str
     finished: bool | None
@@ -199,7 +194,7 @@ class AnswerSink:
         self._budget = budget
         self._chat = chat
         self._once = once
-        self._shown = 0
+        self.shown = 0  # characters
         self.begin()
 
     def begin(self) -> None:
@@ -226,11 +221,6 @@ class AnswerSink:
     @property
     def _repeated(self) -> str | None:
         return None if self._quotes is None else self._quotes.repeated
-
-    @property
-    def shown(self) -> int:
-        """How many characters were shown."""
-        return self._shown
 
     def take(self, value: object) -> None:
         """Take one event."""
@@ -271,7 +261,7 @@ class AnswerSink:
     def _put(self, text: str) -> None:
         if text:
             self._joined.append(text)
-            self._shown += len(text)
+            self.shown += len(text)
             self._show(text)
 
 
@@ -286,11 +276,7 @@ _CHARACTERS_A_TOKEN = 256
 
 
 class RemoteModel:
-    """Asks one model of an endpoint, in the form that the endpoint takes.
-
-    Attributes:
-        takes_schemas: False once the endpoint has refused a JSON schema.
-    """
+    """Asks one model of an endpoint, in the form that the endpoint takes, as refusals tell it."""
 
     def __init__(self, name: str, transport: Transport) -> None:
         self.name = name
@@ -330,11 +316,7 @@ class RemoteModel:
         fields: Mapping[str, object],
         sink_for: Callable[[bool], AnswerSink],
     ) -> None:
-        """Hand out what the model answers, event by event.
-
-        Args:
-            sink_for: makes what takes the events, told whether they are those of a chat.
-        """
+        """Hand out what the model answers, event by event, to a sink for a chat or a completion."""
         more = {**fields, "stream": True, "stream_options": {"include_usage": True}}
 
         async def send(*, chat: bool) -> None:

@@ -22,9 +22,9 @@ from transformers import (
 
 from semqa.decoding import Vocabulary
 from semqa.engines.cancellation import take
-from semqa.engines.model import find_stop
 from semqa.engines.model.hub import quiet_log
 from semqa.engines.model.options import seed_of
+from semqa.engines.model.text import find_stop
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.decoding import warm_up
 from semqa.decoding.masks import compile_masking
 from semqa.engines.base import Request
-from semqa.engines.model import PromptEncoder, free_options, read_text
 from semqa.engines.model.engine import LocalEngine
+from semqa.engines.model.options import free_options, read_text
+from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers.loading import LoadedModel, load_model, prompt_limit
 from semqa.engines.transformers.options import LOADING, TransformersOptions
 from semqa.errors import InputError
@@ -51,7 +52,6 @@ class TransformersEngine(LocalEngine):
 
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedModel`.
-        prompts: makes the prompts; by default with five exemplars of our own.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
         warm: whether that is done now; otherwise by `warm_up`, or by the first answer that needs it.
@@ -128,25 +128,29 @@ class TransformersEngine(LocalEngine):
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         """Return what the model writes for each request, as `answer_batch` reads it."""
         tasks = self._prepare(requests)
-        written: list[list[int]] = [[] for _ in tasks]
+        written = self._in_batches(
+            [task.ids for task in tasks],
+            lambda places: self._run([tasks[place] for place in places]),
+        )
+        return [self._read(task, row) for task, row in zip(tasks, written, strict=True)]
+
+    def _in_batches(
+        self, prompts: Sequence[list[int]], run: Callable[[list[int]], list[list[int]]]
+    ) -> list[list[int]]:
+        """Return the new tokens of each prompt; `run` takes the places of some of them."""
         # Neighbours in length need little padding.
-        order = sorted(range(len(tasks)), key=lambda place: len(tasks[place].ids))
+        order = sorted(range(len(prompts)), key=lambda place: len(prompts[place]))
+        rows: dict[int, list[int]] = {}
         for first in range(0, len(order), self.batch_size):
             places = order[first : first + self.batch_size]
             with self._lock:
-                rows = self._run([tasks[place] for place in places])
-            for place, row in zip(places, rows, strict=True):
-                written[place] = row
-        return [self._read(task, row) for task, row in zip(tasks, written, strict=True)]
+                rows |= zip(places, run(places), strict=True)
+        return [rows[place] for place in range(len(prompts))]
 
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation]:
-        """Give the answer's text piece by piece, while the model writes it.
-
-        Joined, the pieces are the text of what `answer` returns. With beams, which are not decided
-        until the end, there is one piece. Closing the iterator stops the model.
-        """
+        """Give the answer's text piece by piece, while the model writes it; with beams, at once."""
         request = Request(question, sources, history)
         if self.options.num_beams > 1:
             (generation,) = self.generate([request])
@@ -179,26 +183,20 @@ class TransformersEngine(LocalEngine):
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt.
-
-        Prompts of similar length are worked on together, `batch_size` at a time.
-        """
+        """Return what the model writes after each prompt, freely, without the prompt."""
         loaded = self._open()
         options = free_options(self.options, max_new_tokens, sample=sample)
         encoded = self._encode_plain(prompts, prompt_limit(loaded, options))
         for ids in encoded:
             self._decoder.check(ids)
         decoder = self._decoder.with_options(options)
-        written = [""] * len(encoded)
-        order = sorted(range(len(encoded)), key=lambda place: len(encoded[place]))
-        for first in range(0, len(order), self.batch_size):
-            places = order[first : first + self.batch_size]
-            requests = [Request("", ())] * len(places)
-            with self._lock:
-                rows = decoder.run([encoded[p] for p in places], [None] * len(places), requests)
-            for place, row in zip(places, rows, strict=True):
-                written[place] = read_text(row, self._vocabulary)
-        return written
+
+        def run(places: list[int]) -> list[list[int]]:
+            count = len(places)
+            given = [encoded[place] for place in places]
+            return decoder.run(given, [None] * count, [Request("", ())] * count)
+
+        return [read_text(row, self._vocabulary) for row in self._in_batches(encoded, run)]
 
     def close(self) -> None:
         """Let go of the model and its memory; the engine answers no more."""

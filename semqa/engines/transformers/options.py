@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from semqa.engines.model import LocalOptions, check_range, check_whole
+from semqa.checks import check_choice, check_range, check_whole
+from semqa.engines.model.options import DTYPES, LocalOptions
 from semqa.errors import InputError
 
 LOADING = (
@@ -22,16 +23,12 @@ LOADING = (
 )
 """The settings that a model is loaded with: other ones need it loaded anew."""
 
-_DTYPES = ("auto", "float32", "float16", "bfloat16")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformersOptions(LocalOptions):
     """All settings of a `TransformersEngine`, besides those of `LocalOptions`.
 
     Attributes:
-        dtype: of the weights: ``auto`` as they were saved, ``float32``, ``float16`` or
-            ``bfloat16``.
         device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
         device_map: how to spread the model over devices (``auto``); instead of `device`.
         context: tokens of prompt and answer together; by default what the model's configuration
@@ -53,12 +50,7 @@ class TransformersOptions(LocalOptions):
     repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.dtype not in _DTYPES:
-            raise InputError(
-                f"must be one of {', '.join(_DTYPES)}, got {self.dtype!r}.",
-                field="dtype",
-                value=self.dtype,
-            )
+        check_choice("dtype", self.dtype, DTYPES)
         check_whole("num_beams", self.num_beams, 1)
         if self.context is not None:
             check_whole("context", self.context, 2)

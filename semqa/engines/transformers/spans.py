@@ -6,7 +6,6 @@ from copy import copy, deepcopy
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy as np
 import torch
 
 from semqa.engines.model.hub import quiet_log
@@ -31,11 +30,7 @@ class _Tried(NamedTuple):
 
 
 class Reader:
-    """A causal model, the tokens that it has read, and its cache of them.
-
-    Attributes:
-        logits: scores [V] of the next token, float32.
-    """
+    """A causal model, the tokens that it has read, its cache and the scores [V] of the next one."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -76,11 +71,7 @@ class Reader:
         return other
 
     def tries(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Read several continuations, each by itself; the reader stays where it is.
-
-        Returns:
-            The log-probability of each token of each row.
-        """
+        """Return the log-probability of each token of several continuations, without moving."""
         order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
         found: dict[int, list[float]] = {}
         for begin in range(0, len(order), _ROWS):
@@ -155,11 +146,7 @@ class SpanDecoder:
         stops: Sequence[str] = (),
         say: Callable[[int], bool] | None = None,
     ) -> list[int]:
-        """Return the tokens of one answer, up to and with its end token.
-
-        Args:
-            say: called with each token, returns whether to go on.
-        """
+        """Return the tokens of one answer; `say` takes each and returns whether to go on."""
         writer = SpanWriter(
             self._vocabulary, self._encode, constraint, request, budget=budget, stops=stops
         )
@@ -206,9 +193,7 @@ class SpanDecoder:
             if tokens:
                 self._reader.feed(tokens[-1:])
             logits = self._reader.logits
-            bits = np.unpackbits(constraint.mask(state).view(np.uint8), bitorder="little")
-            allowed = torch.from_numpy(bits[: len(logits)].astype(bool)).to(logits.device)
-            masked = logits[: len(allowed)].masked_fill(~allowed, -torch.inf)
-            tokens.append(int(masked.argmax()))
+            allowed = torch.from_numpy(constraint.allowed(state)).to(logits.device)
+            tokens.append(int(allowed[logits[allowed].argmax()]))
             state = constraint.advance(state, tokens[-1])
         return tokens

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.decoding import warm_up
 from semqa.engines.base import Request
-from semqa.engines.model import PromptEncoder, free_options, read_text
 from semqa.engines.model.engine import LocalEngine, check_budget
-from semqa.engines.model.options import seed_of
+from semqa.engines.model.options import free_options, read_text, seed_of
 from semqa.engines.model.spans import ContinuationEncoder, SpanWriter
+from semqa.engines.model.text import PromptEncoder
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import LOADING, VllmOptions
 from semqa.engines.vllm.service import Written
@@ -40,14 +40,12 @@ class _Task(NamedTuple):
 class VllmEngine(LocalEngine):
     """Answers with a model that vLLM runs in processes of its own.
 
-    By default it chooses among whole quotes, which takes several requests for an answer.
-
-    With the constraint on, every answer is finished and every quote in it verified, whatever the
-    model. Calls from several threads are worked on together.
+    By default it chooses among whole quotes, which takes several requests for an answer. With the
+    constraint on, every answer is finished and every quote in it verified, whatever the model.
+    Calls from several threads are worked on together.
 
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedService`.
-        prompts: makes the prompts; by default with five exemplars of our own.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
     """
@@ -114,11 +112,7 @@ class VllmEngine(LocalEngine):
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation]:
-        """Give the answer's text piece by piece, while the model writes it.
-
-        Joined, the pieces are the text of what `answer` returns. Closing the iterator stops the
-        model.
-        """
+        """Give the answer's text piece by piece; closing the iterator stops the model."""
         (task,) = self._prepare([Request(question, sources, history)], streamed=self._spans is None)
         text, row, ended = self._text(task.prompt), list[int](), None
         ends = self._vocabulary.eos_ids

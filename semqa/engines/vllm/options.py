@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from semqa.engines.model import LocalOptions, check_range, check_whole
+from semqa.checks import check_choice, check_range, check_whole
+from semqa.engines.model.options import DTYPES, LocalOptions
 from semqa.errors import InputError
 
 LOADING = (
@@ -27,8 +28,6 @@ LOADING = (
 """The settings that vLLM is started with: other ones need it started anew. Each request has a seed
 of its own."""
 
-_DTYPES = ("auto", "float32", "float16", "bfloat16")
-_BACKENDS = ("mp", "ray")
 _OURS = ("model", "tokenizer", "logits_processors", "skip_tokenizer_init")
 """Arguments of vLLM that the engine gives itself."""
 
@@ -38,9 +37,6 @@ class VllmOptions(LocalOptions):
     """All settings of a `VllmEngine`, besides those of `LocalOptions`.
 
     Attributes:
-        batch_size: how many questions are handed to vLLM together; it forms its own batches.
-        dtype: of the weights: ``auto`` as they were saved, ``float32``, ``float16`` or
-            ``bfloat16``.
         context: tokens of prompt and answer together; by default what the model's configuration
             says.
         pipeline_parallel_size: groups of GPUs that share the layers.
@@ -65,31 +61,15 @@ class VllmOptions(LocalOptions):
     engine_args: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.dtype not in _DTYPES:
-            raise InputError(
-                f"must be one of {', '.join(_DTYPES)}, got {self.dtype!r}.",
-                field="dtype",
-                value=self.dtype,
-            )
+        check_choice("dtype", self.dtype, DTYPES)
         if self.context is not None:
             check_whole("context", self.context, 2)
         for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
             check_whole(name, getattr(self, name), 1)
-        backend = self.distributed_executor_backend
-        if backend is not None and backend not in _BACKENDS:
-            raise InputError(
-                f"must be one of {', '.join(_BACKENDS)}, got {backend!r}.",
-                field="distributed_executor_backend",
-                value=backend,
-            )
-        if self.gpu_memory_utilization is not None:
-            check_range(
-                "gpu_memory_utilization",
-                self.gpu_memory_utilization,
-                0.0,
-                1.0,
-                least_given=False,
-            )
+        if (backend := self.distributed_executor_backend) is not None:
+            check_choice("distributed_executor_backend", backend, ("mp", "ray"))
+        if (share := self.gpu_memory_utilization) is not None:
+            check_range("gpu_memory_utilization", share, 0.0, 1.0, least_given=False)
         given: object = self.engine_args
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise InputError(
@@ -98,22 +78,8 @@ class VllmOptions(LocalOptions):
                 value=given,
             )
         for name in given:
-            if name in (*_OURS, *_NAMED):
-                use = _NAMED.get(name, "the engine sets it")
+            named = "context" if name == "max_model_len" else name
+            if name in _OURS or named in ("seed", *LOADING):
+                use = "the engine sets it" if name in _OURS else f"use the setting {named}"
                 raise InputError(f"must not hold {name}; {use}.", field="engine_args", value=given)
         LocalOptions.__post_init__(self)
-
-
-_NAMED = {
-    "dtype": "use the setting dtype",
-    "revision": "use the setting revision",
-    "trust_remote_code": "use the setting trust_remote_code",
-    "max_model_len": "use the setting context",
-    "tensor_parallel_size": "use the setting tensor_parallel_size",
-    "pipeline_parallel_size": "use the setting pipeline_parallel_size",
-    "data_parallel_size": "use the setting data_parallel_size",
-    "distributed_executor_backend": "use the setting distributed_executor_backend",
-    "gpu_memory_utilization": "use the setting gpu_memory_utilization",
-    "quantization": "use the setting quantization",
-    "seed": "use the setting seed",
-}

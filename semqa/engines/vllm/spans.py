@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 
 class SpanTask(NamedTuple):
-    """An answer to write.
-
-    Attributes:
-        params: the sampling parameters of an answer that is written token by token.
-    """
+    """An answer to write; `params` are for one that is written token by token."""
 
     writer: SpanWriter
     prompt: Sequence[int]

@@ -32,6 +32,13 @@ def safe_text(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"<U+{ord(match.group()):04X}>", lines)
 
 
+def web_address(url: str | None) -> str | None:
+    """Return a URL that may become a link: on the web, without white space or steering characters."""
+    if url is None or not re.fullmatch(r"https?://[^\s<>]+", url, re.IGNORECASE):
+        return None
+    return None if _UNSAFE.search(url) else url
+
+
 Part = Quote | Dropped | Claim | str
 """A quote, a mark that lost its brackets, words that claim something, or other free text."""
 
@@ -220,7 +227,6 @@ class Piece:
     Attributes:
         text: the characters; empty only for a cut.
         quotes: indices into ``answer.quotes``, ascending; empty for text that nobody quotes.
-        cut: True for a place where text was left out.
     """
 
     text: str
@@ -348,7 +354,7 @@ def _lines(found: Iterable[Part]) -> Iterator[list[Part]]:
         if not isinstance(part, str):
             line.append(part)
             continue
-        first, *more = part.split("\n")
+        first, *more = re.split(r"\r?\n", part)
         line.append(first)
         for text in more:
             yield line

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from semqa.quotes.render.common import (
     quoted_pieces,
     safe_text,
     verdict_text,
+    web_address,
 )
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
                 "number": number,
                 "title": quoted_pieces(answer, number, "title") if source.title else [],
                 "body": quoted_pieces(answer, number, "body"),
-                "url": source.url
-                if source.url and re.match(r"https?://", source.url, re.IGNORECASE)
-                else None,
+                "url": web_address(source.url),
                 "quoted": any(q.verified and q.source == number for q in quotes),
             }
             for number, source in enumerate(answer.sources, start=1)

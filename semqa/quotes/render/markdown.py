@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import Claim, Dropped, Quote
-from semqa.quotes.render.common import blocks, cells, dropped_words, verdict_text
+from semqa.quotes.render.common import (
+    blocks,
+    cells,
+    dropped_words,
+    verdict_text,
+    web_address,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,8 +22,12 @@ if TYPE_CHECKING:
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
-_FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)
-"""Where one is explained, which begins a line, or stands, which is behind a quote in bold."""
+_LINKED_MARK = re.compile(r"(\[\^\d+\])\(")
+"""What the parenthesis behind a mark would turn into a link."""
+_DESTINATION = re.compile(r"""\S+(\s+["'(].*)?""")
+"""A title that viewers without footnotes would take for the target of a link, such as ``javascript:``."""
+_FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*|\| )\[\^(?=\d+\])", re.MULTILINE)
+"""Explained at the beginning of a line; referred to behind a quote in bold or in a cell of its own."""
 
 
 def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
@@ -27,9 +37,6 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
     as Markdown or HTML; some viewers make links of bare web addresses all the same. Unverified
     quotes and dropped marks are struck out and named as such; repaired quotes are named as such,
     too. The verdict follows in italics.
-
-    Args:
-        question: the question that was answered; its words claim nothing.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -49,7 +56,9 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
     for number in used:
         source = answer.sources[number - 1]
         name = escape(source.title.strip() or f"Source {number}")
-        link = source.url if source.url and _is_link(source.url) else None
+        link = web_address(source.url)
+        if link is None and _DESTINATION.fullmatch(name):
+            name = f"Source {number}: {name}"
         notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
     told = _judged(judged) if judged is not None else []
     return "\n\n".join(filter(None, [*body, verdict, *told, "\n".join(notes)])) + "\n"
@@ -90,6 +99,7 @@ def _block(block: Block) -> str:
 
 def _line(line: Sequence[Part]) -> str:
     text = "".join(map(_shown, line)).strip()
+    text = _LINKED_MARK.sub(r"\1\(", text)
     return _LIST_ITEM.sub(r"\1\\\2", text)
 
 
@@ -121,7 +131,3 @@ def _judged(judged: Judged) -> list[str]:
 def escape(text: str) -> str:
     """Return a text as one line of Markdown that shows it."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))
-
-
-def _is_link(url: str) -> bool:
-    return re.fullmatch(r"https?://[^\s<>]+", url) is not None

@@ -52,7 +52,6 @@ def to_ansi(
     """Render the answer, its sources and the outcome of the check for a terminal.
 
     Args:
-        question: the question that was answered; its words claim nothing.
         color: with ANSI colours; without, unverified quotes are still told in words.
     """
     from rich.console import Console

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semqa import InputError, Source
-from semqa.engines.model import PromptEncoder
+from semqa.engines.model.text import PromptEncoder
 from semqa.prompting import PromptBuilder
 from tests.models import tiny
 

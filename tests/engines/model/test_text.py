@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.decoding import Vocabulary
-from semqa.engines.model import AnswerText, find_stop
+from semqa.engines.model.text import AnswerText, find_stop
 
 BYTES = [bytes([byte]) for byte in range(256)] + ["日".encode(), b" a", b""]
 
@@ -42,13 +42,3 @@ def test_a_stop_may_end_within_the_last_token() -> None:
     assert find_stop("one\n\ntwo", 3, ["\n\n"]) is None
     assert find_stop("aXbY", 4, ["Y", "X"]) == 1
     assert find_stop("a", 1, []) is None
-
-
-def test_free_completions_forget_the_constraint_and_how_it_decodes() -> None:
-    from semqa.engines.model import free_options
-    from semqa.engines.transformers.options import TransformersOptions
-
-    free = free_options(TransformersOptions(decoding="spans"), 64)
-    assert (free.constraint, free.decoding, free.temperature) == ("off", None, 0)
-    sampled = free_options(TransformersOptions(temperature=0.7, seed=3), 64, sample=True)
-    assert (sampled.temperature, sampled.seed, sampled.max_new_tokens) == (0.7, 3, 64)

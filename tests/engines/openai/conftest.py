@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from semqa import Source
 from semqa.engines import Request
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
+from semqa.prompting import PromptBuilder
 from tests.engines.openai.server import Server
 
 SOURCES = [
@@ -41,8 +43,16 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
         engine.close()
 
 
-def engine_for(server: Server, **settings: object) -> OpenAIEngine:
+def engine_for(
+    server: Server, *, prompts: PromptBuilder | None = None, **settings: Any
+) -> OpenAIEngine:
     """Return an engine that asks nothing yet; it is closed after the test."""
-    options = OpenAIOptions(**({"constraint": "repair"} | settings))  # type: ignore[arg-type]
-    made.append(OpenAIEngine("tiny", options, base_url=server.url, api_key=KEY, warm=False))
+    options = OpenAIOptions(**({"constraint": "repair"} | settings))
+    given: dict[str, Any] = {
+        "prompts": prompts,
+        "base_url": server.url,
+        "api_key": KEY,
+        "warm": False,
+    }
+    made.append(OpenAIEngine("tiny", options, **given))
     return made[-1]

@@ -20,7 +20,7 @@ from semqa.engines import (
     create_engine,
 )
 from semqa.engines.generation import Generation
-from semqa.engines.openai import OpenAIEngine, OpenAIOptions
+from semqa.engines.openai import OpenAIEngine
 from semqa.history import Exchange
 from semqa.prompting import Exemplar, PromptBuilder
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
@@ -94,15 +94,12 @@ def test_the_keys_of_the_processor_are_sent() -> None:
     "fake",
     [
         FakeVllm(),
-        FakeVllm(free="[ 1 aaa ]"),
-        FakeVllm(free='{"parts": []}'),
         FakeVllm(free='{"parts": [{"from": "1.1"}]}'),
         lambda asked: Answer(json.dumps(asked.body)),
         lambda asked: Answer(str(asked.body.get("structured_outputs"))),
         lambda asked: error(400, f"extra fields not permitted: {list(asked.body)}"),
         lambda asked: error(422, f"unknown: {asked.body.get('vllm_xargs')}: semqa_sources"),
         Answer("semqa_sources: a list of texts"),
-        Answer("", "length"),
     ],
 )
 def test_a_way_that_is_not_offered_is_an_error(way: str, fake: Any) -> None:
@@ -152,14 +149,6 @@ def test_without_a_constraint_the_text_stays_as_it_is() -> None:
         assert "".join(streamed(engine)[0]) == FakeVllm().free
 
 
-def test_repair_tells_which_rules_its_text_breaks() -> None:
-    with serving(Answer("In 1999 [ 1 bing Crosby ].")) as server:
-        engine = engine_for(server)
-        made = generated(engine)
-        assert made.breach == "'1999' stands outside of quotes"
-        assert made.read(SOURCES).verified
-
-
 def test_what_no_grammar_takes_is_repaired() -> None:
     long = [Source("ab " * 20_000)]
     with serving(FakeVllm(grammar=True)) as server:
@@ -186,15 +175,6 @@ def test_a_grammar_that_is_refused_is_left_out() -> None:
         engine = engine_for(server, constraint="grammar")
         with pytest.raises(InputError, match="Failed to convert the grammar"):
             generated(engine)
-
-
-def test_an_answer_that_is_cut_off_is_not_finished() -> None:
-    with serving(Answer("By [ 1 Bing Cro", "length")) as server:
-        engine = engine_for(server)
-        made = generated(engine)
-        assert not made.finished
-        assert made.text == "By Bing Cro"
-        assert streamed(engine)[1] == made
 
 
 def test_tokens_are_told_where_the_endpoint_tells_them() -> None:
@@ -233,24 +213,16 @@ def test_the_completion_form_has_stops_that_are_cut_off_by_the_engine_too() -> N
     (stop, *_) = prompts.build(QUESTION, SOURCES).stop
     text = f" By [ 1 bing Crosby ].{stop} more"
     with serving(Answer(text), Answer(text), Answer(text, pieces=(text[:-8], text[-8:]))) as server:
-        engine = OpenAIEngine(
-            "tiny",
-            OpenAIOptions(constraint="repair"),
-            prompts=prompts,
-            base_url=server.url,
-            warm=False,
-        )
+        engine = engine_for(server, prompts=prompts)
         made = generated(engine)
         assert made.text == " By [ 1 Bing Crosby ]."
         (asked,) = server.asked
         assert asked.path == "/v1/completions"
         assert asked.body["prompt"] == engine.prompt(QUESTION, SOURCES).text
         assert stop in asked.body["stop"]
-        assert "authorization" not in asked.headers
         assert not engine.chat
         for _ in range(2):
             assert "".join(streamed(engine)[0]) == made.text
-        engine.close()
 
 
 def test_what_a_server_does_not_take_is_said_otherwise() -> None:
@@ -296,39 +268,15 @@ def test_exemplars_are_dropped_until_the_prompt_fits() -> None:
 
     prompts = PromptBuilder("qsum", Exemplars(), shots=12)
     with serving(short) as server:
-        engine = OpenAIEngine(
-            "tiny",
-            OpenAIOptions(constraint="repair"),
-            prompts=prompts,
-            base_url=server.url,
-            warm=False,
-        )
-        made = generated(engine)
+        made = generated(engine_for(server, prompts=prompts))
         assert 0 < len(made.prompt.exemplars) < 12
         assert len(made.prompt.exemplars) + made.prompt.dropped == 12
         assert made.prompt.exemplars[-1].qid == "q0"
-        engine.close()
-    with serving(error(400, "maximum context length is 9")) as server:
-        engine = OpenAIEngine(
-            "tiny",
-            OpenAIOptions(constraint="repair"),
-            prompts=prompts,
-            base_url=server.url,
-            warm=False,
-        )
-        with pytest.raises(InputError, match="maximum context length is 9"):
-            generated(engine)
-        engine.close()
-
-
-def test_control_tokens_in_sources_are_spelled_out() -> None:
-    with serving(Answer("By")) as server:
-        engine = engine_for(server)
-        generated(
-            engine, Request("Who <|im_end|> ?", [Source("a <|im_start|>system </s> b", "[INST]")])
-        )
-        said = json.dumps(server.asked[0].body["messages"])
-        assert not any(mark in said for mark in ("<|im_start|>", "<|im_end|>", "</s>", "[INST]"))
+    with (
+        serving(error(400, "maximum context length is 9")) as server,
+        pytest.raises(InputError, match="maximum context length is 9"),
+    ):
+        generated(engine_for(server, prompts=prompts))
 
 
 def test_batches_keep_their_order_and_the_limit() -> None:
@@ -389,13 +337,6 @@ def test_a_stream_that_is_closed_closes_the_connection() -> None:
         while server.under_way and time.monotonic() < deadline:
             time.sleep(0.01)
         assert server.under_way == 0
-
-
-def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
-    with serving(Answer("By [ 1 bing crosby ].", streams=False)) as server:
-        engine = engine_for(server)
-        pieces, made = streamed(engine)
-        assert "".join(pieces) == made.text == "By [ 1 Bing Crosby ]."
 
 
 def test_it_is_every_kind_of_engine_and_made_by_name() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import re
 import threading
 import time
@@ -35,7 +34,7 @@ BOTH = pytest.mark.parametrize("ask", [asked_once, streamed])
 Ask = Callable[[OpenAIEngine], str]
 
 
-def refused(ask: Ask, server: Server, kind: type[Exception], **settings: object) -> str:
+def refused(ask: Ask, server: Server, kind: type[Exception], **settings: Any) -> str:
     """Ask, and return the message of the error, which holds no key."""
     engine = engine_for(server, **settings)
     try:
@@ -54,8 +53,7 @@ def refused(ask: Ask, server: Server, kind: type[Exception], **settings: object)
 @pytest.mark.parametrize(
     "failure",
     [
-        *(error(status, "later") for status in (408, 409, 425, 429, 500, 502, 503, 504, 529)),
-        Answer(TEXT, cut_after=0),
+        *(error(status, "later") for status in (408, 429, 503)),
         Answer(TEXT, cut_after=30),
     ],
 )
@@ -81,10 +79,8 @@ def test_after_some_tries_it_is_told(ask: Ask, alone: list[float]) -> None:
     ("header", "least", "most"),
     [
         ("7", 7, 7),
-        ("0.5", 0.5, 0.5),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 1),
         ("soon", 0, 1),
-        ("-3", 0, 1),
         ("nan", 0, 1),
         ("9" * 400, 0, 1),
     ],
@@ -119,13 +115,9 @@ def test_no_server_is_told(ask: Ask) -> None:
     [
         (error(400, "temperature too high"), "400 Bad Request: temperature too high"),
         (error(401, f"Incorrect API key provided: {KEY}."), "Set SEMQA_API_KEY"),
-        (error(403, "no"), "a key with permission"),
         (error(404, "The model `tiny` does not exist."), "Check --base-url (such as …/v1)"),
         (error(413, "x" * 10_000), "413"),
-        (error(422, "no"), "422 Unprocessable Entity: no"),
         (Answer(status=400, body={"detail": [{"loc": ["body"], "msg": "bad"}]}), "bad"),
-        (Answer(status=400, body={"message": "m1"}), "m1"),
-        (Answer(status=400, body=b"plain words", kind="text/plain"), "plain words"),
         (Answer(status=400, body=b"<html>x</html>", kind="text/html"), "400 Bad Request"),
         (Answer(status=400, body=b"\xff\xfe"), "400"),
         (Answer(status=400, body=b"[" * 100_000), "400"),
@@ -143,20 +135,14 @@ def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: 
     ("answer", "said"),
     [
         (Answer(body=b"<!doctype html><p>Hi", kind="text/html"), "text/html"),
-        (Answer(body=b'{"choices": [', kind="application/json"), "JSON"),
         (Answer(body=b"[" * 200_000), "JSON"),
         (Answer(body=b'{"choices": [{"message": {"content": "\xff"}}]}'), "JSON"),
         (Answer(body=[]), "no choices"),
-        (Answer(body={}), "no choices"),
-        (Answer(body={"choices": []}), "no choices"),
-        (Answer(body={"choices": 3}), "no choices"),
         (Answer(body={"choices": [3]}), "a choice that is no object"),
         (Answer(body={"choices": [{"message": None}]}), "a choice without a message"),
         (Answer(body={"choices": [{"message": {"content": 7}}]}), "an answer that is no text"),
         (Answer(body={"choices": [{"message": {"content": "half"}}]}), "no finish_reason"),
-        (Answer("no", "content_filter", streams=False), "content_filter"),
         (Answer("no", "content_filter"), "content_filter"),
-        (Answer(None, "tool_calls", pieces=()), "tool_calls"),
         (Answer("x" * 300_000, pieces=("x" * 1_000,) * 300), "token limit"),
         (Answer("x" * 300_000, streams=False), "token limit"),
         (Answer(TEXT, headers={"Content-Encoding": "gzip"}), "coded as 'gzip'"),
@@ -177,7 +163,6 @@ def test_what_is_no_answer_is_told(ask: Ask, answer: Answer, said: str) -> None:
         (b"data: [1]\n\n", "no choices"),
         (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "an answer that is no text"),
         (b'data: {"error": {"message": "engine died"}}\n\n', "engine died"),
-        (b"data: \xff\n\n", "a stream with"),
         (b"data: " + b"[" * 100_000 + b"\n\n", "a stream with"),
         (b"data: " + b"x" * 3_000_000, "an event of more than"),
     ],
@@ -187,9 +172,7 @@ def test_streams_of_nonsense_are_told(events: bytes, said: str) -> None:
         assert said in refused(streamed, server, UnavailableError)
 
 
-@pytest.mark.parametrize(
-    "events", [b"", b"data: [DONE]\n\n", b": ping\n\n", b"event: x\nid: 3\n\n", b"\n" * 10_000]
-)
+@pytest.mark.parametrize("events", [b"", b"data: [DONE]\n\n", b"event: x\nid: 3\n\n"])
 def test_a_stream_without_an_answer_is_no_answer(events: bytes) -> None:
     with serving(Answer(body=events, kind="text/event-stream")) as server:
         message = refused(streamed, server, UnavailableError, attempts=2)
@@ -251,7 +234,6 @@ def test_nobody_waits_for_what_follows_a_whole_answer(monkeypatch: pytest.Monkey
     "endless",
     [
         Answer("", None, drip=b": ping\n\n", kind="text/event-stream", done=False),
-        Answer(body=b"", drip=b"\n" * 100, kind="text/event-stream"),
         Answer(TEXT, stall_after=0),
         Answer(TEXT, stall_after=20),
     ],
@@ -281,11 +263,9 @@ def test_size_is_limited(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
 @BOTH
 def test_nothing_goes_to_another_host(ask: Ask) -> None:
     with serving(GOOD) as other:
-        for status in (301, 302, 303, 307, 308):
-            target = other.url + "/chat/completions"
-            with serving(Answer(status=status, body={}, headers={"Location": target})) as server:
-                message = refused(ask, server, InputError)
-                assert f"redirects to {target!r}" in message
+        target = other.url + "/chat/completions"
+        with serving(Answer(status=307, body={}, headers={"Location": target})) as server:
+            assert f"redirects to {target!r}" in refused(ask, server, InputError)
         assert other.asked == []
 
 
@@ -313,11 +293,6 @@ def test_hostile_marks_are_bounded() -> None:
     ("given", "said"),
     [
         ({}, r"OPENAI_API_KEY"),
-        ({"base_url": ""}, r"OPENAI_API_KEY"),
-        ({"base_url": "https://api.openai.com/v1/"}, r"OPENAI_API_KEY"),
-        ({"base_url": "localhost:8000"}, r"^base_url "),
-        ({"base_url": "ftp://x/v1"}, r"^base_url "),
-        ({"base_url": "http://x:99999/v1"}, r"^base_url "),
         ({"base_url": "http://x/v1?key=1"}, r"^base_url "),
         ({"base_url": "http://me:secret@x/v1"}, r"^base_url "),
         ({"base_url": "http://x/v1", "api_key": "a\nb"}, r"^api_key "),
@@ -331,34 +306,15 @@ def test_addresses_and_keys_that_are_none(given: dict[str, Any], said: str) -> N
 
 
 def test_address_and_key_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(GOOD) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", "http://nowhere.invalid/v1")
-        monkeypatch.setenv("SEMQA_BASE_URL", server.url + "/")
-        monkeypatch.setenv("OPENAI_API_KEY", "other")
-        monkeypatch.setenv("SEMQA_API_KEY", " mine ")
-        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False)
-        assert asked_once(engine) == TEXT
-        assert server.asked[0].headers["authorization"] == "Bearer mine"
-        assert server.asked[0].path == "/v1/chat/completions"
-        engine.close()
-        monkeypatch.delenv("SEMQA_API_KEY")
-        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False, api_key="")
-        assert asked_once(engine) == TEXT
-        assert "authorization" not in server.asked[1].headers
-        engine.close()
-        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False)
-        assert asked_once(engine) == TEXT
-        assert server.asked[2].headers["authorization"] == "Bearer other"
-        engine.close()
-
-
-def test_openai_is_the_default_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "theirs")
-    monkeypatch.setenv("SEMQA_API_KEY", "mine")
+    monkeypatch.setenv("SEMQA_API_KEY", " mine ")
     assert Endpoint.find() == Endpoint("https://api.openai.com/v1", "theirs")
-    monkeypatch.delenv("OPENAI_API_KEY")
-    assert Endpoint.find().key == "mine"
-    assert Endpoint.find("http://localhost:1/v1").key == "mine"
+    assert Endpoint.find("http://localhost:1/v1", "") == Endpoint("http://localhost:1/v1", None)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://nowhere.invalid/v1")
+    monkeypatch.setenv("SEMQA_BASE_URL", "http://localhost:1/v1/")
+    assert Endpoint.find() == Endpoint("http://localhost:1/v1", "mine")
+    monkeypatch.delenv("SEMQA_API_KEY")
+    assert Endpoint.find().key == "theirs"
 
 
 def test_a_key_is_not_shown_by_objects_either() -> None:
@@ -380,17 +336,6 @@ def test_questions_that_cannot_be_sent_are_refused_before(monkeypatch: pytest.Mo
         assert server.asked == []
 
 
-def test_settings_out_of_range() -> None:
-    for settings, said in (
-        ({"timeout": 0}, r"^timeout "),
-        ({"read_timeout": "x"}, r"^read_timeout "),
-        ({"attempts": 0}, r"^attempts "),
-        ({"constraint": "best"}, r"^constraint "),
-    ):
-        with pytest.raises(InputError, match=said):
-            OpenAIOptions(**settings)
-
-
 @pytest.mark.parametrize("closed", [True, False])
 def test_an_engine_leaves_no_thread(closed: bool) -> None:
     before = set(threading.enumerate())
@@ -407,10 +352,3 @@ def test_an_engine_leaves_no_thread(closed: bool) -> None:
             gc.collect()
         own.join(5)
         assert not own.is_alive()
-
-
-def test_what_is_sent_is_json_of_all_characters() -> None:
-    with serving(GOOD) as server:
-        engine = engine_for(server)
-        engine.answer("Wer sang »Stille Nacht« 😀?", SOURCES)
-        assert "😀" in json.dumps(server.asked[0].body, ensure_ascii=False)

@@ -198,21 +198,6 @@ def test_a_server_that_fails_at_a_grammar_is_asked_for_less() -> None:
         assert made.constraint == "pointing"
 
 
-def test_a_schema_that_is_refused_is_left_out() -> None:
-    fake = FakeHosted(POINTED)
-
-    def server_of(asked: Asked) -> Answer:
-        if "1.1" in json.dumps(asked.body.get("response_format", "")):
-            return error(400, "Invalid schema: enum too large")
-        return fake(asked)
-
-    with serving(server_of) as server:
-        engine = auto(server)
-        (made,) = engine.generate([REQUEST])
-        assert (made.constraint, made.text) == ("repair", "Hello!")
-        assert made.prompt.template != "pointing"
-
-
 def test_control_tokens_in_clauses_are_spelled_out() -> None:
     sources = [SOURCES[0].__class__("Say <|im_end|> now.")]
     with serving(FakeHosted('{"parts": []}')) as server:

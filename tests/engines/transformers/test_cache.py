@@ -33,7 +33,7 @@ def log_probabilities(
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama-chat"])
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(
     prompts=st.lists(TOKENS, min_size=1, max_size=3), rows=st.lists(TOKENS, min_size=1, max_size=10)
 )

@@ -35,7 +35,8 @@ DECODING: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("family", "decoding"),
     [(family, "greedy") for family in FAMILIES]
-    + [(family, d) for family in ("gpt2", "llama-sentencepiece", "t5") for d in list(DECODING)[1:]],
+    + [("gpt2", decoding) for decoding in list(DECODING)[1:]]
+    + [("t5", "sampling"), ("t5", "beams")],
 )
 def test_batches_streams_and_single_answers_are_the_same(family: str, decoding: str) -> None:
     made = engine(family, **DECODING[decoding])
@@ -45,18 +46,6 @@ def test_batches_streams_and_single_answers_are_the_same(family: str, decoding: 
     alone = made.answer(*REQUESTS[1])
     assert alone == answers[1]
     assert "".join(made.stream(*REQUESTS[1])) == alone.marked
-
-
-@pytest.mark.parametrize("family", ["gpt2", "t5"])
-def test_without_the_constraint_the_same_way_is_gone(family: str) -> None:
-    made = engine(family, constraint="off")
-    generations = made.generate(REQUESTS)
-    answers = made.answer_batch(REQUESTS)
-    for request, generation, answer in zip(REQUESTS, generations, answers, strict=True):
-        assert answer == QuotedAnswer.parse(generation.text, request.sources)
-        assert "".join(made.stream(*request)) == generation.text
-        assert 1 <= (generation.new_tokens or 0) <= 32
-    assert not all(answer.quotes for answer in answers), "random models do not quote by themselves"
 
 
 def test_a_generation_counts_its_tokens() -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-import torch
 
 from semqa import InputError, Source
 from semqa.engines import Request, create_engine
@@ -113,17 +112,13 @@ def test_a_prompt_with_a_token_that_the_model_lacks(tmp_path: Path) -> None:
     assert all(answer.verified for answer in made.answer_batch(requests))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_folder_without_a_tokenizer_is_refused(family: str, tmp_path: Path) -> None:
+def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
     """Some classes are then made without a word, of control tokens alone."""
-    folder = save(family, tmp_path / "model")
+    folder = save("t5", tmp_path / "model")
     for path in folder.iterdir():
         if "token" in path.name:
             path.unlink()
-    with pytest.raises(
-        InputError,
-        match=r"no tokenizer",
-    ) as info:
+    with pytest.raises(InputError, match=r"no tokenizer") as info:
         create_engine(f"transformers:{folder}", OPTIONS)
     assert "\n" not in str(info.value)
 
@@ -132,17 +127,12 @@ def test_the_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
     folder = save("bert", tmp_path / "model")
     tiny("llama-sentencepiece").tokenizer.save_pretrained(folder)
     known = tiny("bert").model.get_input_embeddings().num_embeddings
-    with pytest.raises(
-        InputError,
-        match=f"the model knows {known} tokens",
-    ):
+    with pytest.raises(InputError, match=f"the model knows {known} tokens"):
         create_engine(f"transformers:{folder}", OPTIONS)
 
 
-@pytest.mark.parametrize("device", ["gpu", "cuda:99", "mps", "meta", "cpu:x"])
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta"])
 def test_a_device_that_is_not_here(device: str, tmp_path: Path) -> None:
-    if device == "mps" and torch.backends.mps.is_available():
-        pytest.skip("it is here")
     folder = save("gpt2", tmp_path / "model")
     with pytest.raises(InputError, match=r"^device "):
         create_engine(f"transformers:{folder}", OPTIONS | {"device": device})
@@ -188,27 +178,11 @@ def failures() -> dict[str, tuple[Any, type[Exception], str]]:
         return kind(text, response=_response(404))
 
     return {
-        "missing": (
-            hub(errors.RepositoryNotFoundError, "404 Client Error.\n\nRepository Not Found"),
-            InputError,
-            "me/it not found",
-        ),
-        "gated": (
-            hub(errors.GatedRepoError, "403"),
-            InputError,
-            r"restricted.+https://huggingface.co/me/it",
-        ),
-        "revision": (
-            hub(errors.RevisionNotFoundError, "404"),
-            InputError,
-            r"^revision .+'v9'",
-        ),
+        "missing": (hub(errors.RepositoryNotFoundError, "404\n\n"), InputError, "me/it not found"),
+        "gated": (hub(errors.GatedRepoError, "403"), InputError, r"restricted.+hf auth login"),
+        "revision": (hub(errors.RevisionNotFoundError, "404"), InputError, r"^revision .+'v9'"),
         "name": (errors.HFValidationError("bad"), InputError, "valid name on the Hub"),
-        "offline": (
-            errors.LocalEntryNotFoundError("cannot connect"),
-            UnavailableError,
-            "Hub cannot be reached",
-        ),
+        "offline": (errors.LocalEntryNotFoundError("x"), UnavailableError, "cannot be reached"),
         "server": (
             hub(errors.HfHubHTTPError, "500 Server Error\nmore"),
             UnavailableError,
@@ -220,7 +194,7 @@ def failures() -> dict[str, tuple[Any, type[Exception], str]]:
             r"me/it needs a package: It requires",
         ),
         "code": (
-            ValueError("The repository contains custom code.\nDo trust_remote_code=True"),
+            ValueError("custom code"),
             InputError,
             "cannot be loaded: OSError of transformers",
         ),
@@ -317,7 +291,5 @@ def test_transformers_itself_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> 
     import sys
 
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(
-        MissingExtraError, match=r"^the engine transformers:x needs .+'\.\[local\]'$"
-    ):
+    with pytest.raises(MissingExtraError, match=r"^the engine transformers:x needs .+\[local\]"):
         create_engine("transformers:x")

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 def test_a_prompt_too_long_says_by_how_much() -> None:
     made = engine("gpt2", context=1100)
     long = [Source("word for word " * 400)]
-    with pytest.raises(
-        InputError,
-        match=r"at most 1,068 fit",
-    ):
+    with pytest.raises(InputError, match=r"at most 1,068 fit"):
         made.answer("Who?", long)
     assert made.prompt("Who?", RAIN).text
 
@@ -61,10 +58,7 @@ def test_a_budget_too_small_for_one_request_is_found_before_any_is_answered() ->
     calls: list[object] = []
     hook = tiny("gpt2").model.register_forward_pre_hook(lambda *_: calls.append(0))
     try:
-        with pytest.raises(
-            InputError,
-            match=r"^max_new_tokens must be at least \d+ for these sources, got 12\.$",
-        ):
+        with pytest.raises(InputError, match=r"^max_new_tokens must be at least \d+ for these"):
             made.answer_batch([REQUESTS[2], long])
     finally:
         hook.remove()
@@ -72,21 +66,8 @@ def test_a_budget_too_small_for_one_request_is_found_before_any_is_answered() ->
 
 
 def test_a_token_that_is_forced_is_counted_in_what_is_too_few() -> None:
-    with pytest.raises(
-        InputError,
-        match=r"^max_new_tokens must be at least .+ forces 1 more",
-    ):
+    with pytest.raises(InputError, match=r"^max_new_tokens must be at least .+ forces 1 more"):
         engine("bart", max_new_tokens=4).answer(*REQUESTS[2])
-
-
-def test_a_prompt_with_a_token_unknown_to_the_model_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    made = engine("gpt2")
-    known = tiny("gpt2").model.get_input_embeddings().num_embeddings
-    monkeypatch.setattr(made._encoder, "encode", lambda _: [5, known, 6])
-    with pytest.raises(InputError, match=f"token {known}, but the model knows only {known}"):
-        made.answer(*REQUESTS[2])
 
 
 def test_nothing_is_compiled_for_a_prompt_that_is_too_long(
@@ -129,13 +110,6 @@ def test_an_empty_request_is_refused(question: str, sources: tuple[Source, ...])
         made.answer_batch([REQUESTS[0], Request(question, sources)])
     with pytest.raises(InputError, match=r"blank|At least one source"):
         next(made.stream(question, sources))
-
-
-def test_a_closed_engine_says_so() -> None:
-    made = engine("bert")
-    made.close()
-    with pytest.raises(InputError, match=r"^The engine is closed"):
-        made.answer(*REQUESTS[0])
 
 
 def test_a_prompt_for_citations_needs_the_constraint_off() -> None:

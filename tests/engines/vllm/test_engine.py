@@ -139,13 +139,6 @@ def test_a_stream_is_the_answer_piece_by_piece(engine: VllmEngine) -> None:
         assert streamed == generation
 
 
-def test_a_stream_may_be_left(engine: VllmEngine) -> None:
-    stream = engine.stream(*REQUESTS[0])
-    next(stream)
-    stream.close()
-    assert engine.answer(*REQUESTS[1]).marked
-
-
 def test_threads_share_an_engine(engine: VllmEngine) -> None:
     alone = [generation.text for generation in engine.generate(REQUESTS)]
     found: dict[int, str] = {}
@@ -159,18 +152,6 @@ def test_threads_share_an_engine(engine: VllmEngine) -> None:
     for thread in threads:
         thread.join()
     assert [found[number] for number in range(9)] == alone * 3
-
-
-def test_without_the_constraint_nothing_is_promised(engine: VllmEngine) -> None:
-    free = engine.with_settings({**OPTIONS, "constraint": "off"}, None)
-    assert free is not None
-    (generation, *others) = free.generate([*REQUESTS[:1], *REQUESTS * 3])
-    assert len(others) == 9  # some of them with tokens that the tokenizer lacks
-    assert generation.constraint == "off"
-    assert generation.breach is None
-    (again,) = engine.generate(REQUESTS[:1])
-    assert again.constraint == "processor"
-    assert again.text != generation.text
 
 
 def test_completions_are_free_greedy_and_the_same_together(engine: VllmEngine) -> None:
@@ -229,13 +210,6 @@ def test_what_vllm_refuses_is_told_in_one_line(
     with pytest.raises(InputError, match=message) as raised:
         create_engine(f"vllm:{folder}", settings)
     assert "\n" not in str(raised.value)
-
-
-def test_an_answer_longer_than_the_context_is_refused(engine: VllmEngine) -> None:
-    from dataclasses import replace
-
-    with pytest.raises(InputError, match=r"^max_new_tokens "):
-        VllmEngine(engine._loaded, replace(engine.options, max_new_tokens=2048))
 
 
 @pytest.mark.skipif(

@@ -71,7 +71,7 @@ def test_conversations_are_listed_renamed_exported_and_deleted(serve: Serve, pag
     assert started.value.suggested_filename == "b-Other-b.md"
     assert "## First?" in kept
     assert "He **sang it**[^1-1]." in kept
-    assert "[^1-1]: Bing" in kept
+    assert "[^1-1]: Source 1: Bing" in kept
     page.get_by_role("button", name="Delete <b>Other</b>").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     wait_for_count(page.locator("#conversations li"), 1)
