@@ -221,14 +221,24 @@ class _Chat:
         return line
 
     def _ask(self, question: str) -> None:
+        check_text(question, "The question")
+        history = tuple(self._history)
+        self._history.append(Exchange(question))  # a follow-up may refer to it if this is stopped
+        try:
+            told = self._answer(question, history)
+        except SemqaError:
+            self._history.pop()
+            raise
+        self._history[-1] = Exchange(question, told.run.result.plain)
+        self._told.append(told)
+        self._show(told)
+
+    def _answer(self, question: str, history: tuple[Exchange, ...]) -> _Told:
         from semqa.engines import Request, StreamingEngine
         from semqa.engines.abstention import abstention
 
-        check_text(question, "The question")
-        history = tuple(self._history)
         understood = in_context(question, history)
         engine = self._load()
-        self._history.append(Exchange(question))  # a follow-up may refer to it if this is stopped
         streams = isinstance(engine, StreamingEngine)
         with waiting("searching") if self._finder.collection is not None else nullcontext():
             given = self._finder.find(understood)
@@ -240,9 +250,7 @@ class _Chat:
             watch = self._watching(request) if streams and sys.stdout.isatty() else None
             with waiting("reading") if watch is None and not streams else nullcontext():
                 run = run_engine(self._choice, engine, asking, watch)
-        self._history[-1] = Exchange(question, run.result.plain)
-        self._told.append(_Told(question, understood, run, given))
-        self._show(self._told[-1])
+        return _Told(question, understood, run, given)
 
     def _watching(self, request: Any) -> Callable[[Iterable[str]], str]:
         """Return what shows an answer while it is written; `_show` then shows it whole."""

@@ -28,7 +28,7 @@ from semqa.data.files import display_name
 from semqa.data.jsonl import Row, as_row, describe, encode_row
 from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
-from semqa.questions.paq import open_binary
+from semqa.questions.paq import DAMAGED, open_binary
 from semqa.questions.records import Answered, Collected
 from semqa.questions.run import Piece
 
@@ -86,7 +86,11 @@ def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
             try:
                 raw = stream.read(_CHUNK)
                 text, at = text[at:] + decode(raw, final=not raw), 0
-            except (OSError, EOFError, UnicodeDecodeError) as error:
+            except DAMAGED as error:
+                raise InputError(
+                    f"cannot be read: it is damaged ({error}).", where=f"{name}: item {number + 1}"
+                ) from error
+            except (OSError, UnicodeDecodeError) as error:
                 raise InputError(f"cannot be read: {error}.", where=name) from error
             ended = not raw
 

@@ -63,6 +63,10 @@ def bucket_count(files: Sequence[Path]) -> int:
     return min(MOST_BUCKETS, max(FEWEST_BUCKETS, size // BUCKET_BYTES))
 
 
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
+"""What reading a damaged ``.gz`` file raises."""
+
+
 def open_binary(path: Path, *, unpack: bool = True) -> BinaryIO:
     """Open a file for reading.
 
@@ -97,7 +101,7 @@ def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int]
                 start, offset = offset, offset + len(raw)
                 if raw.strip():
                     yield Line(f"{name}:{number}", raw, start), offset
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        except DAMAGED as error:
             raise InputError(f"cannot be read: it is damaged ({error}).", where=name) from error
 
 
@@ -285,8 +289,13 @@ class PassageFile:
         if offset < 0:
             return None
         self._stream.seek(offset)
-        line = decode_text(self._stream.readline(), f"{self._name}, passage {passage}", offset)
-        _, text, title = next(csv.reader([line], delimiter="\t"))[:3]
+        where = f"{self._name}, passage {passage}"
+        line = decode_text(self._stream.readline(), where, offset)
+        try:
+            _, text, title = next(csv.reader([line], delimiter="\t"))[:3]
+        except (csv.Error, ValueError) as error:
+            why = error if isinstance(error, csv.Error) else "a quote is not closed"
+            raise InputError(f"must be id, text and title: {why}.", where=where) from error
         return title.strip(), " ".join(text.split())
 
 

@@ -135,10 +135,14 @@ class _Conversation:
 
     async def history(self) -> list[Turn]:
         kept = await run_in_threadpool(self._store.conversation, self._owner, self._id)
-        turns = []
+        turns: list[Turn] = []
+        asked: list[Turn] = []
         for message in kept.messages:
-            said = message.content.get("question" if message.role == "user" else "plain", "")
-            turns.append(Turn(message.role, str(said)))
+            if message.role == "user":
+                asked = [Turn("user", str(message.content.get("question", "")))]
+            else:  # only now: a question that failed is no context for the next one
+                turns += [*asked, Turn("assistant", str(message.content.get("plain", "")))]
+                asked = []
         return turns
 
     async def add(self, role: str, content: dict[str, Any]) -> None:

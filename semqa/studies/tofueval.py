@@ -29,7 +29,12 @@ from semqa.attribution.tofueval.data import (
     read_documents,
     read_key_points,
 )
-from semqa.attribution.tofueval.judging import completeness, read_texts, read_wanted
+from semqa.attribution.tofueval.judging import (
+    completeness,
+    key_of,
+    read_texts,
+    read_wanted,
+)
 from semqa.data.csv_rows import encode_csv, encode_record, read_csv
 from semqa.data.jsonl import read_rows, shown
 from semqa.errors import InputError
@@ -382,7 +387,16 @@ def _written(given: Input) -> list[Item]:
     sentences: dict[SummaryKey, list[list[Any]]] = {}
     for each in read_texts([given.path], "sentence"):
         sentences.setdefault(each.key, []).append([each.index, each.text, []])
-    rows = read_rows(given.path)
+    rows = list(read_rows(given.path))
+    places: dict[SummaryKey, str] = {}
+    for row in rows:
+        first = places.setdefault(key_of(row), row.where)
+        if first != row.where:
+            raise InputError(
+                f"This summary is already in {first}.",
+                where=row.where,
+                hint="Give each its model_name.",
+            )
     return [
         _item(key, "", held, expected_of(row, gold=given.gold))
         for (key, held), row in zip(sentences.items(), rows, strict=True)

@@ -170,6 +170,10 @@ def test_rows_are_a_table() -> None:
     assert extract("a.csv", b"sep=;\r\n" + b"name;age\r\nBo, Al;3\r\n").text == (
         "| name | age |\n| --- | --- |\n| Bo, Al | 3 |"
     )
+    prose = b'name\tsays\n"Bo, Al"\tyes; no, no\nMo\tyes, yes\n'
+    assert extract("a.csv", prose).text == (
+        "| name | says |\n| --- | --- |\n| Bo, Al | yes; no, no |\n| Mo | yes, yes |"
+    )
     rows = b"".join(b"ship %d,%d\n" % (i, i * i) for i in range(200))
     passages = split(extract("a.csv", b"name,length\n" + rows))
     assert {each.context for each in passages[1:]} == {("name | length",)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,13 @@ def test_an_array_reads_the_same_in_pieces(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ambigqa, "_CHUNK", chunk)
         assert [each.fields for each in read_array(path, skip)] == given_[skip:]
+
+
+def test_a_damaged_gz_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(gzip.compress(json.dumps([{"a": i} for i in range(9_999)]).encode())[:-20])
+    with pytest.raises(InputError, match="damaged"):
+        list(read_array(path))
 
 
 @pytest.mark.parametrize(

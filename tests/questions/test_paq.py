@@ -147,6 +147,15 @@ def test_passages_of_another_shape_are_refused(tmp_path: Path, text: str) -> Non
         paq.PassageFile(tmp_path / "psgs_w100.tsv.gz", tmp_path / "index.npy")
 
 
+def test_a_passage_whose_quote_is_not_closed_is_told_by_its_id(tmp_path: Path) -> None:
+    path = tmp_path / "psgs_w100.tsv"
+    path.write_text('id\ttext\ttitle\n1\t"a b\tTitle\n')
+    with paq.PassageFile(path, tmp_path / "index.npy") as passages:
+        passages.prepare()
+        with pytest.raises(InputError, match=r"passage 1: .*not closed"):
+            passages.find(1)
+
+
 def test_answers_that_are_not_in_their_passage_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "psgs_w100.tsv"
     path.write_text(TSV, encoding="utf-8")

@@ -177,7 +177,7 @@ def test_a_conversation_is_kept_and_is_the_history(stream: bool) -> None:
     assert engine.asked[1].history == (Exchange("Who built the bridge?", "The bridge opened."),)
 
 
-def test_a_question_is_kept_before_it_is_answered() -> None:
+def test_a_question_that_fails_is_kept_but_is_no_history() -> None:
     store = Store()
     store.kept["", "c1"] = Conversation()
     broken = Scripted([], fails=RuntimeError("broken"))
@@ -185,6 +185,11 @@ def test_a_question_is_kept_before_it_is_answered() -> None:
         body = {"question": "Who?", "conversation": "c1", "sources": [{"text": "a"}]}
         assert server.post("/v1/answers", json=body).status_code == 500
     assert [message.role for message in store.kept["", "c1"].messages] == ["user"]
+    engine = Scripted(["It opened."])
+    with client(engine, store=store) as server:
+        body = {"question": "When was it?", "conversation": "c1", "sources": [{"text": "a"}]}
+        assert server.post("/v1/answers", json=body).status_code == 200
+    assert engine.asked[0].history == ()
 
 
 def test_a_conversation_of_somebody_else_is_not_there() -> None:

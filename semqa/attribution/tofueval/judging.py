@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.judges.base import Judge
     from semqa.attribution.tofueval.meta import Level
+    from semqa.data.jsonl import Row
 
 
 Method = Literal["direct", "explained", "entailment"]
@@ -203,16 +204,21 @@ def _annotated(path: Path | str, level: Level) -> list[Judged]:
     return found
 
 
+def key_of(row: Row) -> SummaryKey:
+    """Return what names the summary of a row."""
+    return SummaryKey(
+        row.text("dataset", "").casefold(),
+        row.text("doc_id").strip(),
+        row.text("topic").strip(),
+        row.text("model_name", "").strip() or "summary",
+    )
+
+
 def _written(path: Path | str, level: Level) -> list[Judged]:
     found = []
     for row in read_record_rows(path):
         text = row.text("summary", "") or row.text("text", "")
-        key = SummaryKey(
-            row.text("dataset", "").casefold(),
-            row.text("doc_id").strip(),
-            row.text("topic").strip(),
-            row.text("model_name", "").strip() or "summary",
-        )
+        key = key_of(row)
         if not text.strip():
             raise InputError("is empty.", field="summary", where=row.where)
         if level == "summary":

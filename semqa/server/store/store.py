@@ -163,6 +163,8 @@ class Store:
         Returns:
             Its id, and its secret, which is shown this once: the database has its digest only.
         """
+        if not _line(name):
+            raise InputError("must not be empty.", field="name", value=name)
         identifier, secret = _new_id("key"), f"semqa_{secrets.token_urlsafe(32)}"
         with self._database.writing() as connection:
             connection.execute(

@@ -127,6 +127,8 @@ def test_an_id_that_is_none_is_not_found(store: Store, given_id: str) -> None:
 def test_keys_open_until_they_are_revoked_and_are_not_in_the_database(
     store: Store, url: str, tmp_path: Path
 ) -> None:
+    with pytest.raises(InputError, match="empty"):
+        store.create_key(" \n")
     one, secret = store.create_key("laptop\n")
     two, other = store.create_key("laptop")
     assert one != two
