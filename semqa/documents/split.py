@@ -102,17 +102,21 @@ class _Splitter:
             yield opened, len(self.pieces)
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield lists, tables and answers with what they are under, and other pieces one by one.
+        """Yield lists, tables and answers with what they are under, and paragraphs.
 
-        What is on another page is another block.
+        Of a long paragraph each sentence is a block; what is on another page is another one.
         """
         first, listed = 0, False
+        sizes: dict[int, int] = {}
+        for piece in self.pieces:
+            group = self.units[piece.unit].group
+            sizes[group] = sizes.get(group, 0) + piece.end - piece.start
         for i in range(1, len(self.pieces)):
             unit, before = (self.units[self.pieces[at].unit] for at in (i, i - 1))
             same = unit.group == before.group
             listed = unit.kind in ("item", "row") or (listed and same)
             under = unit.over is not None and unit.over >= self.pieces[first].unit
-            joined = under or (listed and same)
+            joined = under or (same and (listed or 0 <= unit.group and sizes[unit.group] <= USUAL))
             if not joined or self.pieces[i].page != self.pieces[i - 1].page:
                 yield first, i
                 first = i

@@ -229,26 +229,31 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
     """Return the units that an answer quotes: of the best document first, each in reading order.
 
     The most certain come first, each with what it needs to be understood; what makes the answer
-    longer than `max_words` is left out, but for the first. The rest of a list comes last.
+    longer than `max_words` is left out, but for the first. What is missing of lists comes last.
     """
     found, chances = reading.found, reading.judgement.chances
+    rows = _chosen(reading)
+    chosen = {found.places[row] for row in rows}
     wanted: dict[tuple[int, int], float] = {}
     said: set[str] = set()
 
     def add(place: tuple[int, int], chance: float) -> None:
         s, u = place
-        more = {(s, needed): 0.0 for needed in _needed(found.sources[s], u)} | {place: chance}
+        more = {(s, needed): 0.0 for needed in _needed(found.sources[s], u)}
+        members = [(s, member) for member in _members(found.sources[s], u)]
+        if not chosen.intersection(members):  # a lead-in alone says nothing
+            more |= dict.fromkeys(members, 0.0)
         longer = more | wanted | {place: chance}
         if not wanted or _length(_in_order(found, longer), sources) <= max_words:
             wanted.update(longer)
 
-    for row in sorted(_chosen(reading), key=lambda row: -chances[row]):
+    for row in sorted(rows, key=lambda row: -chances[row]):
         s, u = found.places[row]
         text = found.sources[s].texts[u].lower()
         if text not in said:  # the same sentence may be in several documents
             add((s, u), float(chances[row]))
         said.add(text)
-    for place in _rest_of_lists(found, [place for place, chance in wanted.items() if chance]):
+    for place in _rest_of_lists(found, wanted):
         add(place, wanted.get(place, 0.0))
     return _in_order(found, wanted)
 
@@ -271,29 +276,31 @@ def _chosen(reading: Reading) -> list[int]:
     return list(dict.fromkeys(row for judgement in answered for row in select(judgement)))
 
 
-def _rest_of_lists(found: Match, wanted: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield what is missing of short lists and tables: half a list misleads, a lead-in alone says nothing.
+def _members(units: Units, lead: int) -> list[int]:
+    """Return the items or rows of the short list or table that a unit leads to."""
+    found = units.structure.units
+    led = [u for u, unit in enumerate(found) if unit.over == lead and unit.kind in ("item", "row")]
+    return led if len(led) <= LONGEST_LIST else []
 
-    A list is completed if a good part of it is quoted; any, if its lead-in is and nothing of it.
-    """
-    led = {
+
+def _rest_of_lists(
+    found: Match, wanted: Mapping[tuple[int, int], float]
+) -> Iterator[tuple[int, int]]:
+    """Yield the items of short lists of which a good part is quoted: half a list misleads."""
+    quoted = {
         (s, unit.over, unit.group)
-        for s in {s for s, _ in wanted}
-        for unit in found.sources[s].structure.units
-        if unit.kind in ("item", "row")
+        for s, u in wanted
+        if (unit := found.sources[s].structure.units[u]).kind == "item"
     }
-    for s, over, group in sorted(led, key=str):
+    for s, over, group in sorted(quoted, key=str):
         units = found.sources[s].structure.units
         members = [
-            u
-            for u, unit in enumerate(units)
-            if unit.group == group and unit.kind in ("item", "row")
+            (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
         ]
-        count = sum((s, u) in wanted for u in members)
-        lists = units[members[0]].kind == "item"
-        enough = lists and count >= LIST_SHARE * len(members)
-        if len(members) <= LONGEST_LIST and (enough or (not count and (s, over) in wanted)):
-            yield from ((s, u) for u in members)
+        if len(members) <= LONGEST_LIST and (
+            len(wanted.keys() & set(members)) >= LIST_SHARE * len(members)
+        ):
+            yield from members
 
 
 def _needed(units: Units, u: int) -> list[int]:
