@@ -116,7 +116,8 @@ class _Splitter:
             same = unit.group == before.group
             listed = unit.kind in ("item", "row") or (listed and same)
             under = unit.over is not None and unit.over >= self.pieces[first].unit
-            joined = under or (same and (listed or 0 <= unit.group and sizes[unit.group] <= USUAL))
+            short = unit.group >= 0 and sizes[unit.group] <= USUAL
+            joined = under or (same and (listed or short))
             if not joined or self.pieces[i].page != self.pieces[i - 1].page:
                 yield first, i
                 first = i

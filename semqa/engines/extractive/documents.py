@@ -288,11 +288,11 @@ def _rest_of_lists(
 ) -> Iterator[tuple[int, int]]:
     """Yield the items of short lists of which a good part is quoted: half a list misleads."""
     quoted = {
-        (s, unit.over, unit.group)
+        (s, unit.group)
         for s, u in wanted
         if (unit := found.sources[s].structure.units[u]).kind == "item"
     }
-    for s, over, group in sorted(quoted, key=str):
+    for s, group in sorted(quoted):
         units = found.sources[s].structure.units
         members = [
             (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
