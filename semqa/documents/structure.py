@@ -46,6 +46,8 @@ _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNO
 _TURN = re.compile(
     r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
+_FIELD = re.compile(r"(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
+"""How a line such as "Present: ..." begins."""
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(
     r"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++[\"'”’»*_)\]]*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
@@ -218,10 +220,12 @@ class _Reader:
         self._group = 0
         self._list: tuple[int, int | None, int] | None = None  # group, lead-in, last block
         self._speakers = _speakers(text)
+        self._has_fields = False  # whether the block is lines such as "Present: ..."
 
     def read(self) -> None:
         for number, block in enumerate(self._blocks):
             at = 0
+            self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1
             if _is_delimited(block):
                 at = self._read_table(block, 0, delimited=True)
             while at < len(block):
@@ -392,6 +396,7 @@ class _Reader:
         last = at + 1
         while last < len(block) and not (
             _ITEM.match(block[last].text)
+            or (self._has_fields and _FIELD.match(block[last].text))
             or _HEADING.match(block[last].text)
             or _is_row(block[last].text)
             or _MAIL.match(block[last].text)

@@ -94,6 +94,13 @@ def test_a_label_stays_with_what_it_labels() -> None:
     assert units(text)[2] == ("sentence", "Methods. We asked 64 nurses.")
 
 
+def test_each_field_of_a_head_is_a_unit() -> None:
+    text = "Minutes of 4 May\nPresent: Ada Wren (chair), Tom\nOrr\nExcused: Petra Vogl\n"
+    structure = read_structure(text)
+    texts = [text[unit.start : unit.end] for unit in structure.units]
+    assert texts[-2:] == ["Present: Ada Wren (chair), Tom\nOrr", "Excused: Petra Vogl"]
+
+
 def test_sentences_end_at_the_stops_of_other_scripts() -> None:
     for text in (
         "東京は首都です。「人が多い。」彼は言った。",
