@@ -23,6 +23,7 @@ TEXTS = (
     "👩‍👩‍👧 and 👨‍👩‍👧‍👦!", "e\u0301te\u0301 co\u0308op", "a\u00a0b\u3000c\u2028d", "line\r\nnext\r\n\r\n",
     "\x00\x1f\x7f b\x1cc", " begins and ends ", "İstanbul ſtraße ǅur Ⅷ", "½ ² ٣ 3rd", "שלום עולם", "no end[", "]",
     "Über é ü", "It is the one that was there, and then it's not", "and Theory of the", "a. b? c… d。e", "(He said “No.”) Yes", "\ufeffx", "_a_ b-c d'e",
+    "It can't cost 40,000 or 3.5; wasn’t 1,2 3. 4 n't,5", "cafe\u0301s 日本3,5の\u200d x",
 )  # fmt: skip
 
 QUESTIONS = ("", "Who sang Bing in 1942?", "über ² 12 ٣ the 2nd?", "Ǆur ISTANBUL ß\ud800 1")

@@ -48,7 +48,7 @@ QUOTES = [
     ("[ 2 [sic] ]", False),
     ("[ 2 é ]", True),
     ("[ 2 日本語の文 ]", True),
-    ("[ 2 日本 ]", False),
+    ("[ 2 日本 ]", True),
     ("[ 2 12 ] [", False),
     ("\u3000[ 2 12 ]\u3000\n", True),
     # A quote holds a content word.
@@ -123,6 +123,34 @@ TABLE = [
     (QuotePolicy(sources=(3,)), ABSTENTION, True),
     (QuotePolicy(sources=(3,)), "it", False),
 ]
+
+
+PARTS = Source("It can't cost 40,000 or 3.5 cafe\u0301s, Ann's.")
+
+
+@pytest.mark.parametrize(
+    ("span", "right"),
+    [
+        ("40,000", True),
+        ("40", False),
+        ("000", False),
+        ("40,", False),
+        ("3.5", True),
+        ("5", False),
+        ("can't", True),
+        ("can", False),
+        ("t cost", False),
+        ("cost", True),
+        ("cafe", False),
+        ("cafe\u0301s", True),
+        ("Ann", True),
+    ],
+)
+def test_a_span_cuts_no_word_number_or_character(span: str, right: bool) -> None:
+    constraint = CopyConstraint(byte_vocabulary(), [PARTS], ANY)
+    assert replay(constraint, f"[ 1 {span} ]") == right
+    answer = QuotedAnswer.parse(f"[ 1 {span} ]", [PARTS])
+    assert answer.quotes[0].cut != right
 
 
 @cache

@@ -5,14 +5,17 @@ Shares no code with what it is the reference for, but for the lists of words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
+from unicodedata import category
 
 from semqa.decoding import QuotePolicy
 from semqa.quotes import ABSTENTION, Source
 from semqa.quotes.words import (
+    UNSPACED,
     function_words,
     glue_words,
     language_of,
@@ -286,9 +289,26 @@ class Language:
 
     def _may_cut(self, text: str, index: int) -> bool:
         """Tell whether a span may begin or end before this character."""
-        if self._policy.boundary == "char" or index == 0:
+        if self._policy.boundary == "char":
             return True
-        return not (text[index - 1].isalnum() and text[index : index + 1].isalnum())
+        before, after = re.split(r"[\[\]\ud800-\udfff]", text[:index])[-1], text[index:]
+        if not before or not after or re.match(r"[\[\]\ud800-\udfff]", after):
+            return True
+        last, next_ = before[-1], after[0]
+        in_character = category(next_)[0] == "M" or "\u200d" in (last, next_)
+        in_word = (last.isalnum() or category(last)[0] == "M") and next_.isalnum()
+        unspaced = any(re.match(f"[{UNSPACED}]", char) for char in (last, next_))
+        in_negation = re.search("[nN]['’]?$", before) and re.match("['’]?[tT]", after)
+        has_apostrophe = (last in "'’") != (next_ in "'’")
+        left = before[-2:-1] if last in ".," else last if next_ in ".," else ""
+        right = next_ if last in ".," else after[1:2] if next_ in ".," else ""
+        in_number = left.isdigit() and right.isdigit()
+        return not (
+            in_character
+            or (in_word and not unspaced)
+            or (in_negation and has_apostrophe)
+            or in_number
+        )
 
 
 def _pieces(text: str) -> list[str]:
