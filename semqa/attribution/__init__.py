@@ -1,11 +1,11 @@
-"""Evaluation of attribution: what a verbatim quote does not show.
+"""Evaluate attribution: errors that verbatim quotes do not rule out.
 
-A quote can be verbatim and out of context, glued to the wrong subject, or surrounded by claims that
-nothing supports. Each paper that measures this has a package of its own: `ais`, `attrscore`, `q2`,
-`tofueval`, `citations`; what they ask is answered by `judges`. A judgement is never a verification:
-nothing here changes the status of a quote.
+A quote can be verbatim and still be out of context, attached to the wrong subject, or next to
+unsupported claims. There is one package for each published measure: `ais`, `attrscore`, `q2`,
+`tofueval` and `citations`. They use the models and rules in `judges`; start there. A judgement is
+not a verification: nothing here changes the status of a quote.
 
-Invalid files, options and models raise an `InputError` that names the place; what fails outside, such as a
-disk or a model that cannot be fetched, an `UnavailableError`; a package that is not installed a
-`MissingExtraError`. Only other exceptions are named where they are raised.
+Invalid files, options and models raise `InputError`, with the place. Failures of the environment,
+such as a full disk or a failed download, raise `UnavailableError`; missing packages raise
+`MissingExtraError`. Docstrings only list other exceptions.
 """

@@ -1,7 +1,7 @@
-"""Prompts for judges: Jinja files in ``prompts/judge/``, or a user's own.
+"""Prompt templates for judges: Jinja files in ``prompts/judge/``, or the user's own.
 
-They run in the same sandbox as the prompts of answers. A file that begins with a comment has its
-description there. Texts are values: whatever they hold, they are never read as a template.
+They run in the same sandbox as answer prompts. A comment at the beginning of a file describes it.
+Texts are passed as values and never parsed as templates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SUFFIX = ".jinja"
 
 
 class JudgePrompt:
-    """A prompt with holes, with the name and the SHA-256 of its file; make it with `load`."""
+    """A prompt template, with the name and the SHA-256 of its file; create it with `load`."""
 
     def __init__(self, name: str, raw: bytes, where: str) -> None:
         self.name = name
@@ -28,10 +28,10 @@ class JudgePrompt:
 
     @classmethod
     def load(cls, prompt: Path | str) -> JudgePrompt:
-        """Load a prompt by its name, or from a file.
+        """Load a prompt by name or from a file.
 
         Raises:
-            InputError: the prompt is not found, or is not a template.
+            InputError: the prompt was not found or is not a valid template.
 
         Example:
             >>> JudgePrompt.load("no-such-prompt")  # doctest: +ELLIPSIS
@@ -55,12 +55,12 @@ class JudgePrompt:
             return cls(path.stem, file.read_all(), file.name)
 
     def fill(self, **values: object) -> str:
-        """Return the prompt with its holes filled; a template that fails is the user's mistake."""
+        """Render the prompt; raise `InputError` if that fails."""
         try:
             return str(self._template.render(values)).strip()
-        except Exception as error:  # a template may fail in any way
+        except Exception as error:  # a template can raise anything
             raise InputError(
-                f"The prompt failed: {str(error) or type(error).__name__}. It may use {', '.join(values)}.",
+                f"The prompt cannot be rendered: {str(error) or type(error).__name__}. Its variables are {', '.join(values)}.",
                 where=self._where,
             ) from error
 

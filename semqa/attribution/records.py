@@ -1,4 +1,4 @@
-"""Records of runs: one JSON object that says what was run, with what, and what came of each example."""
+"""Records of runs: a JSON file with the settings and models of a run, and one row per example."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from semqa.attribution.judges.base import Judge
 
 MAX_BYTES = 1 << 30
-"""Largest record: it contains more than the data that it was made from."""
+"""Maximum size of a record, which is larger than the data that it describes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record that was read: the file as messages show it, its fields but for the rows, and the rows."""
+    """A record: its file name for error messages, its rows, and its other fields."""
 
     name: str
     fields: dict[str, Any]
@@ -31,7 +31,7 @@ class Record:
 
 
 def must_be(row: Row, field: str, rule: str) -> InputError:
-    """Return the error of a row whose field is missing or invalid.
+    """Return the error for a row with a missing or invalid field.
 
     Example:
         >>> str(must_be(Row("r.jsonl:1", {"score": "x"}), "score", "a number"))
@@ -44,14 +44,14 @@ def must_be(row: Row, field: str, rule: str) -> InputError:
 
 
 def describe_judge(judge: Judge) -> dict[str, Any]:
-    """Return what a record says of a judge."""
+    """Return the description of a judge for a record."""
     found: dict[str, Any] = {"name": judge.name, "identity": judge.identity}
     unparsed = getattr(judge, "unparsed", 0)
     return found | ({"unparsed": unparsed} if unparsed else {})
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Return the versions of semqa and of packages that are installed."""
+    """Return the versions of semqa and of those packages that are installed."""
     found = {"semqa": semqa.__version__}
     for package in packages:
         try:
@@ -62,11 +62,11 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a record, atomically; one row per line.
+    """Write a record atomically, one row per line.
 
     Args:
         path: the file.
-        record: with the rows as ``rows``.
+        record: the fields, with the rows as ``rows``.
 
     Raises:
         InputError: a value is not JSON, or the file cannot be written.
@@ -79,17 +79,17 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path | str, kind: str) -> Record:
-    """Read a record of a kind; ``-`` is standard input.
+    """Read a record of the given kind; ``-`` is standard input.
 
     Raises:
         InputError: the file is not such a record.
     """
     with open_input(path, ByteBudget(MAX_BYTES)) as file:
         value, name = decode_json(decode_text(file.read_all(), file.name), file.name), file.name
-    said = value.get("kind") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or said != kind:
+    found = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or found != kind:
         raise InputError(
-            f"is {describe(said)}, not {kind!r}: this is not a record that --out wrote.",
+            f"must be {kind!r}, got {describe(found)}: this is not a record written with --out.",
             field="kind",
             where=name,
         )
@@ -98,7 +98,7 @@ def read_record(path: Path | str, kind: str) -> Record:
 
 
 def kind_of(path: Path | str) -> str | None:
-    """Return the kind that a record names; None for another file, and for what can be read only once."""
+    """Return the kind of a record; None for other files and for standard input or pipes."""
     if str(path) == STDIN or not Path(path).is_file():
         return None
     try:
@@ -111,7 +111,7 @@ def kind_of(path: Path | str) -> str | None:
 
 
 def read_record_rows(path: Path | str) -> list[Row]:
-    """Read the rows of a record of any kind, or those of JSON lines.
+    """Read the rows of a record of any kind, or of a JSON lines file.
 
     Raises:
         InputError: the file is neither.

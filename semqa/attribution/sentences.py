@@ -1,8 +1,8 @@
-"""Where the sentences of a plain text end, by rules that need no model and no package.
+"""Split plain text into sentences by rules, without a model or a package.
 
-What is scored a sentence at a time must be cut alike on every machine: so no tokenizer is used that
-may or may not be installed. Knows the abbreviations of English prose; for quoted answers there is
-`semqa.quotes.citations.sentence_spans`, which knows where quotes begin.
+Scores by sentence must be the same on every machine, so no optional tokenizer is used. The rules
+know common English abbreviations. For quoted answers, use `semqa.quotes.citations.sentence_spans`,
+which knows where quotes begin.
 """
 
 from __future__ import annotations
@@ -20,40 +20,39 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_NEVER_LAST = _words(
+_NEVER_FINAL = _words(
     "mr mrs ms dr prof gen col lt sgt capt cmdr rev hon gov sen rep pres vs cf ca approx e.g i.e viz"
 )
-"""Abbreviations that something follows: a sentence hardly ever ends with one."""
+"""Abbreviations that hardly ever end a sentence."""
 
 _BEFORE_NUMBERS = _words("no nos vol vols fig figs p pp ch sec art eq")
-"""Words that are abbreviations if a number follows."""
+"""Words that are abbreviations if a number follows them."""
 
-_PERHAPS_LAST = _words(
+_MAYBE_FINAL = _words(
     "jr sr inc ltd co corp bros etc al dept univ st mt ft est ave blvd rd a.m p.m "
     "jan feb mar apr jun jul aug sept sep oct nov dec"
 )
-"""Abbreviations that may well end a sentence."""
+"""Abbreviations that can end a sentence."""
 
 _STARTERS = _words(
     "the a an this that these those it its he she his her they their we our you your i there here in "
     "on at by for from with as after before when while if but and or however also although because "
     "since both many most some all each one two three during other another"
 )
-"""Words with which, capitalised, sentences begin rather than names."""
+"""Words that, if capitalised, start a sentence rather than a name."""
 
 
 def sentence_ranges(text: str, *, any_case: bool = False) -> list[tuple[int, int]]:
-    r"""Return the spans of the sentences: (start, end), end exclusive, without blanks around.
+    r"""Return the spans (start, end) of the sentences, end exclusive, without surrounding blanks.
 
-    A sentence ends at the end of a line; and at ``.``, ``!`` or ``?``, with the quotation marks and
-    brackets that close after it, where white space follows and then anything but a lower-case
-    letter. Not so after titles (*Dr.*) and single initials, nor, before a word that is hardly a
-    sentence's first, after other abbreviations (*Inc.*, *U.S.*); nor after the number that begins
-    an item of a list.
+    A sentence ends at the end of a line. It also ends at ``.``, ``!`` or ``?`` with any closing
+    quotation marks and brackets, if white space follows and the next character is not a lower-case
+    letter. It does not end after a title (*Dr.*), a single initial or a list number. After another
+    abbreviation (*Inc.*, *U.S.*), it only ends if the next word is likely to start a sentence.
 
     Args:
         text: the text.
-        any_case: end a sentence before a lower-case letter, too.
+        any_case: also end a sentence before a lower-case letter.
 
     Example:
         >>> text = "Dr. J. Lee of the U.S. Navy left. (It rained.) Why?"
@@ -71,7 +70,7 @@ def sentence_ranges(text: str, *, any_case: bool = False) -> list[tuple[int, int
 
 
 def split_sentences(text: str, *, any_case: bool = False) -> list[str]:
-    """Return the sentences of a text; see `sentence_ranges`."""
+    """Split a text into sentences; see `sentence_ranges`."""
     return [text[start:end] for start, end in sentence_ranges(text, any_case=any_case)]
 
 
@@ -96,16 +95,16 @@ def _ends(text: str, start: int, match: re.Match[str], *, any_case: bool) -> boo
         return True
     before = text[max(start, match.start() - 40) : match.start()]
     if before.strip().isdigit() and match.start() - start < 5:
-        return False  # "1." at the beginning of an item
+        return False  # "1." at the beginning of a list item
     word = _LAST_WORD.search(before)
     if word is None:
         return True
     name = word[1].casefold()
-    if name in _NEVER_LAST or (len(name) == 1 and name != "i" and word[1].isupper()):
+    if name in _NEVER_FINAL or (len(name) == 1 and name != "i" and word[1].isupper()):
         return False
     if name in _BEFORE_NUMBERS:
         return not rest[0].isdigit()
-    if name in _PERHAPS_LAST or "." in name:
+    if name in _MAYBE_FINAL or "." in name:
         following = _NEXT.match(rest)
         return following is None or following[1].casefold() in _STARTERS
     return True

@@ -53,10 +53,10 @@ def test_looking_at_a_pipe_does_not_empty_it(tmp_path: Path) -> None:
     [
         (
             '{"kind": "other", "rows": []}',
-            "r.json: kind is",
+            "r.json: kind must",
         ),
-        ("[]", "r.json: kind is"),
-        ('{"rows": []}', "r.json: kind is"),
+        ("[]", "r.json: kind must"),
+        ('{"rows": []}', "r.json: kind must"),
         ('{"kind": "toy"}', "r.json: rows must"),
         ('{"kind": "toy", "rows": [3]}', "row 1: not an object"),
         ("{", "invalid JSON"),

@@ -127,7 +127,7 @@ def test_doubles_and_systems_can_be_left_out(run: Command, tmp_path: Path) -> No
     rows: list[dict[str, str]] = [{}, {}, {"model-name": "other", "INT & AIS": "0"}]
     (tmp_path / "a.csv").write_text(released_csv(rows), encoding="utf-8")
     both = run("eval", "ais", "a.csv")
-    assert "a: 1 row: the same as an earlier row in every cell" in both.out
+    assert "a: 1 row: identical to an earlier row" in both.out
     assert cell(both.out, "m", 1) == "2"
     args = ("eval", "ais", "a.csv", "--without", "other", "--drop-doubles", "--out", "b.csv")
     left = run(*args)

@@ -1,6 +1,6 @@
-"""AIS (Rashkin et al. 2023): attributable to identified sources, as people and models rate it.
+"""AIS, "Attributable to Identified Sources" (Rashkin et al. 2023), rated by people or models.
 
-`ratings` has what annotators say and the consensus of it, `released` the files of the paper; `rates`
-computes rates, tests, agreement and times, and `report` all of them. `auto` asks a judge in place of
-people.
+`ratings` has annotators' ratings and their consensus, `released` reads and writes the paper's
+files, and `rates` computes rates, tests, agreement and times. `experts` compares annotators with
+experts, and `report` combines everything. `auto` uses a judge instead of people.
 """

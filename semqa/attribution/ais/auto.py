@@ -1,14 +1,14 @@
-"""AutoAIS: does what a sentence quotes or cites support it, according to a judge of entailment?
+"""AutoAIS: an entailment judge decides whether the sources of each sentence support it.
 
-This is a judgement, not a verification: it says nothing about whether quotes are verbatim, and changes
-nothing about them.
+This is a judgement, not a verification: it does not check whether quotes are verbatim, and does not
+change their status.
 
-Source: Rashkin et al. 2023, whose question this asks of a model in place of people; Bohnet et al. 2022,
-"Attributed Question Answering", and Gao et al. 2023 (ALCE), who do so with
-``google/t5_xxl_true_nli_mixture``. As in the former, the question precedes what is judged, because an
-answer is read in its light; as in the latter, the unit is the sentence, and its premise all that it
-cites. Differs in that a probability near one half is called unclear, and in that an answer is
-attributable only if every sentence is.
+Sources: the question is that of Rashkin et al. 2023, who ask people. Bohnet et al. 2022,
+"Attributed Question Answering", and Gao et al. 2023 (ALCE) ask ``google/t5_xxl_true_nli_mixture``.
+As in Bohnet et al., the question precedes the hypothesis, because it can be needed to understand
+the answer. As in ALCE, the unit is the sentence, and the premise is all passages that it cites. Two
+differences: a probability near one half is unclear, and an answer is attributable only if every
+sentence is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 MARGIN = 0.1
-"""How near to one half a probability of entailment is unclear."""
+"""Entailment is unclear if its probability is closer to one half than this."""
 
 QUOTES_NOTHING = "quotes and cites no source"
 NO_SUCH_SOURCE = "the sources that it names do not exist"
@@ -40,7 +40,7 @@ TOO_LONG = "too long for the judge"
 
 
 class Support(StrEnum):
-    """What a judge says of a sentence and its sources."""
+    """A judge's verdict on a sentence and its sources."""
 
     SUPPORTED = "supported"
     NOT_SUPPORTED = "not supported"
@@ -48,7 +48,7 @@ class Support(StrEnum):
 
 
 class ToCheck(NamedTuple):
-    """An answer to be judged, with its sources, and the question, which may be empty."""
+    """An answer to judge, with its sources, and its question, which may be empty."""
 
     question: str
     answer: QuotedAnswer
@@ -56,12 +56,13 @@ class ToCheck(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentenceCheck:
-    """What a judge says of one sentence, its citations left out.
+    """A judge's verdict on one sentence.
 
     Attributes:
-        start, end: its place in the plain answer.
-        sources: numbers of the sources that it was held against.
-        entailment: the probabilities; None if the judge said nothing, and `reason` says why.
+        text: the sentence, without its citations.
+        start, end: its span in the plain answer.
+        sources: numbers of the sources in the premise.
+        entailment: the judge's probabilities; if None, `reason` says why there are none.
     """
 
     text: str
@@ -73,7 +74,7 @@ class SentenceCheck:
     reason: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON-ready object."""
+        """Return a JSON-ready object."""
         return {
             "text": self.text,
             "plain_start": self.start,
@@ -87,7 +88,7 @@ class SentenceCheck:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """What a judge says of an answer, sentence by sentence; `margin` is as in `check_answers`."""
+    """A judge's verdicts on the sentences of an answer; for `margin`, see `check_answers`."""
 
     judge: str
     margin: float
@@ -95,24 +96,24 @@ class AnswerCheck:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many sentences there are of each outcome, every outcome listed."""
+        """Number of sentences by verdict; all verdicts are listed."""
         seen = Counter(sentence.support for sentence in self.sentences)
         return {support.value: seen[support] for support in Support}
 
     @property
     def share(self) -> float | None:
-        """The share of sentences that are supported, 0 to 1; None if there is no sentence."""
+        """Share of supported sentences, 0 to 1; None without a sentence."""
         if not self.sentences:
             return None
         return self.counts[Support.SUPPORTED] / len(self.sentences)
 
     @property
     def supported(self) -> bool | None:
-        """Whether every sentence is supported; None if there is no sentence."""
+        """Whether every sentence is supported; None without a sentence."""
         return None if not self.sentences else self.counts[Support.SUPPORTED] == len(self.sentences)
 
     def shown(self) -> Judged:
-        """Return it as the pages of an answer show it."""
+        """Return the verdicts in the form that answer pages show."""
         return Judged(
             self.judge,
             tuple(
@@ -122,7 +123,7 @@ class AnswerCheck:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON-ready object."""
+        """Return a JSON-ready object."""
         return {
             "judge": self.judge,
             "margin": self.margin,
@@ -140,16 +141,18 @@ def check_answers(
     margin: float = MARGIN,
     with_question: bool = True,
 ) -> list[AnswerCheck]:
-    """Judge answers, each sentence against the sources that it quotes or cites.
+    """Judge each sentence of answers against the sources that it quotes or cites.
 
-    The premise is these sources whole, one after the other, titles included. A sentence that names
-    no source is not supported; the judge is not asked. What is too long for the judge is unclear.
+    The premise is the full text of these sources, with titles, one after the other. A sentence
+    without a source is not supported, without asking the judge. A sentence that is too long for the
+    judge is unclear.
 
     Args:
-        answers: the judge is asked once for all of their sentences.
-        judge: says what follows from what.
-        margin: how near to one half a probability of entailment is unclear, from 0 to 0.5.
-        with_question: whether the question precedes each sentence.
+        answers: the answers; the judge gets all of their sentences in one call.
+        judge: judges entailment.
+        margin: entailment is unclear if its probability is closer to one half than this, from 0
+            to 0.5.
+        with_question: whether to put the question before each sentence.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -161,7 +164,7 @@ def check_answers(
         [('supported', ''), ('not supported', 'quotes and cites no source')]
     """
     work = [
-        (number, sentence, _real(sentence, one.answer.sources))
+        (number, sentence, _existing_sources(sentence, one.answer.sources))
         for number, one in enumerate(answers)
         for sentence in resting_sentences(one.answer)
     ]
@@ -181,16 +184,16 @@ def check_answers(
     return [AnswerCheck(judge.name, margin, tuple(sentences)) for sentences in found]
 
 
-def _real(sentence: RestingSentence, sources: Sequence[Source]) -> tuple[int, ...]:
+def _existing_sources(sentence: RestingSentence, sources: Sequence[Source]) -> tuple[int, ...]:
     return tuple(number for number in sentence.sources if 1 <= number <= len(sources))
 
 
 def _hypothesis(question: str, sentence: str) -> str:
-    asked = " ".join(question.split())
-    if not asked:
+    text = " ".join(question.split())
+    if not text:
         return sentence
-    # The question must end visibly.
-    return f"{asked if asked[-1] in '?.!:？。' else asked + '?'} {sentence}"
+    # Punctuation separates the question from the sentence.
+    return f"{text if text[-1] in '?.!:？。' else text + '?'} {sentence}"
 
 
 def _check(
@@ -228,18 +231,21 @@ def summarise_checks(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, object]:
-    """Summarise a judge's checks of many answers.
+    """Summarise checks of many answers.
 
-    `qids` names the question of each answer; None if each answers a question of its own. With 0
-    resamples no interval is given that needs them.
+    Args:
+        checks: one check per answer.
+        qids: the id of each answer's question; None if every answer has its own question.
+        resamples: number of bootstrap resamples of questions; 0 for no bootstrap intervals.
+        seed: random seed.
 
     Returns:
-        ``sentences``: the share of all sentences that are supported, in percent, with an interval
-        over resamples of questions (sentences of one answer are not independent); ``answers``: the
-        share of answers in which every sentence is, with Wilson's interval, or one over resamples
-        where a question has several answers; ``mean``: the mean over answers of their sentences'
-        share; ``counts`` of sentences by outcome; ``too_long``: how many of these the judge could
-        not read; ``n``. An answer without a sentence counts nowhere but in ``empty``.
+        ``sentences``: percentage of supported sentences, with a bootstrap interval over questions
+        (sentences of one answer are not independent); ``answers``: percentage of answers with only
+        supported sentences, with Wilson's interval, or a bootstrap interval if a question has
+        several answers; ``mean``: the mean over answers of the percentage of supported sentences;
+        ``counts`` of sentences by verdict; ``too_long``: number of sentences too long for the
+        judge; ``n``. Answers without a sentence only count in ``empty``.
     """
     named = range(len(checks)) if qids is None else qids
     groups: dict[object, list[AnswerCheck]] = {}
@@ -263,10 +269,10 @@ def summarise_checks(
         return record | {"unscored": NO_SENTENCE}
     whole = sum(bool(check.supported) for check in scored)
     if len(groups) == len(scored):
-        around: list[float] | None = [100 * end for end in wilson_interval(whole, len(scored))]
+        interval: list[float] | None = [100 * end for end in wilson_interval(whole, len(scored))]
     else:
         answers = [[100.0 * bool(check.supported) for check in group] for group in groups.values()]
-        around = _resampled(answers, resamples, seed)
+        interval = _resampled(answers, resamples, seed)
     sentences = [
         [100.0 * (each.support is Support.SUPPORTED) for check in group for each in check.sentences]
         for group in groups.values()
@@ -275,14 +281,14 @@ def summarise_checks(
         "sentences": 100 * counts[Support.SUPPORTED] / total,
         "sentences_interval": _resampled(sentences, resamples, seed),
         "answers": 100 * whole / len(scored),
-        "answers_interval": around,
+        "answers_interval": interval,
         "mean": 100 * sum(check.share or 0.0 for check in scored) / len(scored),
     }
 
 
 def _resampled(groups: Iterable[Sequence[float]], resamples: int, seed: int) -> list[float] | None:
-    """Return the 95% percentile interval of a mean, questions drawn with replacement, if any."""
+    """Return the 95% bootstrap percentile interval of a mean over questions, or None."""
     from semqa.metrics.bootstrap import mean_interval
 
-    around = mean_interval(list(groups), resamples=resamples, seed=seed) if resamples else None
-    return None if around is None else list(around)
+    interval = mean_interval(list(groups), resamples=resamples, seed=seed) if resamples else None
+    return None if interval is None else list(interval)

@@ -1,14 +1,15 @@
-"""Annotators held to experts: which way of asking gives the right answers?
+"""Compare annotators with experts: which task design gives correct answers?
 
-Experts' ratings have the form of any others; the consensus of the experts on an output is the truth. Each
-design is compared with it in its consensus and in its single answers, and each two designs in how often
-they are right on the same outputs, by McNemar's exact test.
+Experts' ratings have the same format as other ratings; the experts' consensus on an output is the
+ground truth. The consensus and the single ratings of each design are compared with it. Pairs of
+designs are compared by correctness on the same outputs, with McNemar's exact test.
 
-``int_and_ais`` is the final answer, which every design gives: is the output clear, and all of it supported?
-Of the design that asks for attribution alone it is that answer. Flagged outputs are left out.
+``int_and_ais`` is the final answer of every design: is the output both interpretable and fully
+attributable? For the design that only asks about attribution, it is that answer. Flagged outputs
+are left out.
 
-Source: Rashkin et al. 2023, section 4 and table 7, in which F1, pairwise agreement and Krippendorff's alpha
-measure agreement.
+Source: Rashkin et al. 2023, section 4 and table 7, which measure agreement with F1, pairwise
+agreement and Krippendorff's alpha.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class ExpertFit:
-    """How one design agrees with experts in a judgement, on outputs that both judged.
+    """Agreement of one design with experts on one question, for outputs that both rated.
 
     Attributes:
-        consensus: outputs whose consensus is the experts'.
-        single: share of single answers that are the experts', 0 to 1, with an interval over outputs.
-        f1: of the consensus, the mean over yes and no.
-        alpha: Krippendorff's, nominal, of consensus and experts.
+        consensus: rate of outputs with the same consensus as the experts.
+        single: share of single ratings that match the experts, 0 to 1, with an interval over
+            outputs.
+        f1: macro F1 of the consensus over yes and no.
+        alpha: nominal Krippendorff's alpha of the consensus and the experts.
     """
 
     task: str
@@ -56,7 +58,7 @@ class ExpertFit:
     alpha: Statistic
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures, ready for JSON."""
+        """Return a JSON-ready object."""
         return {
             "task": self.task,
             "design": self.design,
@@ -69,7 +71,7 @@ class ExpertFit:
 
 
 class CorrectnessComparison(NamedTuple):
-    """Two designs, by how often their consensus is right on the same outputs."""
+    """Two designs, compared by the correctness of their consensus on the same outputs."""
 
     task: str
     judgement: Judgement
@@ -78,17 +80,18 @@ class CorrectnessComparison(NamedTuple):
     pairs: McNemar
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it, ready for JSON."""
+        """Return a JSON-ready object."""
         return {**self._asdict(), "pairs": self.pairs.to_dict()}
 
 
 def against_experts(
     units: Sequence[RatedUnit], experts: Iterable[RatedUnit]
 ) -> tuple[list[ExpertFit], list[CorrectnessComparison]]:
-    """Compare annotators with experts, design by design, and the designs with each other.
+    """Compare each design with experts, and the designs of a task with each other.
 
-    Returns the fit of each task, design and judgement that both gave, and each two designs of a
-    task. What the design of the experts is called does not matter.
+    Returns:
+        The fit for each task, design and judgement with ratings from both, and a comparison for
+        each pair of designs of a task. The experts' own design name does not matter.
     """
     truth = {_key(unit): unit.verdict for unit in experts}
     groups: dict[str, dict[str, list[RatedUnit]]] = {}
@@ -121,7 +124,7 @@ def _fit(
     group: Sequence[RatedUnit],
     truth: dict[Key, Verdict],
 ) -> tuple[ExpertFit, dict[Key, bool]]:
-    said, true = [], []
+    predicted, expected = [], []
     correct: dict[Key, bool] = {}
     single: list[tuple[str, float | None]] = []
     for unit in group:
@@ -135,17 +138,17 @@ def _fit(
             if (answer := _answer(rating, judgement)) is not None
         ]
         if (verdict := _answer(unit.verdict, judgement)) is not None:
-            said.append(verdict)
-            true.append(expert)
+            predicted.append(verdict)
+            expected.append(expert)
             correct[key] = verdict == expert
-    pairs = [[a, b] for a, b in zip(said, true, strict=True)]
+    pairs = [[a, b] for a, b in zip(predicted, expected, strict=True)]
     fit = ExpertFit(
         task,
         design,
         judgement,
         Rate(sum(correct.values()), len(correct)),
         question_mean(single),
-        consensus_fit([[each] for each in said], true).macro,
+        consensus_fit([[each] for each in predicted], expected).macro,
         krippendorff_alpha(pairs),
     )
     return fit, correct

@@ -1,14 +1,14 @@
-"""Flag, Int and AIS rates of systems; tests between them; agreement and speed of annotators.
+"""Flag, Int and AIS rates of systems, significance tests, and annotators' agreement and speed.
 
-Flag is over all outputs, Int over those that are not flagged, AIS over those that are interpretable; Int
-& AIS, over those that are not flagged, is what a reader gets.
+Flag is the rate over all outputs, Int over outputs that are not flagged, and AIS over interpretable
+outputs. Int & AIS, over outputs that are not flagged, is the rate that readers experience.
 
-The paper stars a rate that is significantly below the best of its column (p < 0.01). A two-sided z-test
-of two proportions, which takes systems as independent, gives its stars. McNemar's exact test compares
-systems, or task designs, output by output; `experts` compares designs by how often they are right.
+The paper stars rates that are significantly below the best rate of their column (p < 0.01). A
+two-sided z-test of two independent proportions reproduces its stars. McNemar's exact test compares
+systems, or task designs, on the same outputs; `experts` compares designs by correctness.
 
-Agreement is computed from single ratings, or from released files, which only tell how many of five
-annotators said what the majority did: rows whose count is not 3 to 5 are left out.
+Agreement is computed from single ratings, or from released files, which only state how many of five
+annotators agree with the majority. Rows with a count outside 3 to 5 are left out.
 
 Source: Rashkin et al., "Measuring Attribution in Natural Language Generation Models" (Computational
 Linguistics 49, 2023), tables 3, 4 and 7.
@@ -22,7 +22,7 @@ from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from semqa.attribution.ais.released import drop_doubles
+from semqa.attribution.ais.released import drop_duplicates
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
     ConsensusFit,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Measure = Literal["flag", "int", "ais", "int_and_ais"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
-NOTHING = {
+UNDEFINED = {
     "flag": "no outputs",
     "int": "every output is flagged",
     "ais": "no output is interpretable",
@@ -60,11 +60,11 @@ class Rate:
 
     @property
     def percent(self) -> float | None:
-        """0 to 100; None of nothing."""
+        """0 to 100; None if n is 0."""
         return 100 * self.count / self.n if self.n else None
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
-        """Return Wilson's interval in percent; None of nothing."""
+        """Return Wilson's interval in percent; None if n is 0."""
         if not self.n:
             return None
         low, high = wilson_interval(self.count, self.n, confidence=confidence)
@@ -79,25 +79,25 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class SystemRates:
-    """The rates of one system in one task, by measure, over `n` outputs."""
+    """The rates of one system in one task, by measure; `n` is the number of outputs."""
 
     system: str
     n: int
     rates: dict[Measure, Rate]
 
     def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
-        """Return system, n and each measure: count, n, percent, interval, or why unscored."""
+        """Return a JSON-ready object; a rate has an interval, or the reason it is unscored."""
         row: dict[str, Any] = {"system": self.system, "n": self.n}
         for measure, rate in self.rates.items():
             row[measure] = rate.to_dict(confidence)
             if not rate.n:
                 del row[measure]["interval"]
-                row[measure]["unscored"] = NOTHING[measure]
+                row[measure]["unscored"] = UNDEFINED[measure]
         return row
 
 
 def judged(verdict: Verdict, measure: Measure) -> bool | None:
-    """Return a verdict's answer in a measure; None if the measure does not apply."""
+    """Return a verdict's value for a measure; None if the measure does not apply."""
     if measure == "flag":
         return verdict.flagged
     if measure == "int":
@@ -108,7 +108,7 @@ def judged(verdict: Verdict, measure: Measure) -> bool | None:
 
 
 def system_rates(verdicts: Iterable[Verdict]) -> list[SystemRates]:
-    """Return the rates of each system, in order of appearance; doubles count twice."""
+    """Return the rates of each system, in order of appearance; duplicates count each time."""
     groups: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[verdict.system].append(verdict)
@@ -124,21 +124,21 @@ def system_rates(verdicts: Iterable[Verdict]) -> list[SystemRates]:
 
 SystemTest = Literal["z", "mcnemar"]
 
-SAME = 0.9
-"""Share of the smaller system's examples that both must have to count as rated on the same."""
+MIN_SHARED = 0.9
+"""Minimum share of the smaller system's examples that both must have for a paired test."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One system's rate against another's.
+    """A comparison of two systems' rates.
 
     Attributes:
-        other: the best system of the measure, or the baseline.
-        difference: system minus other, in points; None if a rate rests on nothing.
-        p: of the test, before correction; None if `unscored` says why.
-        adjusted: after correction for all comparisons of this measure.
+        other: the best system for the measure, or the baseline.
+        difference: system minus other, in percentage points; None if a rate is undefined.
+        p: p-value of the test before correction; if None, `unscored` says why.
+        adjusted: p-value after correction for all comparisons of this measure.
         significant: whether `adjusted` is below the level.
-        pairs: the same examples in both, for McNemar's test.
+        pairs: McNemar's test on the examples of both systems.
     """
 
     measure: Measure
@@ -152,7 +152,7 @@ class Comparison:
     unscored: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that are there, ready for JSON."""
+        """Return a JSON-ready object without empty optional fields."""
         row = asdict(self) | {"pairs": None if self.pairs is None else self.pairs.to_dict()}
         optional = ("pairs", "unscored")
         return {name: v for name, v in row.items() if v is not None or name not in optional}
@@ -170,15 +170,15 @@ def compare_systems(
     """Compare each system with the best one, or with the baseline, in order of appearance.
 
     Args:
-        verdicts: of one task and design.
-        measure: the rate; for ``flag`` the best is the lowest.
-        baseline: a system's name; None for the best, the first of equals.
-        test: ``z`` of two independent rates, or ``mcnemar`` on the examples that both have.
-        correct: for the number of comparisons made here, by Holm's method.
-        level: a p below it is significant, in (0, 1).
+        verdicts: the verdicts of one task and design.
+        measure: the rate; for ``flag``, the lowest is best.
+        baseline: name of a system; None for the best one, or the first of several best ones.
+        test: ``z`` for independent rates, or ``mcnemar`` on the examples of both systems.
+        correct: whether to correct for multiple comparisons, with Holm's method.
+        level: significance level, in (0, 1).
 
     Raises:
-        InputError: the baseline is no system of the task, or the level is out of range.
+        InputError: the baseline is not a system of the task, or the level is out of range.
     """
     if not 0 < level < 1:
         raise InputError(f"must be between 0 and 1, got {level}.", field="level", value=level)
@@ -201,7 +201,7 @@ def compare_systems(
         pairs = None
         if test == "mcnemar":
             pairs = paired(verdicts, name, other.system, measure)
-            p, unscored = pairs.p, pairs.unscored or _not_the_same(pairs, min(a.n, b.n))
+            p, unscored = pairs.p, pairs.unscored or _not_comparable(pairs, min(a.n, b.n))
         else:
             tested = compare_rates((a.count, a.n), (b.count, b.n))
             p, unscored = tested.value, tested.unscored
@@ -223,9 +223,9 @@ def compare_systems(
 
 
 def paired(verdicts: Sequence[Verdict], first: str, second: str, measure: Measure) -> McNemar:
-    """Compare two systems on the items that both have in a measure; doubles count once."""
+    """Compare two systems on the items where both have a value; duplicates count once."""
     answers: dict[str, dict[str, bool]] = {first: {}, second: {}}
-    for verdict in drop_doubles(verdicts):
+    for verdict in drop_duplicates(verdicts):
         answer = judged(verdict, measure)
         if verdict.system in answers and answer is not None:
             answers[verdict.system][verdict.item] = answer
@@ -241,18 +241,18 @@ def _best(rates: Sequence[SystemRates], measure: Measure) -> SystemRates | None:
     return max(scored, key=lambda each: sign * (each.rates[measure].percent or 0.0), default=None)
 
 
-def _not_the_same(pairs: McNemar, least: int) -> str | None:
-    if pairs.n >= SAME * least:
+def _not_comparable(pairs: McNemar, smaller: int) -> str | None:
+    if pairs.n >= MIN_SHARED * smaller:
         return None
     return (
-        f"rated on different examples: only {pairs.n} of {least} are the same; take a test for "
+        f"rated on different examples: only {pairs.n} of {smaller} are the same; use a test for "
         "independent rates"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class DesignComparison:
-    """Two designs on the outputs rated under both; ``ais`` only where both find them interpretable."""
+    """Two designs on the outputs rated in both; for ``ais``, those interpretable in both."""
 
     task: str
     measure: Measure
@@ -261,14 +261,17 @@ class DesignComparison:
     pairs: McNemar
 
     def to_dict(self) -> dict[str, Any]:
-        """Return task, measure, the two designs and the test, ready for JSON."""
+        """Return a JSON-ready object with the fields of the test."""
         row = asdict(self)
         del row["pairs"]
         return row | self.pairs.to_dict()
 
 
 def compare_designs(verdicts: Iterable[Verdict]) -> list[DesignComparison]:
-    """Compare each two designs of each task, in every measure; one verdict per output and design."""
+    """Compare each pair of designs of a task in every measure.
+
+    There is one verdict per output and design.
+    """
     tasks: dict[str, dict[str, dict[tuple[str, str], Verdict]]] = {}
     for verdict in verdicts:
         designs = tasks.setdefault(verdict.task, {})
@@ -292,21 +295,23 @@ def compare_designs(verdicts: Iterable[Verdict]) -> list[DesignComparison]:
 Question = Literal["flag", "int", "ais"]
 
 ANNOTATORS = 5
-"""Annotators an output in the released files."""
+"""Annotators per output in the released files."""
 
 _MAJORITIES = (3, 4, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How annotators agree on one question.
+    """Agreement of annotators on one question.
 
     Attributes:
-        question: ``flag``, ``int``, or ``ais`` of what the consensus finds interpretable.
-        items, dropped: outputs that enter, and that are left out.
-        fit: single answers against the consensus.
-        unanimous: share of outputs that all agree on.
-        levels: Krippendorff's alpha, ordinal, of the levels; None if the design has none.
+        question: ``flag``, ``int``, or ``ais`` (for outputs with an interpretable consensus).
+        items, dropped: numbers of outputs used and left out.
+        alpha: nominal Krippendorff's alpha.
+        pairs: pairwise agreement.
+        fit: single answers compared with the consensus.
+        unanimous: share of outputs with unanimous answers.
+        levels: ordinal Krippendorff's alpha of the levels; None if the design has no levels.
     """
 
     question: Question
@@ -319,7 +324,7 @@ class Agreement:
     levels: Statistic | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures, each as `Statistic.to_dict` gives it."""
+        """Return a JSON-ready object."""
         row = {
             "question": self.question,
             "items": self.items,
@@ -338,10 +343,10 @@ class Agreement:
 
 
 def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
-    """Return the agreement on each question, from single ratings.
+    """Compute the agreement on each question from single ratings.
 
-    Outputs that fewer than two annotators answered the question for are left out, and so are ties,
-    for want of a consensus. A question that the design does not ask has no agreement.
+    Outputs with fewer than two answers are left out. Ties have no consensus and are left out of
+    `Agreement.fit`. Questions that the design does not ask are omitted.
     """
     asked: dict[Question, list[tuple[list[bool], bool | None]]] = {"flag": [], "int": [], "ais": []}
     both = any(unit.ratings[0].interpretability_asked for unit in units)
@@ -351,11 +356,11 @@ def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
         verdict = unit.verdict
         asked["flag"].append(([r.flagged for r in unit.ratings], verdict.flagged))
         if not verdict.flagged and both:
-            said = [r.interpretable for r in unit.ratings if r.interpretable is not None]
-            asked["int"].append((said, None if "int" in unit.tied else verdict.interpretable))
+            given = [r.interpretable for r in unit.ratings if r.interpretable is not None]
+            asked["int"].append((given, None if "int" in unit.tied else verdict.interpretable))
         if verdict.interpretable or not (both or verdict.flagged):
-            said = [r.attributable for r in unit.ratings if r.attributable is not None]
-            asked["ais"].append((said, None if "ais" in unit.tied else verdict.attributable))
+            given = [r.attributable for r in unit.ratings if r.attributable is not None]
+            asked["ais"].append((given, None if "ais" in unit.tied else verdict.attributable))
     found = [_agreement(question, cases) for question, cases in asked.items()]
     return [replace(each, levels=_level_alpha(units, each.question)) for each in found]
 
@@ -369,26 +374,26 @@ def _level_alpha(units: Sequence[RatedUnit], question: Question) -> Statistic | 
 
 
 def agreement_of_counts(verdicts: Iterable[Verdict]) -> list[Agreement]:
-    """Return the agreement on ``int`` and ``ais``, from how many of five are of the majority."""
+    """Compute the agreement on ``int`` and ``ais`` from the size of the majority of five."""
     asked: dict[Question, list[tuple[list[bool], bool | None]]] = {"int": [], "ais": []}
     for each in verdicts:
         if each.interpretable is not None:
-            said = _said(each.interpretable, each.agree_int)
-            asked["int"].append((said, each.interpretable))
+            given = _answers_of(each.interpretable, each.agree_int)
+            asked["int"].append((given, each.interpretable))
         if each.attributable is not None:
-            asked["ais"].append((_said(each.attributable, each.agree_ais), each.attributable))
+            asked["ais"].append((_answers_of(each.attributable, each.agree_ais), each.attributable))
     return [_agreement(question, cases) for question, cases in asked.items()]
 
 
-def _said(majority: bool, agree: int | None) -> list[bool]:
+def _answers_of(majority: bool, agree: int | None) -> list[bool]:
     if agree not in _MAJORITIES:
         return []
     return [majority] * agree + [not majority] * (ANNOTATORS - agree)
 
 
 def _agreement(question: Question, cases: Sequence[tuple[list[bool], bool | None]]) -> Agreement:
-    kept = [(said, truth) for said, truth in cases if len(said) > 1]
-    units = [said for said, _ in kept]
+    kept = [(given, truth) for given, truth in cases if len(given) > 1]
+    units = [given for given, _ in kept]
     return Agreement(
         question,
         len(kept),
@@ -405,12 +410,12 @@ Grouping = Literal["task", "design", "annotator", "system"]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Completion times, in seconds, of a group of ratings.
+    """Completion times of a group of ratings, in seconds.
 
     Attributes:
-        group: what they have in common, by name.
-        n, untimed: ratings with a time and without one.
-        sd: standard deviation of the sample.
+        group: the values that define the group, by name.
+        n, untimed: numbers of ratings with and without a time.
+        sd: sample standard deviation.
     """
 
     group: dict[str, str]
@@ -422,7 +427,7 @@ class Times:
     total: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the group's names and the figures, ready for JSON."""
+        """Return a JSON-ready object."""
         figures = ("median", "mean", "sd", "total")
         seconds = {f"{name}_seconds": getattr(self, name) for name in figures}
         return {**self.group, "n": self.n, "untimed": self.untimed, **seconds}
@@ -431,9 +436,9 @@ class Times:
 def completion_times(
     ratings: Iterable[Rating], by: Sequence[Grouping] = ("task", "design")
 ) -> list[Times]:
-    """Return the times of each group of ratings, in order of appearance.
+    """Return the completion times of each group of ratings, in order of appearance.
 
-    Annotators pause, and a few long breaks raise the mean: read the median first.
+    Prefer the median: a few long breaks of annotators raise the mean.
     """
     groups: dict[tuple[str, ...], list[float | None]] = defaultdict(list)
     for rating in ratings:

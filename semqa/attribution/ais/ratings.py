@@ -1,13 +1,14 @@
-"""What annotators say: single ratings, and the consensus on an output.
+"""Annotators' ratings, and their consensus on an output.
 
-A line of a file of ratings is ``{"item", "system", "annotator", "flagged"?, "interpretable"?,
+Each line of a ratings file is ``{"item", "system", "annotator", "flagged"?, "interpretable"?,
 "attributable"?, "justification"?, "seconds"?, "task"?, "design"?, "output"?,
-"interpretable_level"?, "attributable_level"?}``; other fields are ignored. Each answer is there exactly
-if its question was asked: interpretability of what is not flagged, attribution of what is interpretable.
-The design ``attribution-only`` asks the second of whatever is not flagged, and never the first.
+"interpretable_level"?, "attributable_level"?}``; other fields are ignored. An answer is present if
+and only if its question was asked: interpretability for outputs that are not flagged, attribution
+for interpretable outputs. The design ``attribution-only`` asks about attribution for every output
+that is not flagged, and never about interpretability.
 
-The consensus is by majority, question by question, among those who were asked; half against half is
-no. Five annotators can tie only if some were not asked, as in the released files.
+The consensus on each question is the majority of the annotators who were asked; a tie counts as no.
+Five annotators can only tie if some of them were not asked, as in the released files.
 """
 
 from __future__ import annotations
@@ -30,31 +31,31 @@ CLEAR = "Yes, I understand it."
 UNCLEAR = "No, the response is unclear."
 ATTRIBUTABLE = "Yes, fully attributable."
 NOT_ATTRIBUTABLE = "No, not fully attributable."
-"""The answers to the two questions, as the released files write them."""
+"""The answers to the two questions, as worded in the released files."""
 
 
 ATTRIBUTION_ONLY = "attribution-only"
-"""The design that does not ask whether an output can be understood."""
+"""The design that does not ask whether an output is interpretable."""
 
 LEVELS = 5
-"""Levels of the design that asks how far an output is interpretable, or attributable."""
+"""Number of levels in the design that asks for degrees instead of yes or no."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The consensus on one output, which `item` and `system` name.
+    """The consensus on one output, which `item` and `system` identify.
 
-    Each question hangs on the one before: what is flagged was not judged, and what cannot be
-    understood alone was not compared with its source (but for the design that asks for nothing else).
+    Each question depends on the previous one: a flagged output is not judged, and an output that is
+    not interpretable is not compared with its source (except in the design `ATTRIBUTION_ONLY`).
 
     Attributes:
         flagged: whether the task itself was malformed.
         interpretable: whether the output can be understood without the source; None if not judged.
-        attributable: whether all of it is so according to the source; None if not compared.
-        agree_int, agree_ais: annotators who say the same; None if unknown.
-        task: such as ``qrecc``; figures of different tasks are kept apart.
-        design: how annotators were asked.
-        doc_url, doc_url_hash: where the source came from, and the SHA-1 of that.
+        attributable: whether the source supports all of the output; None if not compared.
+        agree_int, agree_ais: number of annotators in the majority; None if unknown.
+        task: such as ``qrecc``; results of different tasks are reported separately.
+        design: the task design, that is, how annotators were asked.
+        doc_url, doc_url_hash: URL of the source, and the SHA-1 of the URL.
     """
 
     item: str
@@ -75,11 +76,11 @@ class Verdict:
             raise ValueError("a flagged output is not judged")
         asked = self.design != ATTRIBUTION_ONLY
         if asked and self.attributable is not None and not self.interpretable:
-            raise ValueError("what is not interpretable is not compared with its source")
+            raise ValueError("an output that is not interpretable is not compared with its source")
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What tells this verdict from others: task, design, item and system."""
+        """The identity of the verdict: task, design, item and system."""
         return self.task, self.design, self.item, self.system
 
 
@@ -89,11 +90,12 @@ class Rating:
 
     Attributes:
         flagged, interpretable, attributable: as in `Verdict`; None if not asked.
-        seconds: from first sight to the last answer; None if not measured.
-        interpretable_level, attributable_level: answers of a design that asks for levels from 1 to 5.
+        seconds: time from the first view to the last answer; None if not measured.
+        interpretable_level, attributable_level: answers from 1 to 5, in a design that asks for
+            levels.
 
     Raises:
-        ValueError: an answer is there without its question, or is missing.
+        ValueError: an answer is missing, or present although its question was not asked.
     """
 
     item: str
@@ -113,39 +115,39 @@ class Rating:
     def __post_init__(self) -> None:
         if self.interpretability_asked:
             if (self.interpretable is None) is not self.flagged:
-                raise ValueError("interpretable is true or false, or null exactly where flagged")
+                raise ValueError("interpretable must be true or false, or null if flagged")
             if (self.attributable is None) is (self.interpretable is True):
                 raise ValueError(
-                    "attributable is true or false exactly where interpretable is true"
+                    "attributable must be true or false if interpretable is true, otherwise null"
                 )
         elif self.interpretable is not None or (self.attributable is None) is not self.flagged:
             raise ValueError(
-                f"in the design {ATTRIBUTION_ONLY} interpretable is null, and attributable is true "
-                "or false, or null exactly where flagged"
+                f"in the design {ATTRIBUTION_ONLY}, interpretable must be null, and attributable "
+                "must be true or false, or null if flagged"
             )
 
     @property
     def interpretability_asked(self) -> bool:
-        """Whether the design asks for interpretability; only one does not."""
+        """Whether the design asks about interpretability."""
         return self.design != ATTRIBUTION_ONLY
 
     @property
     def unit(self) -> tuple[str, str, str, str]:
-        """What tells the output from others: task, design, item and system."""
+        """The identity of the output: task, design, item and system."""
         return self.task, self.design, self.item, self.system
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the line of a file, without empty fields."""
+        """Return the fields of a line in a ratings file, without empty ones."""
         named = ("item", "system", "annotator")
         row = asdict(self).items()
         return {name: v for name, v in row if v not in (None, "") or name in named}
 
 
 def read_ratings(path: Path | str) -> list[Rating]:
-    """Read a file of ratings; ``-`` is standard input.
+    """Read a ratings file; ``-`` is standard input.
 
     Raises:
-        InputError: a line is invalid, or an annotator rated the same twice.
+        InputError: a line is invalid, or an annotator rated an output twice.
     """
     ratings: list[Rating] = []
     places: dict[tuple[object, ...], str] = {}
@@ -154,7 +156,7 @@ def read_ratings(path: Path | str) -> list[Rating]:
         key = (*rating.unit, rating.annotator)
         if key in places:
             raise InputError(
-                f"{shown(rating.annotator)} rated item {shown(rating.item)} of {shown(rating.system)} already, at {places[key]}.",
+                f"{shown(rating.annotator)} already rated item {shown(rating.item)} of {shown(rating.system)}, at {places[key]}.",
                 where=row.where,
             )
         places[key] = row.where
@@ -185,7 +187,7 @@ def _rating(row: Row) -> Rating:
             for name in ("flagged", "interpretable", "attributable")
         )
         raise InputError(
-            f"These answers do not go together: {got}. {str(error).capitalize()}.", where=row.where
+            f"The answers are inconsistent: {got}. {str(error).capitalize()}.", where=row.where
         ) from error
 
 
@@ -221,7 +223,7 @@ def _level(row: Row, name: str) -> int | None:
 
 
 class RatedUnit(NamedTuple):
-    """One output: its ratings, their consensus, and the questions that tie."""
+    """One output: its ratings, their consensus, and the questions with a tie."""
 
     ratings: tuple[Rating, ...]
     verdict: Verdict
@@ -233,8 +235,8 @@ def consensus(ratings: Iterable[Rating]) -> list[RatedUnit]:
 
     Example:
         >>> from semqa.attribution.ais.ratings import Rating
-        >>> said = [Rating("1", "m", name, False, True, name != "c") for name in "abc"]
-        >>> consensus(said)[0].verdict.attributable
+        >>> answers = [Rating("1", "m", name, False, True, name != "c") for name in "abc"]
+        >>> consensus(answers)[0].verdict.attributable
         True
     """
     groups: dict[tuple[object, ...], list[Rating]] = defaultdict(list)
@@ -246,23 +248,23 @@ def consensus(ratings: Iterable[Rating]) -> list[RatedUnit]:
 def _unit(group: Sequence[Rating]) -> RatedUnit:
     first = group[0]
     flagged = 2 * sum(rating.flagged for rating in group) > len(group)
-    clear, agree_int, whole, agree_ais = None, None, None, None
+    interpretable, agree_int, attributable, agree_ais = None, None, None, None
     tied = []
     if not flagged and first.interpretability_asked:
-        said = [r.interpretable for r in group if r.interpretable is not None]
-        clear, agree_int = _vote(said)
-        tied += ["int"] * _ties(said)
-    if not flagged and (clear or not first.interpretability_asked):
-        said = [r.attributable for r in group if r.attributable is not None]
-        whole, agree_ais = _vote(said)
-        tied += ["ais"] * _ties(said)
+        answers = [r.interpretable for r in group if r.interpretable is not None]
+        interpretable, agree_int = _vote(answers)
+        tied += ["int"] * _ties(answers)
+    if not flagged and (interpretable or not first.interpretability_asked):
+        answers = [r.attributable for r in group if r.attributable is not None]
+        attributable, agree_ais = _vote(answers)
+        tied += ["ais"] * _ties(answers)
     verdict = Verdict(
         item=first.item,
         system=first.system,
         output=first.output,
         flagged=flagged,
-        interpretable=clear,
-        attributable=whole,
+        interpretable=interpretable,
+        attributable=attributable,
         agree_int=agree_int,
         agree_ais=agree_ais,
         task=first.task,
@@ -271,11 +273,11 @@ def _unit(group: Sequence[Rating]) -> RatedUnit:
     return RatedUnit(tuple(group), verdict, tuple(tied))
 
 
-def _vote(said: Sequence[bool]) -> tuple[bool, int]:
-    """Return what most say, and how many they are; half against half is no."""
-    yes = 2 * sum(said) > len(said)
-    return yes, said.count(yes)
+def _vote(answers: Sequence[bool]) -> tuple[bool, int]:
+    """Return the majority answer and its size; a tie counts as no."""
+    yes = 2 * sum(answers) > len(answers)
+    return yes, answers.count(yes)
 
 
-def _ties(said: Sequence[bool]) -> bool:
-    return 2 * sum(said) == len(said)
+def _ties(answers: Sequence[bool]) -> bool:
+    return 2 * sum(answers) == len(answers)

@@ -1,12 +1,13 @@
-"""The released files of verdicts: one CSV per task, one row per output.
+"""The paper's released files of verdicts: one CSV per task, one row per output.
 
-Columns: ``ex-idx``, ``doc-url``, ``doc-url-hash``, ``model-name``, ``output``, ``INT``, ``INT & AIS``,
-``Flagged``, ``Q1``, ``Q2`` (the wording that the majority chose) and ``# agree (INT)``, ``# agree
-(AIS)`` (the readme calls these ``Q1 agree`` and ``Q2 agree``). Names are compared without case and
-spaces around them; other columns are kept.
+Columns: ``ex-idx``, ``doc-url``, ``doc-url-hash``, ``model-name``, ``output``, ``INT``, ``INT &
+AIS``, ``Flagged``, ``Q1``, ``Q2`` (the majority's answers in words) and ``# agree (INT)``, ``#
+agree (AIS)`` (in the
+readme: ``Q1 agree`` and ``Q2 agree``). Column names are matched without case and surrounding
+spaces; other columns are kept.
 
-What counts is the three numbers INT, INT & AIS and Flagged. `data_checks` counts rows that look wrong; they
-are never silently corrected.
+Verdicts only depend on INT, INT & AIS and Flagged. `data_checks` counts suspicious rows; no row is
+silently corrected.
 
 Source: github.com/google-research-datasets/AIS, readme.
 """
@@ -59,13 +60,13 @@ _NAMES = {name.lower(): name for name in COLUMNS} | _ALIASES
 _REQUIRED = ("ex-idx", "model-name", "INT", "INT & AIS", "Flagged")
 _MISSING = re.compile(r"\s*(-|–|#?n\s*/?\s*a\b.*|nan|none|null)?\s*", re.IGNORECASE | re.DOTALL)
 _TRUTHS = {"true": 1, "false": 0}
-"""What tables and data frames write for 1 and 0."""
+"""Alternatives to 1 and 0 that spreadsheets and data frames write."""
 _NUMBER = re.compile(r"\s*(-?\d{1,9})(\.0*)?\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRow:
-    """One row: its verdict, the cells Q1 and Q2, what is odd about its numbers, and the cells as read."""
+    """One row: its verdict, the cells Q1 and Q2, remarks on its numbers, and the cells as read."""
 
     verdict: Verdict
     int_label: str = ""
@@ -76,14 +77,14 @@ class ReleasedRow:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedFile:
-    """A released file, and what it was read from; None if it was made."""
+    """A released file, and the CSV that it was read from; None if it was created from verdicts."""
 
     rows: tuple[ReleasedRow, ...]
     csv: CsvFile | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Self:
-        """Return the file of these verdicts, in the released wording."""
+        """Create a file from verdicts, with the released wording."""
         return cls(
             tuple(
                 ReleasedRow(
@@ -106,10 +107,10 @@ def read_released(
 ) -> ReleasedFile:
     """Read a released file; ``-`` is standard input.
 
-    The task is named after the file by default, without ``ann_`` and suffix.
+    By default, the task is the file name without ``ann_`` and suffix.
 
     Raises:
-        InputError: it is no CSV, lacks a column, or a cell is no number where one belongs.
+        InputError: the file is not CSV, a column is missing, or a cell is not a valid number.
     """
     file = read_csv(path, budget)
     if task is None:
@@ -121,8 +122,8 @@ def read_released(
 def write_released(path: Path | str, file: ReleasedFile) -> None:
     """Write a released file.
 
-    A row that was read and says what its cells say is written as it was read, so that a file that
-    nobody changed stays equal to the byte. Other rows get the released wording.
+    Unchanged rows are written as they were read, so an unchanged file stays byte-identical. Other
+    rows get the released wording.
     """
     write_csv(path, released_csv(file))
 
@@ -142,7 +143,7 @@ def _columns(file: CsvFile) -> dict[str, int]:
         name = _NAMES.get(" ".join(cell.split()).lower())
         if name in found:
             raise InputError(
-                f"The column {shown(name)} is there twice, in columns {found[name] + 1} and {place + 1}.",
+                f"The column {shown(name)} is duplicated: columns {found[name] + 1} and {place + 1}.",
                 where=file.name,
             )
         if name is not None:
@@ -180,7 +181,7 @@ def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRo
     flags = [number(name, 1) for name in ("Flagged", "INT", "INT & AIS")]
     flagged, clear, both = (flag == 1 for flag in flags)
     if flags[0] is None or (not flagged and None in flags):
-        remarks.append("no number in Flagged, INT or INT & AIS, which counts as 0")
+        remarks.append("Flagged, INT or INT & AIS is empty, which counts as 0")
     if flagged and (clear or both):
         remarks.append("INT or INT & AIS is 1 though the row is flagged, which counts as flagged")
     elif both and not clear:
@@ -195,8 +196,8 @@ def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRo
         agree_int=agreeing("# agree (INT)"),
         agree_ais=agreeing("# agree (AIS)"),
         task=task,
-        doc_url=_given(cell("doc-url")),
-        doc_url_hash=_given(cell("doc-url-hash")),
+        doc_url=_text_or_empty(cell("doc-url")),
+        doc_url_hash=_text_or_empty(cell("doc-url-hash")),
     )
     if not verdict.system:
         raise InputError("is empty.", field="model-name", where=record.where)
@@ -227,7 +228,7 @@ def _record(row: ReleasedRow, columns: Mapping[str, int], width: int) -> CsvReco
     return CsvRecord("a row", tuple(cells))
 
 
-def _given(cell: str) -> str:
+def _text_or_empty(cell: str) -> str:
     return "" if _MISSING.fullmatch(cell) else cell
 
 
@@ -236,39 +237,39 @@ def _label(answer: bool | None, yes: str, no: str) -> str:
 
 
 _STRAY = "{}[] \t\r\n"
-_OF_FIVE = (3, 4, 5)
+_MAJORITIES = (3, 4, 5)
 
 
 def data_checks(rows: Sequence[ReleasedRow]) -> dict[str, int]:
-    """Count the rows of a file that look wrong, by what looks wrong.
+    """Count suspicious rows of a file, by problem.
 
-    None of it changes a rate: what counts is INT, INT & AIS and Flagged.
+    No rate depends on this, because rates only use INT, INT & AIS and Flagged.
     """
     found: Counter[str] = Counter()
     for row in rows:
-        found.update(_of_row(row))
+        found.update(_row_checks(row))
     full = Counter(row.record.cells for row in rows if row.record is not None)
-    found["the same as an earlier row in every cell"] = full.total() - len(full)
+    found["identical to an earlier row"] = full.total() - len(full)
     outputs = Counter(row.verdict.key for row in rows)
-    found["of an item and system that an earlier row has"] = outputs.total() - len(outputs)
+    found["same item and system as an earlier row"] = outputs.total() - len(outputs)
     return {name: count for name, count in found.items() if count}
 
 
-def drop_doubles(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Return the first verdict on each item and system."""
+def drop_duplicates(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the first verdict for each key: task, design, item and system."""
     kept: dict[tuple[str, ...], Verdict] = {}
     for verdict in verdicts:
         kept.setdefault(verdict.key, verdict)
     return list(kept.values())
 
 
-def _of_row(row: ReleasedRow) -> list[str]:
+def _row_checks(row: ReleasedRow) -> list[str]:
     verdict = row.verdict
     found = list(row.remarks)
     labels = (row.int_label, row.ais_label)
     if any(label.strip() and label.strip(_STRAY) != label for label in labels):
         found.append("stray characters in a label")
-    # By their first word: the wording differs between tasks, and "NA" is no "no".
+    # Compare the first word: the wording differs between tasks, and "NA" does not mean "no".
     second = row.ais_label.strip(_STRAY).partition(" ")[0].rstrip(",.").lower()
     answered = second in ("yes", "no")
     if answered and verdict.interpretable is False:
@@ -277,8 +278,8 @@ def _of_row(row: ReleasedRow) -> list[str]:
         found.append("Q2 is not answered though INT is 1")
     if second == "yes" and not verdict.attributable and not row.remarks:
         found.append("Q2 says yes though INT & AIS is 0")
-    if verdict.interpretable is not None and verdict.agree_int not in _OF_FIVE:
+    if verdict.interpretable is not None and verdict.agree_int not in _MAJORITIES:
         found.append("# agree (INT) is not 3 to 5")
-    if verdict.attributable is not None and verdict.agree_ais not in _OF_FIVE:
+    if verdict.attributable is not None and verdict.agree_ais not in _MAJORITIES:
         found.append("# agree (AIS) is not 3 to 5")
     return found

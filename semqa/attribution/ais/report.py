@@ -1,4 +1,4 @@
-"""One report on released files and ratings: rates, tests, agreement, designs and times."""
+"""A report on released files and ratings: rates, tests, agreement, designs and times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semqa.attribution.ais.rates import (
     system_rates,
 )
 from semqa.attribution.ais.ratings import consensus
-from semqa.attribution.ais.released import data_checks, drop_doubles
+from semqa.attribution.ais.released import data_checks, drop_duplicates
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 
 
 COMPARED: tuple[Measure, ...] = ("int", "ais", "int_and_ais")
-"""The rates that systems are compared in."""
+"""The rates used to compare systems."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the figures are made; by default as the paper does it. See `compare_systems`.
+    """Settings of a report; the defaults follow the paper. See `compare_systems`.
 
     Attributes:
-        confidence: mass of the intervals.
+        confidence: confidence level of the intervals.
         without: systems to leave out.
-        first_only: count an item and system once, though it has more rows.
-        agreement: look at the agreement of annotators.
-        by: what completion times are grouped by, beside the task; ``design`` compares designs.
+        first_only: whether to use only the first row of each item and system.
+        agreement: whether to compute the agreement of annotators.
+        by: groups for completion times, besides the task; ``design`` also compares designs.
     """
 
     test: SystemTest = "z"
@@ -65,16 +65,16 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """One task, as annotators judged it in one design.
+    """Results of one task in one design.
 
     Attributes:
-        origin: whether verdicts were ``released``, or made of ``ratings``.
-        total: rates of all outputs together.
-        comparisons: in each of `COMPARED`.
-        agreement: of annotators; from counts where the origin is ``released``.
-        data_checks: what looks wrong in a released file.
-        ties: number of ties in each question, of the ratings.
-        verdicts: what the rates are made of.
+        origin: whether the verdicts come from ``released`` files or from ``ratings``.
+        total: rates over all outputs.
+        comparisons: comparisons of systems in each of `COMPARED`.
+        agreement: agreement of annotators; based on counts if the origin is ``released``.
+        data_checks: problems in a released file, with counts.
+        ties: number of ties per question in the ratings.
+        verdicts: the verdicts behind the rates.
     """
 
     task: str
@@ -89,7 +89,7 @@ class TaskReport:
     ties: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self, settings: Settings) -> dict[str, Any]:
-        """Return everything but the verdicts, ready for JSON."""
+        """Return a JSON-ready object without the verdicts."""
         confidence = settings.confidence
         return {
             "task": self.task,
@@ -106,12 +106,12 @@ class TaskReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything: released files first, then ratings by task and design.
+    """The complete report: released files first, then ratings by task and design.
 
     Attributes:
-        designs: each two designs of the ratings.
-        experts: the ratings against those of experts, if there are any.
-        correctness: each two designs of the ratings, by how often experts agree with them.
+        designs: comparisons of each pair of designs in the ratings.
+        experts: comparison of the ratings with experts' ratings, if given.
+        correctness: comparisons of each pair of designs by their agreement with experts.
     """
 
     tasks: list[TaskReport]
@@ -122,7 +122,7 @@ class Report:
     settings: Settings
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report, ready for JSON."""
+        """Return a JSON-ready object."""
         return {
             "tasks": [each.to_dict(self.settings) for each in self.tasks],
             "designs": [each.to_dict() for each in self.designs],
@@ -140,12 +140,12 @@ def report(
     *,
     experts: Sequence[Rating] = (),
 ) -> Report:
-    """Report on released files, a task each, and on ratings of any tasks and designs.
+    """Report on released files, each with one task, and on ratings of any tasks and designs.
 
-    The consensus of the experts' ratings of the same outputs is the truth.
+    The consensus of the experts' ratings of the same outputs is the ground truth.
 
     Raises:
-        InputError: a system that is named is in none of them, or a setting is out of range.
+        InputError: a named system does not exist, or a setting is out of range.
         MissingExtraError: a package that a figure needs is not installed.
     """
     settings = settings or Settings()
@@ -175,7 +175,7 @@ def _released(file: ReleasedFile, settings: Settings) -> TaskReport:
     rows = [row for row in file.rows if row.verdict.system not in settings.without]
     verdicts = [row.verdict for row in rows]
     if settings.first_only:
-        verdicts = drop_doubles(verdicts)
+        verdicts = drop_duplicates(verdicts)
     task = file.rows[0].verdict.task if file.rows else ""
     return TaskReport(
         task,
@@ -233,7 +233,7 @@ def _systems(files: Sequence[ReleasedFile]) -> list[str]:
 
 
 def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Settings) -> None:
-    """Check that systems that are named are there, once the others are left out."""
+    """Raise if a system named in the settings does not exist, or its rows are all left out."""
     for name in settings.without:
         if name not in known:
             raise _unknown(name, known)
@@ -243,5 +243,5 @@ def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Se
 
 
 def _unknown(name: str, known: Sequence[str]) -> InputError:
-    hint = f"There are {', '.join(dict.fromkeys(known))}." if known else None
-    return InputError(f"The system {name!r} has no ratings here.", value=name, hint=hint)
+    hint = f"Choose from {', '.join(dict.fromkeys(known))}." if known else None
+    return InputError(f"The system {name!r} has no ratings.", value=name, hint=hint)

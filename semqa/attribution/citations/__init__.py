@@ -1,4 +1,4 @@
-"""Citations at sentences: ALCE's recall and precision, and ASQA's Disambig-F1."""
+"""Sentence-level citation recall and precision (ALCE), and Disambig-F1 (ASQA)."""
 
 from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, cited_sentences
 from semqa.attribution.citations.scores import (

@@ -1,4 +1,4 @@
-"""Answers to be scored: runs of ALCE, answers of ASQA, quoted answers, and QuoteSum's sub-questions."""
+"""Answers to score: ALCE runs, ASQA predictions and quoted answers; sub-questions of QuoteSum."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ShortAnswers(NamedTuple):
-    """A question in full (or empty) and short answers to it, of which one is enough."""
+    """A question, which may be empty, and alternative short answers to it."""
 
     question: str
     answers: tuple[str, ...]
@@ -39,15 +39,15 @@ class ShortAnswers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnswerExample:
-    """An answer with all that scores need.
+    """An answer with the data that its scores need.
 
     Attributes:
-        text: the answer as it was written, with its citations; of a quoted answer, the text that
-            its sentences' citations make.
+        text: the answer as written, with its citations; a quoted answer is rendered with one group
+            of citations per sentence.
         passages: passage *k* is ``passages[k - 1]``.
-        references: what people answered.
-        short_answers: what a complete answer holds.
-        quoted: the answer, if it is a quoted one.
+        references: answers written by people.
+        short_answers: the short answers that a complete answer contains, by sub-question.
+        quoted: the quoted answer, if it is one.
     """
 
     key: str
@@ -62,7 +62,7 @@ class AnswerExample:
     def of_quoted(
         cls, key: str, question: str, answer: QuotedAnswer, references: Sequence[str] = ()
     ) -> AnswerExample:
-        """Make the example of a quoted answer."""
+        """Create an example from a quoted answer."""
         text = sentence_citations(answer, only_verified=False)
         return cls(key, question, text, answer.sources, tuple(references), quoted=answer)
 
@@ -80,13 +80,13 @@ class AnswerExample:
 
 
 def read_examples(path: Path | str) -> list[AnswerExample]:
-    """Read a run of ALCE, or answers with their sources; see `read_alce` and `read_answers`."""
+    """Read an ALCE run (see `read_alce`), or answers with their sources."""
     with open_input(path, ByteBudget()) as file:
         raw, name = file.read_all(), file.name
     try:
         value = decode_json(decode_text(raw, name), name)
     except InputError:
-        value = None  # JSON lines, or what the other reader will say more of
+        value = None  # JSON lines, or a file that the other reader rejects with a better message
     if _is_alce(value):
         return _alce(value, name)
     return [
@@ -96,16 +96,16 @@ def read_examples(path: Path | str) -> list[AnswerExample]:
 
 
 def read_alce(path: Path | str) -> list[AnswerExample]:
-    """Read a run of ALCE: a JSON object whose ``data`` is an array of outputs, or that array.
+    """Read an ALCE run: a JSON object whose ``data`` is an array of outputs, or that array.
 
-    An output has ``question``, ``output``, ``docs`` (each with ``title`` and ``text``, or ``sent``,
-    which is what was extracted of it) and perhaps ``qa_pairs``, and ``annotations`` or ``answer``
-    with what people wrote.
+    An output has ``question``, ``output`` and ``docs``, each with ``title`` and ``text``, or
+    ``sent`` (an extract that replaces the text). Optional are ``qa_pairs``, and reference answers
+    as ``annotations`` or ``answer``.
     """
     value, name = _read(path)
     if not _is_alce(value):
         raise InputError(
-            f"Not a run of ALCE: {describe(value)} in place of an object whose data is an array of objects with output.",
+            f"Not an ALCE run: expected an object whose data is an array of objects with output, got {describe(value)}.",
             where=name,
         )
     return _alce(value, name)
@@ -139,16 +139,19 @@ def _alce(value: Any, name: str) -> list[AnswerExample]:
 
 
 def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> list[AnswerExample]:
-    """Read ASQA and answers to it.
+    """Read ASQA and predictions for it.
 
     Args:
-        path: ASQA.json, or an object of its instances by key.
-        predictions: a JSON object of answers by key, or JSON lines with ``qid`` and ``prediction``.
-        split: of ASQA.json.
+        path: ASQA.json, or a JSON object that maps keys to instances.
+        predictions: a JSON object that maps keys to answers, or JSON lines with ``qid`` and
+            ``prediction``.
+        split: the split of ASQA.json.
     """
     value, name = _read(path)
     if not isinstance(value, dict):
-        raise InputError(f"Not ASQA: {describe(value)} in place of an object.", where=name)
+        raise InputError(
+            f"Not an ASQA file: expected an object, got {describe(value)}.", where=name
+        )
     instances: dict[str, Any] = value
     if not any(isinstance(each, dict) and "qa_pairs" in each for each in value.values()):
         if split not in value or not isinstance(value[split], dict):
@@ -169,7 +172,7 @@ def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> 
     missing = [key for key in instances if key not in answers]
     if missing:
         raise InputError(
-            f"There is no answer to {len(missing)} of {len(instances)} instances, such as {shown(missing[0])}.",
+            f"{len(missing)} of {len(instances)} instances have no answer, such as {shown(missing[0])}.",
             where=str(predictions),
         )
     found = []
@@ -244,7 +247,7 @@ def _short_answers(row: Row) -> tuple[ShortAnswers, ...]:
     return tuple(found)
 
 
-_BETWEEN = re.compile(r"\s+\|\s+")
+_SEPARATOR = re.compile(r"\s+\|\s+")
 
 NO_SUB_QUESTIONS = "the question has no sub-questions"
 
@@ -257,13 +260,13 @@ class SubQuestions(NamedTuple):
 
 
 def sub_questions(question: Question) -> SubQuestions:
-    """Return the readings of a question with the short answers of the sources that they go with.
+    """Return the sub-questions of an ambiguous question, with the short answers of their sources.
 
-    They stand in the columns ``disambig_questions`` and ``short_ans_k`` of its references. A reading
-    that several sources answer is one sub-question, and any of its short answers will do. Of several
-    wordings the first is asked. A reading that could belong to several sources is left out.
+    They come from the columns ``disambig_questions`` and ``short_ans_k`` of its references. If
+    several sources answer the same sub-question, any of their short answers counts. Of alternative
+    wordings, the first is used. Sub-questions that cannot be assigned to sources are left out.
 
-    Source: Stelmakh et al. 2022, ASQA, section 4, whose question-answer pairs are these.
+    Source: the question-answer pairs of Stelmakh et al. 2022, ASQA, section 4.
 
     Example:
         >>> from semqa.data.quotesum import Question, Reference
@@ -277,21 +280,21 @@ def sub_questions(question: Question) -> SubQuestions:
             if answer.strip() and answer not in answers.setdefault(number, []):
                 answers[number].append(answer)
     numbers = [number for number in sorted(answers) if answers[number]]
-    said = [each.disambiguation for each in question.references if each.disambiguation.strip()]
-    if not said:
+    lists = [each.disambiguation for each in question.references if each.disambiguation.strip()]
+    if not lists:
         return SubQuestions((), NO_SUB_QUESTIONS)
-    wordings = [part.split("|") for part in _BETWEEN.split(said[0].strip())]
-    asked = [next((each.strip() for each in part if each.strip()), "") for part in wordings]
-    if len(asked) != len(numbers):
-        numbers = list(question.numbers)  # a part for each source, answered or not
-    if len(asked) != len(numbers):
+    wordings = [part.split("|") for part in _SEPARATOR.split(lists[0].strip())]
+    wordings_used = [next((each.strip() for each in part if each.strip()), "") for part in wordings]
+    if len(wordings_used) != len(numbers):
+        numbers = list(question.numbers)  # one sub-question per source, even without a short answer
+    if len(wordings_used) != len(numbers):
         return SubQuestions(
-            (), "the question has another number of sub-questions than of sources and short answers"
+            (), "the numbers of sub-questions and of sources with short answers differ"
         )
     merged: dict[str, tuple[str, list[str]]] = {}
-    for part, number in zip(asked, numbers, strict=True):
+    for part, number in zip(wordings_used, numbers, strict=True):
         if part and answers.get(number):
-            _, kept = merged.setdefault(" ".join(part.casefold().split()), (part, []))
-            kept += [answer for answer in answers[number] if answer not in kept]
-    pairs = tuple(ShortAnswers(part, tuple(kept)) for part, kept in merged.values())
+            _, alternatives = merged.setdefault(" ".join(part.casefold().split()), (part, []))
+            alternatives += [answer for answer in answers[number] if answer not in alternatives]
+    pairs = tuple(ShortAnswers(part, tuple(alternatives)) for part, alternatives in merged.values())
     return SubQuestions(pairs, None if pairs else NO_SUB_QUESTIONS)

@@ -1,13 +1,14 @@
-r"""Sentences of answers and the sources that they cite: in quoted answers, and in text with brackets.
+r"""Split answers into sentences with the sources that they cite.
 
-Text with brackets is read in one of two ways. The default reads what is meant: ``[ 1 ]``, ``[1, 2]``,
-``[1-3]``, ``[Document 2]`` and ``【1】`` are citations, and one after the full stop belongs to the
-sentence that ended there. The official one reads as ALCE's eval.py does: what matches ``\[\d+`` is a
-citation, so that ``[ 1 ]`` cites nothing, ``[1, 2]`` cites 1 alone, and ``[0]`` is the last passage; a mark
-after the full stop counts for the sentence that follows; and the answer ends with its first line.
+Answers are quoted answers, or text with citations in brackets. There are two ways to parse such
+text. By default, ``[ 1 ]``, ``[1, 2]``, ``[1-3]``, ``[Document 2]`` and ``【1】`` are citations, and
+a citation after the full stop belongs to the sentence before it. The official way is that of ALCE's
+eval.py: anything that matches ``\[\d+`` is a citation, so ``[ 1 ]`` is not one, ``[1, 2]`` only
+cites 1, and ``[0]`` cites the last passage; a citation after the full stop belongs to the next
+sentence; and only the first line counts.
 
-Source: princeton-nlp/ALCE, eval.py. Differs in where sentences end, for which eval.py uses NLTK's model
-of English and we the rules of `semqa.attribution.sentences`.
+Source: princeton-nlp/ALCE, eval.py. One difference: eval.py splits sentences with NLTK's English
+model; this module uses the rules of `semqa.attribution.sentences`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence of an answer, without its citations, and the numbers of the passages that it cites.
+    """A sentence of an answer, without its citations, and the numbers of the cited passages.
 
-    Numbers are from 1, in the order of the citations; one that no passage has is kept.
+    Numbers start at 1, in order of citation; numbers without a passage are kept.
     """
 
     text: str
@@ -41,16 +42,16 @@ class CitedSentence:
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """An answer as sentences with citations, and the passages: *k* is ``passages[k - 1]``."""
+    """An answer as cited sentences, and its passages; passage *k* is ``passages[k - 1]``."""
 
     sentences: tuple[CitedSentence, ...]
     passages: tuple[Source, ...]
 
 
 def premise(passages: Sequence[Source], *, official: bool = False) -> str:
-    r"""Return passages as one text, each with its title above it; with `official` even an empty one.
+    r"""Join passages into one text, each below its title; `official` includes empty titles.
 
-    Source: ALCE, which writes ``Title: …`` and the text on lines of their own.
+    Source: ALCE, which puts ``Title: …`` on a line before the text.
 
     Example:
         >>> from semqa import Source
@@ -63,27 +64,27 @@ def premise(passages: Sequence[Source], *, official: bool = False) -> str:
     )
 
 
-# Blanks and lists are bounded: a mark is short, and a hostile text must not take quadratic time.
+# Blanks and lists are bounded, so that matching a hostile text does not take quadratic time.
 _LABEL = r"(?:(?:document|doc|source|passage|reference|ref|citation|text)s?\.?\s?#?:?\s?)?"
 _NUMBERS = rf"{_LABEL}\d{{1,3}}(?:\s{{0,2}}(?:,|;|&|and|-|–|—|to)\s{{0,2}}(?:and\s)?{_LABEL}\d{{1,3}}){{0,40}}"
-_MARK = re.compile(
+_CITATION_MARK = re.compile(
     rf"\[\[?\^?\s{{0,2}}(?P<a>{_NUMBERS})\s{{0,2}}\^?\]\]?(?:\(https?://[^()\s]{{1,500}}\))?|"
     rf"【\s{{0,2}}(?P<b>{_NUMBERS})(?:†[^】\n]{{0,80}})?\s{{0,2}}】",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(?P<first>\d+)(?:\s*(?:-|–|—|to)\s*(?P<last>\d+))?")
-_WIDEST = 50
-"""Numbers that a range may stand for; a wider one is its two ends."""
+_MAX_RANGE = 50
+"""Maximum size of a range; a wider one counts as its two ends."""
 
 _END_OF_TURN = "<|im_end|>"
 
 
 def read_cited(text: str, passages: Sequence[Source], *, official: bool = False) -> CitedAnswer:
-    """Read an answer as sentences with citations.
+    """Parse an answer into sentences with citations.
 
-    By default a citation belongs to the sentence that it stands in or right after; but where the
-    answer begins with one, each belongs to what follows it. A line ends a sentence, and white space
-    becomes one space. With `official` it is read as eval.py does.
+    By default, a citation belongs to the sentence that contains it or that ends right before it.
+    If the answer begins with a citation, each citation belongs to the text after it instead. A line
+    break ends a sentence; white space is collapsed. With `official`, parse like eval.py.
 
     Example:
         >>> answer = read_cited("It sold.[1] Kay [2, 3] sang.", [])
@@ -94,7 +95,7 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
         [('It sold.', ()), ('Kay, 3 sang.', (1, 2))]
     """
     if official:
-        # For NLTK, a sentence ends before a bracket and before a small letter.
+        # NLTK ends a sentence before a bracket and before a lower-case letter, too.
         spaced = re.sub(r"(?<=[.!?])(?=\[\d)", " ", official_output(text))
         sentences = split_sentences(spaced, any_case=True)
         return CitedAnswer(
@@ -107,7 +108,7 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
             ),
             tuple(passages),
         )
-    plain, marks = _without_marks(text.replace(_END_OF_TURN, ""))
+    plain, marks = _split_off_citations(text.replace(_END_OF_TURN, ""))
     ranges = [
         (start, end)
         for start, end in sentence_ranges(plain)
@@ -115,12 +116,12 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
     ]
     starts = [start for start, _ in ranges]
     ends = [end for _, end in ranges]
-    ahead = bool(marks) and bool(ranges) and marks[0][0] <= starts[0]
+    citations_first = bool(marks) and bool(ranges) and marks[0][0] <= starts[0]
     cited: list[list[int]] = [[] for _ in ranges]
     for at, numbers in marks:
         if ranges:
             # The first sentence that ends after the mark, or the last one that begins before it.
-            place = bisect_right(ends, at) if ahead else bisect_left(starts, at) - 1
+            place = bisect_right(ends, at) if citations_first else bisect_left(starts, at) - 1
             cited[min(max(0, place), len(ranges) - 1)] += numbers
     return CitedAnswer(
         tuple(
@@ -138,16 +139,16 @@ def remove_citations(text: str) -> str:
         >>> remove_citations("It sold [1][ 2 ]. [sic] arr[x]")
         'It sold. [sic] arr[x]'
     """
-    return _without_marks(text)[0]
+    return _split_off_citations(text)[0]
 
 
 def official_output(text: str) -> str:
-    """Return an answer as eval.py scores it: its first line."""
+    """Return the first line of an answer, which is all that eval.py scores."""
     return text.strip().split("\n", maxsplit=1)[0].replace(_END_OF_TURN, "")
 
 
 def official_citations(sentence: str) -> list[int]:
-    """Return the indices of passages, from 0, that eval.py finds cited; -1 for ``[0]``.
+    """Return the passage indices, from 0, of the citations that eval.py finds; -1 for ``[0]``.
 
     Example:
         >>> official_citations("A [1][3]. [0] [ 2 ] [4, 5]")
@@ -157,7 +158,7 @@ def official_citations(sentence: str) -> list[int]:
 
 
 def remove_citations_officially(text: str) -> str:
-    """Return a text as eval.py strips it: with every ``]`` and every `` |`` gone.
+    """Remove citations like eval.py, which also removes every ``]`` and `` |``.
 
     Example:
         >>> remove_citations_officially("see [a] | b [1].")
@@ -167,13 +168,13 @@ def remove_citations_officially(text: str) -> str:
     return opened.replace(" |", "").replace("]", "")
 
 
-def _without_marks(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
-    """Return the text without marks, and for each mark its place in that text and its numbers."""
+def _split_off_citations(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
+    """Return the text without citations, and each citation's position in it and numbers."""
     pieces: list[str] = []
     marks = []
     length = at = 0
-    for match in _MARK.finditer(text):
-        piece = text[at : match.start()].rstrip(" \t\u00a0")  # with the blanks before it
+    for match in _CITATION_MARK.finditer(text):
+        piece = text[at : match.start()].rstrip(" \t\u00a0")
         pieces.append(piece)
         length += len(piece)
         marks.append((length, _numbers(match["a"] or match["b"])))
@@ -186,7 +187,7 @@ def _numbers(listed: str) -> list[int]:
     found: list[int] = []
     for match in _RANGE.finditer(listed):
         first, last = int(match["first"]), int(match["last"] or match["first"])
-        found += range(first, last + 1) if 0 <= last - first < _WIDEST else (first, last)
+        found += range(first, last + 1) if 0 <= last - first < _MAX_RANGE else (first, last)
     return found
 
 
@@ -196,12 +197,12 @@ _LONGEST_RANGE = 100
 
 
 class RestingSentence(NamedTuple):
-    """A sentence, without citations and in single spaces, and what it rests on.
+    """A sentence, without citations and with single spaces, and its sources.
 
     Attributes:
-        start, end: its place in the plain answer, white space around it excluded.
-        sources: numbers of the sources that it quotes or cites, in order, each once; also of those
-            that do not exist.
+        start, end: its span in the plain answer, without white space around it.
+        sources: numbers of the sources that it quotes or cites, in order, without duplicates;
+            includes sources that do not exist.
     """
 
     text: str
@@ -211,10 +212,10 @@ class RestingSentence(NamedTuple):
 
 
 def resting_sentences(answer: QuotedAnswer) -> list[RestingSentence]:
-    """Return the sentences of an answer that say something.
+    """Return the sentences of a quoted answer; those without a letter or digit are left out.
 
-    A citation after the end of a sentence belongs to that sentence, unless the answer begins with a
-    citation: then each belongs to what follows it.
+    A citation after the end of a sentence belongs to that sentence. If the answer begins with a
+    citation, each citation belongs to the text after it instead.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -224,21 +225,21 @@ def resting_sentences(answer: QuotedAnswer) -> list[RestingSentence]:
     """
     plain = answer.plain
     citations = [quote for quote in answer.quotes if _is_citation(quote)]
-    ahead = bool(citations) and not _says_something(plain[: citations[0].plain_start])
+    citations_first = bool(citations) and not _has_text(plain[: citations[0].plain_start])
     found: list[RestingSentence] = []
     for start, end in sentence_spans(answer):
-        mine = [each for each in answer.quotes if start <= each.plain_start < end]
-        # Citations before the first word.
-        late = [] if ahead or not found else _leading(plain, start, mine)
-        if late:
-            found[-1] = found[-1]._replace(sources=_quoted_numbers((*late,), found[-1].sources))
-        first = late[-1].plain_end if late else start
-        text = _without(plain, first, end, [each for each in mine if _is_citation(each)])
-        if not _says_something(text):
+        own = [each for each in answer.quotes if start <= each.plain_start < end]
+        # Citations before the first word belong to the previous sentence.
+        trailing = [] if citations_first or not found else _leading(plain, start, own)
+        if trailing:
+            found[-1] = found[-1]._replace(sources=_quoted_numbers((*trailing,), found[-1].sources))
+        first = trailing[-1].plain_end if trailing else start
+        text = _without_citations(plain, first, end, [each for each in own if _is_citation(each)])
+        if not _has_text(text):
             continue
         piece = plain[first:end]
         begin = first + len(piece) - len(piece.lstrip())
-        kept = [each for each in mine if each not in late]
+        kept = [each for each in own if each not in trailing]
         found.append(
             RestingSentence(text, begin, begin + len(piece.strip()), _quoted_numbers(kept, ()))
         )
@@ -249,16 +250,16 @@ def _is_citation(quote: Quote) -> bool:
     return quote.status is Status.MALFORMED and _CITATION.fullmatch(quote.text) is not None
 
 
-def _says_something(text: str) -> bool:
+def _has_text(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-def _leading(plain: str, start: int, mine: Sequence[Quote]) -> list[Quote]:
-    """Return the citations that precede the text of a sentence."""
+def _leading(plain: str, start: int, own: Sequence[Quote]) -> list[Quote]:
+    """Return the citations before the first word of a sentence."""
     leading: list[Quote] = []
     at = start
-    for quote in mine:
-        if not _is_citation(quote) or _says_something(plain[at : quote.plain_start]):
+    for quote in own:
+        if not _is_citation(quote) or _has_text(plain[at : quote.plain_start]):
             break
         leading.append(quote)
         at = quote.plain_end
@@ -277,7 +278,7 @@ def _quoted_numbers(quotes: Sequence[Quote], before: tuple[int, ...]) -> tuple[i
     return tuple(dict.fromkeys(numbers))
 
 
-def _without(plain: str, start: int, end: int, citations: Sequence[Quote]) -> str:
+def _without_citations(plain: str, start: int, end: int, citations: Sequence[Quote]) -> str:
     pieces = []
     for quote in citations:
         if quote.plain_start >= start:
@@ -288,10 +289,10 @@ def _without(plain: str, start: int, end: int, citations: Sequence[Quote]) -> st
 
 
 def cited_sentences(answer: QuotedAnswer) -> tuple[CitedSentence, ...]:
-    """Return the sentences that say something, with the sources that they quote or cite.
+    """Return the sentences of a quoted answer, with the sources that they quote or cite.
 
-    A source is cited where a quote of it begins, verified or not, or where its number stands in
-    brackets; once a sentence, in that order.
+    A source is cited if a quote of it begins in the sentence, verified or not, or if its number is
+    in brackets. Each source counts once per sentence, in order of appearance.
 
     Example:
         >>> from semqa import QuotedAnswer, Source

@@ -1,4 +1,4 @@
-"""Scores of a set of answers: one row per example, and means with intervals."""
+"""Score a set of answers: one row per example, and means with confidence intervals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def citation_rows(
     at_most: int | None = None,
     official: bool = False,
 ) -> list[dict[str, Any]]:
-    """Score answers, a row each: citations, short answers, ROUGE-L and words."""
+    """Return one row per answer: citation scores, short answers, ROUGE-L and word count."""
     cited = [example.cited(official=official) for example in examples]
     scores = score_citations(cited, judge, at_most=at_most, official=official)
     rows = []
@@ -50,7 +50,7 @@ def citation_rows(
 def disambig_rows(
     examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool
 ) -> list[dict[str, Any]]:
-    """Score answers, a row each: Disambig-F1, short answers, ROUGE-L and words."""
+    """Return one row per answer: Disambig-F1, short answers, ROUGE-L and word count."""
     scores = disambig_scores(examples, judge, official=official)
     rows = []
     for example, found in zip(examples, scores, strict=True):
@@ -67,7 +67,7 @@ def disambig_rows(
 def summarise_citations(
     rows: Sequence[Mapping[str, Any]], *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
-    """Return the means over answers, 0-100 (words, for ``length``), each with n and an interval."""
+    """Return means over answers, 0-100 (``length`` in words), each with n and an interval."""
     results = _means(rows, CITATION_SCORES, resamples, seed)
     sentences = [sentence for row in rows for sentence in row["sentences"]]
     return results | {
@@ -83,7 +83,7 @@ def summarise_citations(
 def summarise_disambig(
     rows: Sequence[Mapping[str, Any]], *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
-    """Return the means over answers, and DR, which is of the corpus: the answers that have both."""
+    """Return means over answers, and the corpus-level DR of the answers with both scores."""
     results = _means(rows, DISAMBIG_SCORES, resamples, seed)
     both = [row for row in rows if None not in (row["disambig_f1"], row["rouge_l"])]
     f1, rouge = (
@@ -102,7 +102,7 @@ def _row_of(example: AnswerExample, *, official: bool) -> dict[str, Any]:
 
 
 def _answer_scores(row: dict[str, Any], example: AnswerExample, official: bool) -> dict[str, str]:
-    """Put the scores that need no judge into a row; return why some are missing."""
+    """Add the scores that need no judge to a row; return reasons for missing scores."""
     plain = example.plain(official=official)
     match = string_match(plain, example.short_answers, official=official)
     rouge = rouge_l(plain, example.references, official=official)

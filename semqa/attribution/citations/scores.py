@@ -1,21 +1,26 @@
 """Citation recall and precision, short answers and ROUGE-L (ALCE), Disambig-F1 and DR (ASQA).
 
-A sentence is recalled if the union of the passages that it cites entails it. A citation is precise if
-its sentence is recalled and it is needed: its passage entails the sentence alone, or the others together
-do not. String exact match is the share of a question's sub-questions one of whose short answers is in
-the answer, both normalised as SQuAD does; a *hit* is an answer that has them all. ROUGE-L is that of the
-closest reference, with one sentence per line. For Disambig-F1 a judge answers each sub-question from the
-answer; its F1 with the best short answer is averaged over sub-questions, then over questions. DR is the
-geometric mean of Disambig-F1 and ROUGE-L of the corpus.
+- *Recall*: a sentence is supported if the union of the passages that it cites entails it.
+- *Precision*: a citation is precise if its sentence is supported and the citation is needed, that
+  is, its passage alone entails the sentence, or the other passages together do not.
+- *String exact match*: the share of a question's sub-questions with a short answer that occurs in
+  the answer, both normalised as in SQuAD. An answer that contains all of them is a *hit*.
+- *ROUGE-L*: the best score over the references, with one sentence per line.
+- *Disambig-F1*: a judge answers each sub-question from the answer. Its F1 with the best short
+  answer is averaged over sub-questions, then over questions.
+- *DR*: the geometric mean of the corpus's Disambig-F1 and ROUGE-L.
 
-Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE), section
-4, and its eval.py, whose default judge is ``google/t5_xxl_true_nli_mixture``; Stelmakh et al. 2022, ASQA,
-section 4, and google-research/language, asqa/scoring.py, whose judge is RoBERTa-large trained on SQuAD
-2.0. Differs, except with ``official=True``, in what the papers leave open: a passage cited twice in a
-sentence counts once; a citation of a passage that does not exist is imprecise and spoils no other; an
-answer without citations has no precision (eval.py: 0); all citations count (eval.py: the first three of
-a sentence); a short answer that normalises to nothing is in no answer (there: in all); ROUGE does not
-stem; a question without sub-questions is unscored (scoring.py fails).
+Sources: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE),
+section 4, and its eval.py, whose default judge is ``google/t5_xxl_true_nli_mixture``; Stelmakh et
+al. 2022, ASQA, section 4, and google-research/language, asqa/scoring.py, whose judge is
+RoBERTa-large trained on SQuAD 2.0.
+
+The default differs from ``official=True`` where the papers leave details open: a passage cited
+twice in a sentence counts once; a citation of a missing passage is imprecise but does not affect
+other citations; an answer without citations has no precision (eval.py: 0); all citations count
+(eval.py: the first three of a sentence); a short answer that is empty after normalisation never
+matches (there: always); ROUGE does not stem; a question without sub-questions is unscored
+(scoring.py fails).
 """
 
 from __future__ import annotations
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
 
 
 OFFICIAL_AT_MOST = 3
-"""Citations of a sentence that eval.py counts, by default."""
+"""Maximum number of citations per sentence that eval.py counts by default."""
 
 NO_SENTENCES = "the answer has no sentence"
 NO_CITATIONS = "the answer cites nothing"
@@ -51,13 +56,14 @@ NO_CITATIONS = "the answer cites nothing"
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """How one sentence fared, without its citations.
+    """The scores of one sentence.
 
     Attributes:
+        text: the sentence, without its citations.
         citations: the citations that count, in order.
-        entailment: what the judge said of the union of the cited passages; None if nothing that
-            exists is cited.
-        precise: for each citation whether it is precise.
+        entailment: the judgement on the union of the cited passages; None if no existing passage
+            is cited.
+        precise: whether each citation is precise.
     """
 
     text: str
@@ -67,11 +73,11 @@ class SentenceScore:
 
     @property
     def supported(self) -> bool:
-        """Whether the passages that it cites entail it."""
+        """Whether the cited passages entail the sentence."""
         return self.entailment is not None and self.entailment.entailed
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON-ready object."""
+        """Return a JSON-ready object."""
         return {
             "text": self.text,
             "citations": list(self.citations),
@@ -86,9 +92,9 @@ class CitationScores:
     """Citation recall and precision of one answer.
 
     Attributes:
-        recall: sentences that are supported by what they cite, 0-100; None without a sentence.
-        precision: citations that are precise, 0-100; None if nothing is cited.
-        unscored: for each score that is None, the reason.
+        recall: percentage of sentences that their citations support; None without a sentence.
+        precision: percentage of citations that are precise; None without a citation.
+        unscored: the reason for each score that is None.
     """
 
     recall: float | None
@@ -98,26 +104,26 @@ class CitationScores:
 
     @property
     def n_sentences(self) -> int:
-        """Sentences of the answer."""
+        """Number of sentences."""
         return len(self.sentences)
 
     @property
     def n_supported(self) -> int:
-        """Sentences that what they cite supports."""
+        """Number of sentences that their citations support."""
         return sum(sentence.supported for sentence in self.sentences)
 
     @property
     def n_citations(self) -> int:
-        """Citations that count."""
+        """Number of citations that count."""
         return sum(len(sentence.precise) for sentence in self.sentences)
 
     @property
     def n_precise(self) -> int:
-        """Citations that are precise."""
+        """Number of precise citations."""
         return sum(sum(sentence.precise) for sentence in self.sentences)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the scores and their sentences as a JSON-ready object."""
+        """Return the scores, with each sentence, as a JSON-ready object."""
         row: dict[str, object] = {
             "recall": self.recall,
             "precision": self.precision,
@@ -135,9 +141,9 @@ class CitationScores:
 def citation_scores(
     answer: QuotedAnswer, judge: EntailmentJudge, *, at_most: int | None = None
 ) -> CitationScores:
-    """Score one quoted answer: each sentence cites the sources that it quotes, verified or not.
+    """Score one quoted answer, where each quote, verified or not, cites its source.
 
-    At most `at_most` citations count per sentence; None for all.
+    At most `at_most` citations count per sentence; None counts all.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -163,14 +169,14 @@ def score_citations(
     at_most: int | None = None,
     official: bool = False,
 ) -> list[CitationScores]:
-    """Score answers together: the judge gets three batches, however many they are.
+    """Score answers together; the judge gets at most three batches, for any number of answers.
 
     Args:
         answers: the answers.
-        judge: says what follows from what.
-        at_most: count at most this many citations per sentence; None for all, and with
-            `official` for `OFFICIAL_AT_MOST`.
-        official: count as ALCE's eval.py does, defects and all (see `docs/attribution/citations.md`).
+        judge: judges entailment.
+        at_most: maximum number of citations that count per sentence; None counts all, or
+            `OFFICIAL_AT_MOST` with `official`.
+        official: reproduce ALCE's eval.py, defects included (see `docs/attribution/citations.md`).
     """
     if official and at_most is None:
         at_most = OFFICIAL_AT_MOST
@@ -179,17 +185,17 @@ def score_citations(
         for answer in answers
         for sentence in answer.sentences
     ]
-    asked = [each for each in work if each.resolved]
-    for each, found in zip(asked, judge.entailment([e.whole() for e in asked]), strict=True):
+    pending = [each for each in work if each.resolved]
+    for each, found in zip(pending, judge.entailment([e.whole() for e in pending]), strict=True):
         each.entailment = found
-    several = [
+    multiple = [
         (each, place)
-        for each in asked
+        for each in pending
         if each.supported and len(each.resolved) > 1
         for place in range(len(each.resolved))
     ]
-    alone = judge.entailment([each.alone(place) for each, place in several]) if several else []
-    doubtful = [pair for pair, found in zip(several, alone, strict=True) if not found.entailed]
+    alone = judge.entailment([each.alone(place) for each, place in multiple]) if multiple else []
+    doubtful = [pair for pair, found in zip(multiple, alone, strict=True) if not found.entailed]
     without = (
         judge.entailment([each.without(place) for each, place in doubtful]) if doubtful else []
     )
@@ -198,18 +204,18 @@ def score_citations(
             each.needless.add(place)
     rows = iter(work)
     return [
-        _summed_up([next(rows).score() for _ in answer.sentences], official=official)
+        _summarise([next(rows).score() for _ in answer.sentences], official=official)
         for answer in answers
     ]
 
 
 class _Sentence:
-    """One sentence while it is scored.
+    """A sentence that is being scored.
 
     Attributes:
-        resolved: indices of the passages that it cites, in order.
-        entailment: of the union of these.
-        needless: places in `resolved` of citations that are not needed.
+        resolved: indices of the cited passages that exist, in order.
+        entailment: the judgement on their union.
+        needless: positions in `resolved` of citations that are not needed.
     """
 
     def __init__(
@@ -221,9 +227,9 @@ class _Sentence:
         count = len(answer.passages)
         numbers = sentence.citations if official else tuple(dict.fromkeys(sentence.citations))
         if official and any(number > count for number in numbers):
-            numbers = ()  # one that is out of range takes the others with it, and counts nowhere
+            numbers = ()  # one that is out of range voids all of them
         self._numbers = numbers[:at_most]
-        # Index -1 is the last passage, for eval.py as for Python.
+        # eval.py accepts [0], because index -1 is the last passage in Python.
         lowest = 0 if official and count else 1
         self._real = [lowest <= number <= count for number in self._numbers]
         self.resolved = [
@@ -259,7 +265,7 @@ class _Sentence:
         return Pair(premise(cited, official=self._official), self._text)
 
 
-def _summed_up(sentences: Sequence[SentenceScore], *, official: bool) -> CitationScores:
+def _summarise(sentences: Sequence[SentenceScore], *, official: bool) -> CitationScores:
     scores = CitationScores(None, None, tuple(sentences))
     unscored = {}
     recall = precision = None
@@ -280,30 +286,33 @@ NO_SHORT_ANSWERS = "the question has no short answers"
 NO_REFERENCE = "the question has no reference"
 
 
-def string_match(text: str, wanted: Sequence[ShortAnswers], *, official: bool = False) -> Statistic:
-    """Return the share of sub-questions that an answer, without citations, holds a short answer to.
+def string_match(
+    text: str, expected: Sequence[ShortAnswers], *, official: bool = False
+) -> Statistic:
+    """Return the percentage of sub-questions with a short answer that occurs in an answer.
 
-    With `official`, short answers that normalise to nothing count as found.
+    The answer has no citations. With `official`, a short answer that is empty after normalisation
+    counts as found.
 
     Example:
         >>> from semqa.attribution.citations.examples import ShortAnswers
         >>> string_match("In the U.S., 1943.", [ShortAnswers("", ("US",)), ShortAnswers("", ("1942",))])
         Statistic(value=50.0, n=2, unscored=None)
     """
-    if not wanted:
+    if not expected:
         return Statistic.none(NO_SHORT_ANSWERS)
-    within = normalise_answer(text)
+    normalised_text = normalise_answer(text)
     found = 0
-    for each in wanted:
+    for each in expected:
         normalised = map(normalise_answer, each.answers)
-        found += any(answer in within for answer in normalised if answer or official)
-    return Statistic(100 * found / len(wanted), len(wanted))
+        found += any(answer in normalised_text for answer in normalised if answer or official)
+    return Statistic(100 * found / len(expected), len(expected))
 
 
 def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> Statistic:
-    """Return ROUGE-L (summary level) of an answer, without citations, against the closest reference.
+    """Return the summary-level ROUGE-L of an answer without citations: the best over references.
 
-    With `official`, stem words, and look at the first two references alone, as eval.py does.
+    With `official`, stem words and use only the first two references, like eval.py.
 
     Example:
         >>> rouge_l("It rained. It snowed.", ["It snowed. It rained."]).value
@@ -313,7 +322,7 @@ def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> 
         return Statistic.none(NO_REFERENCE)
 
     def lines(given: str) -> str:
-        # The scripts make letters small before they look for sentences.
+        # The official scripts lower-case the text before they split it into sentences.
         return "\n".join(split_sentences(given, any_case=official)).lower()
 
     if official:
@@ -330,14 +339,14 @@ def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> 
 @cache
 def _scorer() -> Any:
     package = require(
-        "rouge_score.rouge_scorer", extra="eval", purpose="ROUGE with stems, as ALCE has it,"
+        "rouge_score.rouge_scorer", extra="eval", purpose="ROUGE with stemming, as in ALCE,"
     )
     return package.RougeScorer(["rougeLsum"], use_stemmer=True)
 
 
 @dataclass(frozen=True, slots=True)
 class PairScore:
-    """What the judge read off an answer to a sub-question; F1 is with the best short answer, 0-1."""
+    """The judge's answer to a sub-question, with its best F1 (0-1) over the short answers."""
 
     question: str
     short_answers: tuple[str, ...]
@@ -346,13 +355,13 @@ class PairScore:
     exact: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON-ready object."""
+        """Return a JSON-ready object."""
         return asdict(self) | {"short_answers": list(self.short_answers)}
 
 
 @dataclass(frozen=True, slots=True)
 class DisambigScores:
-    """How an answer's sub-questions fare; `unscored` is why there are none."""
+    """Scores of an answer's sub-questions; `unscored` is the reason if there are none."""
 
     pairs: tuple[PairScore, ...]
     unscored: str | None = None
@@ -364,20 +373,20 @@ class DisambigScores:
 
     @property
     def exact(self) -> float | None:
-        """Sub-questions answered exactly, 0-100."""
+        """Percentage of sub-questions answered exactly."""
         return 100 * fmean(pair.exact for pair in self.pairs) if self.pairs else None
 
     @property
     def hit(self) -> float | None:
-        """100 if all sub-questions are answered exactly, else 0."""
+        """100 if all sub-questions are answered exactly, otherwise 0."""
         return 100.0 * all(pair.exact for pair in self.pairs) if self.pairs else None
 
 
 def disambig_scores(
     examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool = False
 ) -> list[DisambigScores]:
-    """Score answers together; with `official`, strip citations as ALCE's eval.py does."""
-    # eval.py gives an empty answer as a blank, for its model takes no empty passage.
+    """Score answers together; with `official`, remove citations like ALCE's eval.py."""
+    # Like eval.py, replace an empty answer with a space, because models reject empty passages.
     texts = [example.plain(official=official) or " " for example in examples]
     found = iter(
         judge.answer(
@@ -391,27 +400,27 @@ def disambig_scores(
     scores = []
     for example in examples:
         pairs = []
-        for wanted in example.short_answers:
+        for expected in example.short_answers:
             span = next(found)
-            pairs.append(score_pair(wanted, "" if span is None else span.text))
+            pairs.append(score_pair(expected, "" if span is None else span.text))
         reason = None if pairs else NO_SHORT_ANSWERS
         scores.append(DisambigScores(tuple(pairs), reason))
     return scores
 
 
-def score_pair(wanted: ShortAnswers, found: str) -> PairScore:
-    """Score an extracted answer against the short answers."""
+def score_pair(expected: ShortAnswers, found: str) -> PairScore:
+    """Score an extracted answer against the short answers of a sub-question."""
     return PairScore(
-        wanted.question,
-        wanted.answers,
+        expected.question,
+        expected.answers,
         found,
-        max((token_f1(answer, found) for answer in wanted.answers), default=0.0),
-        any(exact_match(answer, found) for answer in wanted.answers),
+        max((token_f1(answer, found) for answer in expected.answers), default=0.0),
+        any(exact_match(answer, found) for answer in expected.answers),
     )
 
 
 def dr_score(disambig_f1: float | None, rouge: float | None) -> float | None:
-    """Return DR, 0-100: the geometric mean; None if one of the two is.
+    """Return DR, 0-100: the geometric mean of both scores; None if either is None.
 
     Example:
         >>> round(dr_score(26.373514957680307, 39.151834028242725), 4)

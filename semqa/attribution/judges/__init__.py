@@ -1,4 +1,4 @@
-"""Judges: they say whether a text supports a claim."""
+"""Judges, which decide whether a text supports a claim; read `base` first."""
 
 from semqa.attribution.judges.base import (
     AnsweringJudge,

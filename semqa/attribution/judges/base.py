@@ -1,8 +1,8 @@
-"""The protocol of judges: four questions, of which a judge answers some.
+"""Protocols of judges. A judge supports one or more of four tasks.
 
-Each takes many inputs at once and returns one result per input, in order. A judge is deterministic: the
-same input gives the same result, whatever its batch, so that results can be cached by content. (A sampled
-language model is deterministic by its seed, as far as its engine is.)
+Each method takes a batch of inputs and returns one result per input, in order. Judges are
+deterministic: the result of an input does not depend on its batch, so results can be cached by
+content. (A language model that samples is as deterministic as its engine is with a fixed seed.)
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Relation = Literal["entailment", "neutral", "contradiction"]
 
 
 class Pair(NamedTuple):
-    """What may follow from what."""
+    """A hypothesis that may follow from a premise."""
 
     premise: str
     hypothesis: str
 
 
 class Entailment(NamedTuple):
-    """Probabilities of the three relations; they are in [0, 1] and sum to 1."""
+    """Probabilities of the three relations, in [0, 1]; they sum to 1."""
 
     entailment: float
     neutral: float
@@ -46,12 +46,12 @@ class Entailment(NamedTuple):
 
     @property
     def entailed(self) -> bool:
-        """Whether entailment is the most probable, and no other is as probable."""
+        """Whether entailment is more probable than either other relation."""
         return self.relation == "entailment"
 
     @property
     def relation(self) -> Relation:
-        """The most probable relation; neutral if two are equally probable."""
+        """The most probable relation; neutral if there is a tie."""
         if self.entailment > max(self.neutral, self.contradiction):
             return "entailment"
         if self.contradiction > max(self.entailment, self.neutral):
@@ -60,7 +60,7 @@ class Entailment(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A question to be answered from a passage."""
+    """A question to answer from a passage."""
 
     question: str
     passage: str
@@ -76,11 +76,12 @@ class Span(NamedTuple):
 
 
 class Judge(Protocol):
-    """What all judges have.
+    """The attributes that all judges have.
 
     Attributes:
         name: the specification that creates this judge again, such as ``lexical``.
-        identity: kind, models with the digests of their content, and settings; part of cache keys.
+        identity: the kind of judge, its models with content digests, and its settings; part of
+            cache keys.
     """
 
     name: str
@@ -89,7 +90,7 @@ class Judge(Protocol):
 
 @runtime_checkable
 class EntailmentJudge(Judge, Protocol):
-    """A judge of whether one text follows from another."""
+    """A judge that decides whether one text follows from another."""
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
         """Return the relation of each hypothesis to its premise."""
@@ -98,16 +99,16 @@ class EntailmentJudge(Judge, Protocol):
 
 @runtime_checkable
 class AnsweringJudge(Judge, Protocol):
-    """A judge that answers questions by a span of a passage."""
+    """A judge that answers questions with a span of a passage."""
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None if the passage does not."""
+        """Return the span that answers each question, or None if the passage has no answer."""
         ...
 
 
 @runtime_checkable
 class AskingJudge(Judge, Protocol):
-    """A judge that asks questions."""
+    """A judge that generates questions."""
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return at most `count` questions for each (answer, passage) pair, best first."""
@@ -116,7 +117,7 @@ class AskingJudge(Judge, Protocol):
 
 @runtime_checkable
 class CompletingJudge(Judge, Protocol):
-    """A judge that writes on from a prompt."""
+    """A judge that completes prompts."""
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
@@ -136,11 +137,11 @@ _ABILITIES: dict[Ability, tuple[str, str]] = {
     "ask": ("ask questions", "lexical, engine:SPEC or transformers:qg=MODEL"),
     "complete": ("answer prompts", "engine:openai:MODEL or engine:transformers:MODEL"),
 }
-"""What each ability is called in errors, and judges that have it."""
+"""For each ability: its description in errors, and judges that have it."""
 
 
 def abilities_of(judge: Judge) -> frozenset[Ability]:
-    """Return what a judge can do: its ``abilities`` if it states them, else the methods that it has."""
+    """Return the ``abilities`` of a judge; without that attribute, they follow from its methods."""
     stated: frozenset[Ability] | None = getattr(judge, "abilities", None)
     if stated is not None:
         return stated
@@ -156,23 +157,23 @@ def able(judge: Judge, ability: Literal["ask"]) -> AskingJudge: ...
 @overload
 def able(judge: Judge, ability: Literal["complete"]) -> CompletingJudge: ...
 def able(judge: Judge, ability: Ability) -> Any:
-    """Return a judge as one that has an ability; an `InputError` says that it does not."""
+    """Return the judge, typed by an ability; raise `InputError` if it lacks that ability."""
     if ability not in abilities_of(judge):
-        what, others = _ABILITIES[ability]
-        raise InputError(f"The judge {judge.name} cannot {what}.", hint=f"Choose {others}.")
+        task, alternatives = _ABILITIES[ability]
+        raise InputError(f"The judge {judge.name} cannot {task}.", hint=f"Choose {alternatives}.")
     return judge
 
 
 class TooLongError(InputError):
-    """A text is too long for a judge, and cutting it would change the judgement."""
+    """A text is too long for a judge, and truncation would change the judgement."""
 
 
 def unless_too_long(
     judge: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In]
 ) -> list[_Out | TooLongError]:
-    """Return what a method of a judge says of each input; for one that is too long, the error.
+    """Return a judge's result for each input, or the error if the input is too long.
 
-    Inputs are asked in one batch, and in halves if one of them is too long.
+    All inputs go in one batch. If one of them is too long, the batch is halved and retried.
 
     Example:
         >>> def lengths(texts):

@@ -1,6 +1,6 @@
-"""Judges that wrap another: one caches its results on disk, one skips texts that are too long.
+"""Wrappers of judges: one caches results on disk, the other skips texts that are too long.
 
-The cache is how runs resume: what was asked once is never asked again, by any process.
+The cache lets runs resume: an input is judged once, across all processes.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ if TYPE_CHECKING:
     from semqa.attribution.judges.engine import EngineJudge
 
 FILE_NAME = "judgements.sqlite3"
-"""The file in a folder of judgements."""
+"""Name of the cache file in a folder."""
 
-_FORMAT = 0x51A1
-"""What says that a database is one of ours, and of this layout (SQLite's ``application_id``)."""
+_APPLICATION_ID = 0x51A1
+"""SQLite ``application_id`` that marks a cache with this schema."""
 
-_WAIT_SECONDS = 60.0
-"""How long one process waits for another that is writing, which takes milliseconds."""
+_LOCK_TIMEOUT = 60.0
+"""Lock timeout. A write takes milliseconds."""
 
-_KEYS_AT_ONCE = 500
-"""Keys in one query; SQLite takes 999 values at least."""
+_KEYS_PER_QUERY = 500
+"""Keys per query; every SQLite build allows at least 999 parameters."""
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 
 class CachedJudge:
-    """Asks another judge only inputs that are not in the cache.
+    """A judge with a cache: only inputs that are not in the cache reach the wrapped judge.
 
-    Equal inputs are asked once. Results are written after every `chunk` inputs, each time in one
-    transaction: a process that is killed loses at most its last chunk. Several processes and threads
-    may share a file. Of a language model the replies are cached, and parsed again each time.
+    Equal inputs are judged once. Results are written in one transaction per `chunk` inputs, so a
+    process that is killed loses at most its last chunk. Processes and threads may share a file. For
+    a language model, replies are cached, and parsed again on each use.
 
     Args:
-        judge: the judge to ask.
-        path: the file, or a folder for `FILE_NAME`; None keeps results in memory alone.
-        chunk: how many inputs are asked together.
+        judge: the wrapped judge.
+        path: the file, or a folder that gets `FILE_NAME`; None keeps results in memory only.
+        chunk: number of inputs per call of the wrapped judge.
 
     Attributes:
-        asked: how many inputs the other judge was asked so far.
-        kept: how many results were found instead.
-        on_progress: called with how many inputs of a call are done, and of how many.
+        asked: number of inputs that the wrapped judge has judged so far.
+        kept: number of results found in the cache so far.
+        on_progress: called with the number of finished inputs of a call, and their total.
 
     Raises:
         InputError: the file is not a cache, is damaged, or cannot be written.
@@ -83,21 +83,21 @@ class CachedJudge:
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """Those of the other judge."""
+        """The abilities of the wrapped judge."""
         return abilities_of(self.judge)
 
     @property
     def on_disk(self) -> bool:
-        """Whether results outlive the process."""
+        """Whether results are stored on disk."""
         return self._store.on_disk
 
     @property
     def unparsed(self) -> int:
-        """How many replies of a language model were unparsed; 0 for other judges."""
+        """Number of unparsed replies of a language model; 0 for other judges."""
         return int(getattr(self._model or self.judge, "unparsed", 0))
 
     def close(self) -> None:
-        """Close the file and the other judge."""
+        """Close the file and the wrapped judge."""
         self._store.close()
         close: Any = getattr(self.judge, "close", None)
         if close is not None:
@@ -117,9 +117,9 @@ class CachedJudge:
         if self._model is not None:
             return self._model.answer(readings)
 
-        def places(some: Sequence[Reading]) -> list[object]:
-            """Leave out the text, which is part of the passage."""
-            return [span and [span.start, span.end, span.score] for span in judge.answer(some)]
+        def places(batch: Sequence[Reading]) -> list[object]:
+            """Leave out the text, because it can be sliced from the passage."""
+            return [span and [span.start, span.end, span.score] for span in judge.answer(batch)]
 
         return [
             None if place is None else Span(reading.passage[place[0] : place[1]], *place)
@@ -129,24 +129,26 @@ class CachedJudge:
         ]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return questions whose answer is given."""
+        """Return at most `count` questions for each (answer, passage) pair, best first."""
         judge: Any = self.judge
         if self._model is not None:
             return self._model.ask(readings, count=count)
-        how = {"count": count}
-        return self._all("ask", how, readings, lambda some: judge.ask(some, count=count))
+        call_settings = {"count": count}
+        return self._all(
+            "ask", call_settings, readings, lambda batch: judge.ask(batch, count=count)
+        )
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
         """Complete each prompt."""
         judge: Any = self.judge
-        how: dict[str, object] = {"max_new_tokens": max_new_tokens}
+        call_settings: dict[str, object] = {"max_new_tokens": max_new_tokens}
         return self._all(
             "complete",
-            how if schema is None else {**how, "schema": schema},
+            call_settings if schema is None else {**call_settings, "schema": schema},
             prompts,
-            lambda some: judge.complete(some, max_new_tokens=max_new_tokens, schema=schema),
+            lambda batch: judge.complete(batch, max_new_tokens=max_new_tokens, schema=schema),
         )
 
     def _all(
@@ -156,29 +158,29 @@ class CachedJudge:
         inputs: Sequence[_In],
         ask: Callable[[list[_In]], Any],
     ) -> list[Any]:
-        """Return the result of each input, asking for those that are not cached."""
+        """Return the result of each input; ask the wrapped judge if it is not cached."""
         keys = [_key(self.identity, kind, settings, each) for each in inputs]
         results = self._store.get(keys)
         missing = {key: each for key, each in zip(keys, inputs, strict=True) if key not in results}
-        times = Counter(keys)
-        done = len(inputs) - sum(times[key] for key in missing)
+        counts = Counter(keys)
+        done = len(inputs) - sum(counts[key] for key in missing)
         self.kept += done
-        self._tell(done, len(inputs))
-        for some in _chunks(missing.items(), self._chunk):
-            values = ask([each for _, each in some])
-            # Through JSON, so that a result is the same the first time and later.
+        self._report_progress(done, len(inputs))
+        for batch in _chunks(missing.items(), self._chunk):
+            values = ask([each for _, each in batch])
+            # Decoded from JSON below, so that new and cached results are the same.
             made = {
                 key: json.dumps(value, ensure_ascii=False, allow_nan=False)
-                for (key, _), value in zip(some, values, strict=True)
+                for (key, _), value in zip(batch, values, strict=True)
             }
             self._store.put(made)
             results |= made
             self.asked += len(made)
-            done += sum(times[key] for key in made)
-            self._tell(done, len(inputs))
+            done += sum(counts[key] for key in made)
+            self._report_progress(done, len(inputs))
         return [json.loads(results[key]) for key in keys]
 
-    def _tell(self, done: int, total: int) -> None:
+    def _report_progress(self, done: int, total: int) -> None:
         if self.on_progress is not None:
             self.on_progress(done, total)
 
@@ -187,13 +189,13 @@ _NEUTRAL = Entailment(0.0, 1.0, 0.0)
 
 
 class PatientJudge:
-    """Asks another judge, and counts inputs that are too long instead of failing.
+    """A judge that counts inputs that are too long instead of raising `TooLongError`.
 
-    Such a pair is neutral, a reading has no answer, and a prompt an empty reply. This is for measures
-    without a place for the reason why something is not judged; others call `unless_too_long`.
+    Such a pair is neutral, such a reading has no answer, and such a prompt gets an empty reply. Use
+    it for measures that cannot report why an input was not judged; others call `unless_too_long`.
 
     Attributes:
-        too_long: how many inputs were too long so far.
+        too_long: number of inputs so far that were too long.
     """
 
     def __init__(self, judge: Judge) -> None:
@@ -203,7 +205,7 @@ class PatientJudge:
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """Those of the other judge."""
+        """The abilities of the wrapped judge."""
         return abilities_of(self._judge)
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
@@ -219,33 +221,33 @@ class PatientJudge:
     ) -> list[str]:
         """Complete each prompt."""
 
-        def replies(some: Sequence[str]) -> list[str]:
-            how: dict[str, Any] = {"max_new_tokens": max_new_tokens, "schema": schema}
-            return list(self._judge.complete(some, **how))
+        def replies(batch: Sequence[str]) -> list[str]:
+            call_settings: dict[str, Any] = {"max_new_tokens": max_new_tokens, "schema": schema}
+            return list(self._judge.complete(batch, **call_settings))
 
         return self._all(replies, prompts, "")
 
     def _all(
-        self, ask: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In], nothing: _Out
+        self, ask: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In], fallback: _Out
     ) -> list[_Out]:
         results = unless_too_long(ask, inputs)
         self.too_long += sum(isinstance(each, TooLongError) for each in results)
-        return [nothing if isinstance(each, TooLongError) else each for each in results]
+        return [fallback if isinstance(each, TooLongError) else each for each in results]
 
 
 class _Store:
-    """Texts by key, in an SQLite file in WAL mode: readers never wait, writers take turns."""
+    """A key-value store in an SQLite file. In WAL mode, readers never wait for writers."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self.on_disk = path is not None
         self._lock = Lock()
-        with self._explained():
+        with self._locked():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 path or ":memory:",
-                timeout=_WAIT_SECONDS,
+                timeout=_LOCK_TIMEOUT,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -257,11 +259,11 @@ class _Store:
 
     def _prepare(self) -> None:
         run = self._connection.execute
-        use_write_ahead_log(self._connection, _WAIT_SECONDS)
-        run("PRAGMA synchronous=NORMAL")  # with WAL: whole after a crash, at worst a little older
+        use_write_ahead_log(self._connection, _LOCK_TIMEOUT)
+        run("PRAGMA synchronous=NORMAL")  # with WAL, a crash can only lose the last writes
         (found,) = run("PRAGMA application_id").fetchone()
         (tables,) = run("SELECT count(*) FROM sqlite_master").fetchone()
-        if found != _FORMAT and (found or tables):
+        if found != _APPLICATION_ID and (found or tables):
             raise sqlite3.DatabaseError("another program's database")
         if not tables:
             with self._transaction():
@@ -269,21 +271,21 @@ class _Store:
                     "CREATE TABLE IF NOT EXISTS judgements "
                     "(key BLOB PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
                 )
-                run(f"PRAGMA application_id={_FORMAT}")
+                run(f"PRAGMA application_id={_APPLICATION_ID}")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        """Return the results of the keys that are cached."""
+        """Return the results that are in the cache, by key."""
         found: dict[bytes, str] = {}
-        for some in _chunks(dict.fromkeys(keys), _KEYS_AT_ONCE):
-            holes = ",".join("?" * len(some))
-            query = f"SELECT key, result FROM judgements WHERE key IN ({holes})"  # noqa: S608
-            with self._explained():
-                found.update(self._connection.execute(query, some).fetchall())
+        for batch in _chunks(dict.fromkeys(keys), _KEYS_PER_QUERY):
+            placeholders = ",".join("?" * len(batch))
+            query = f"SELECT key, result FROM judgements WHERE key IN ({placeholders})"  # noqa: S608
+            with self._locked():
+                found.update(self._connection.execute(query, batch).fetchall())
         return found
 
     def put(self, results: Mapping[bytes, str]) -> None:
-        """Keep results, all of them or none."""
-        with self._explained(), self._transaction():
+        """Store results in one transaction."""
+        with self._locked(), self._transaction():
             self._connection.executemany(
                 "INSERT OR REPLACE INTO judgements VALUES (?, ?)", results.items()
             )
@@ -303,33 +305,33 @@ class _Store:
         self._connection.execute("COMMIT")
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Take turns, and explain what goes wrong with the file."""
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock, and translate database errors."""
         with self._lock:
             try:
                 yield
             except (OSError, sqlite3.OperationalError) as error:
                 if "locked" in str(error):
                     raise UnavailableError(
-                        f"{self._path} is locked: another process has been writing for {_WAIT_SECONDS:g} s. Wait for it, or use another --judge-cache."
+                        f"{self._path} is locked: another process has been writing for {_LOCK_TIMEOUT:g} s. Wait until it ends, or use another --judge-cache."
                     ) from error
                 raise UnavailableError(
-                    f"{self._path} cannot be used: {error}. Use another --judge-cache, or --no-judge-cache."
+                    f"{self._path} cannot be used: {error}. Use another --judge-cache or --no-judge-cache."
                 ) from error
             except sqlite3.Error as error:
                 raise InputError(
-                    f"{self._path} is not a cache of judgements, or is damaged: {error}.",
+                    f"{self._path} is not a cache of judgements or is damaged: {error}.",
                     hint="Remove it, or use another --judge-cache.",
                 ) from error
 
 
-def _key(identity: str, kind: str, settings: Mapping[str, object], given: object) -> bytes:
-    """Return the key of an input: a digest of the judge, the question and its settings."""
-    content = json.dumps([identity, kind, dict(settings), given], ensure_ascii=True)
+def _key(identity: str, kind: str, settings: Mapping[str, object], value: object) -> bytes:
+    """Return the key of an input: a digest of the judge, the task, its settings and the input."""
+    content = json.dumps([identity, kind, dict(settings), value], ensure_ascii=True)
     return hashlib.sha256(content.encode("ascii")).digest()
 
 
 def _chunks(values: Any, size: int) -> Iterator[list[Any]]:
     left = iter(values)
-    while some := list(islice(left, size)):
-        yield some
+    while batch := list(islice(left, size)):
+        yield batch

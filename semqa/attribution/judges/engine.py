@@ -1,7 +1,7 @@
-"""A language model as a judge, through any engine that asks one.
+"""A language model as a judge, through any engine that completes prompts.
 
-Replies are parsed by `semqa.attribution.judges.replies`. An unparsed reply counts as neutral, or as no
-answer, and is counted in `EngineJudge.unparsed`.
+Replies are parsed by `semqa.attribution.judges.replies`. An unparsed reply counts as neutral, or as
+no answer, and is counted in `EngineJudge.unparsed`.
 """
 
 from __future__ import annotations
@@ -28,45 +28,46 @@ if TYPE_CHECKING:
     from semqa.attribution.judges.base import Pair, Reading, Schema, Span
 
 PROMPTS = {"entailment": "engine-entailment", "answer": "engine-answer", "ask": "engine-ask"}
-"""The prompts of the three questions, by name."""
+"""The name of the default prompt for each task."""
 
 _VERDICT_TOKENS = 64
 _SPAN_TOKENS = 96
 _QUESTION_TOKENS = 48
 _JSON_TOKENS = 32
-"""What the braces and names of a JSON reply take."""
+"""Tokens that the braces and field names of a JSON reply take."""
 
 _VERDICT = verdict_schema("verdict", ("Entailment", "Neutral", "Contradiction"))
-_WHERE_MODELS_RUN = ("base_url", "batch_size", "device", "dtype", "trust_remote_code")
-_HARMLESS = ("base_url", "batch_size", "device", "say", "prompts", "warm", "constraint")
-"""Options that change no result."""
+_RUNTIME_OPTIONS = ("base_url", "batch_size", "device", "dtype", "trust_remote_code")
+_NOT_IN_IDENTITY = ("base_url", "batch_size", "device", "say", "prompts", "warm", "constraint")
+"""Options that cannot change a result, so they are not part of the identity."""
 
-_SURE = {
+_CERTAIN = {
     "entailment": Entailment(1.0, 0.0, 0.0),
     "neutral": Entailment(0.0, 1.0, 0.0),
     "contradiction": Entailment(0.0, 0.0, 1.0),
 }
-_UNREAD = Entailment(0.49, 0.51, 0.0)
-"""Neutral, and close enough to one half to be called unclear."""
+_UNPARSED = Entailment(0.49, 0.51, 0.0)
+"""Neutral, with a probability near enough to one half to count as unclear."""
 
 
 class EngineJudge:
-    """Judges by what a language model writes.
+    """A judge that parses the replies of a language model.
 
-    It gives a verdict and no probability: entailment is 1 or 0. If the endpoint supports JSON schemas,
+    Its verdicts have no probability: entailment is 1 or 0. If the endpoint supports JSON schemas,
     verdicts are requested as JSON.
 
     Args:
-        engine: asks the model.
-        identity: tells the model and its settings from others.
-        prompts: templates by question, by name or file, in place of those of `PROMPTS`.
-        sample: sample as the engine's options say; otherwise decode greedily.
-        name: the specification that creates this judge again; by default that of the engine.
-        complete: completes prompts in place of the engine, such as from a cache; as `complete`.
+        engine: runs the model.
+        identity: identifies the model and its settings.
+        prompts: for each task, the name or file of a template that replaces the one in `PROMPTS`.
+        sample: whether to sample with the engine's options; otherwise decoding is greedy.
+        name: the specification that creates this judge again; by default the engine's name.
+        complete: replaces the engine, for example with a cache; has the signature of the method
+            `complete`.
 
     Attributes:
         identity: the engine, its model's digest, its options and the prompts' digests.
-        unparsed: how many replies were unparsed so far.
+        unparsed: number of unparsed replies so far.
     """
 
     def __init__(
@@ -98,9 +99,9 @@ class EngineJudge:
         options: Mapping[str, object] | None = None,
         prompts: Mapping[str, str] | None = None,
     ) -> Self:
-        """Create the judge of an engine's specification, such as ``openai:MODEL,temperature=0.7``.
+        """Create a judge from an engine specification, such as ``openai:MODEL,temperature=0.7``.
 
-        Options on where models run are ignored by engines without such an option.
+        Options that say where a model runs are ignored if the engine does not accept them.
         """
         from semqa.engines import accepted_options, create_engine
 
@@ -109,20 +110,20 @@ class EngineJudge:
         accepted = accepted_options(spec)
         if accepted is not None and "prompts" not in accepted:
             raise InputError(
-                f"engine:{spec} asks no language model.",
+                f"engine:{spec} does not use a language model.",
                 hint="Choose one such as engine:transformers:MODEL or engine:openai:MODEL.",
             )
         given = {
             name: value
             for name, value in {**(options or {}), **settings}.items()
-            if accepted is None or name in accepted or name not in _WHERE_MODELS_RUN
+            if accepted is None or name in accepted or name not in _RUNTIME_OPTIONS
         }
-        more = {"constraint": "off", "warm": False} if accepted is not None else {}
-        engine = create_engine(spec, {**given, **more})
+        fixed = {"constraint": "off", "warm": False} if accepted is not None else {}
+        engine = create_engine(spec, {**given, **fixed})
         if not isinstance(engine, CompletingEngine):
             raise InputError(f"engine:{spec} does not complete prompts.")
-        kept = sorted((k, v) for k, v in given.items() if k not in _HARMLESS)
-        # Only the endpoint knows which model it serves: its address has to do.
+        kept = sorted((k, v) for k, v in given.items() if k not in _NOT_IN_IDENTITY)
+        # Only the endpoint knows which model it serves, so its address identifies the model.
         where = None
         if spec.startswith("openai:"):
             where = given.get("base_url") or default_url()
@@ -137,7 +138,7 @@ class EngineJudge:
         )
 
     def through(self, complete: Callable[..., list[str]]) -> EngineJudge:
-        """Return the same judge with its replies from elsewhere, such as a cache of them."""
+        """Return the same judge with replies from another source, such as a cache."""
         return EngineJudge(*self._given, sample=self._sample, name=self.name, complete=complete)
 
     def close(self) -> None:
@@ -149,10 +150,10 @@ class EngineJudge:
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Return what the model writes after each prompt.
+        """Complete each prompt.
 
         Raises:
-            TooLongError: one does not fit into the model's context.
+            TooLongError: a prompt does not fit into the model's context.
         """
         try:
             return self._complete(prompts, max_new_tokens=max_new_tokens, schema=schema)
@@ -162,41 +163,43 @@ class EngineJudge:
     def _ask_engine(
         self, prompts: Sequence[str], *, max_new_tokens: int, schema: Schema | None = None
     ) -> list[str]:
-        how = {"sample": True} if self._sample else {}
+        sampling = {"sample": True} if self._sample else {}
         if schema is not None and isinstance(self._engine, SchemaEngine):
-            most = max_new_tokens + _JSON_TOKENS
-            return self._engine.complete_json(prompts, schema, max_new_tokens=most, **how)
-        return self._engine.complete(prompts, max_new_tokens=max_new_tokens, **how)
+            limit = max_new_tokens + _JSON_TOKENS
+            return self._engine.complete_json(prompts, schema, max_new_tokens=limit, **sampling)
+        return self._engine.complete(prompts, max_new_tokens=max_new_tokens, **sampling)
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
         """Return the relation of each hypothesis to its premise."""
         prompt = self._prompts["entailment"]
-        asked = [prompt.fill(premise=pair.premise, hypothesis=pair.hypothesis) for pair in pairs]
+        prompts = [prompt.fill(premise=pair.premise, hypothesis=pair.hypothesis) for pair in pairs]
         found = []
-        for reply in self.complete(asked, max_new_tokens=_VERDICT_TOKENS, schema=self._schema):
+        for reply in self.complete(prompts, max_new_tokens=_VERDICT_TOKENS, schema=self._schema):
             relation = read_relation(reply)
             self.unparsed += relation is None
-            found.append(_UNREAD if relation is None else _SURE[relation])
+            found.append(_UNPARSED if relation is None else _CERTAIN[relation])
         return found
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that the model copies, or None if it copies none."""
+        """Return the span that the model copies from each passage, or None."""
         prompt = self._prompts["answer"]
-        asked = [prompt.fill(question=one.question, passage=one.passage) for one in readings]
+        prompts = [prompt.fill(question=one.question, passage=one.passage) for one in readings]
         found = []
-        replies = self.complete(asked, max_new_tokens=_SPAN_TOKENS)
+        replies = self.complete(prompts, max_new_tokens=_SPAN_TOKENS)
         for reading, reply in zip(readings, replies, strict=True):
-            span, understood = read_span(reply, reading.passage)
-            self.unparsed += not understood
+            span, parsed = read_span(reply, reading.passage)
+            self.unparsed += not parsed
             found.append(span)
         return found
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return the questions that the model writes."""
+        """Return at most `count` questions for each (answer, passage) pair."""
         prompt = self._prompts["ask"]
-        asked = [prompt.fill(answer=answer, passage=text, count=count) for answer, text in readings]
+        prompts = [
+            prompt.fill(answer=answer, passage=text, count=count) for answer, text in readings
+        ]
         found = []
-        for reply in self.complete(asked, max_new_tokens=_QUESTION_TOKENS * count):
+        for reply in self.complete(prompts, max_new_tokens=_QUESTION_TOKENS * count):
             questions = read_questions(reply)[:count]
             self.unparsed += not questions
             found.append(questions)
@@ -204,7 +207,7 @@ class EngineJudge:
 
 
 def _settings(spec: str) -> tuple[str, dict[str, object]]:
-    """Split a specification from the options that follow it.
+    """Split a specification into the engine and the options after it.
 
     Example:
         >>> _settings("openai:m,temperature=0.7,seed=2")

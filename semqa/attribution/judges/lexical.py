@@ -1,8 +1,9 @@
 """A judge that needs no model: it compares words.
 
-It lets everything run on a bare machine, and is a floor for other judges. It knows no synonyms, no syntax
-and no world: a paraphrase is neutral to it, and the same words in another order are entailed. Do not report
-its figures as those of a metric.
+It makes every command usable without models and is a baseline for other judges. It knows no
+synonyms,
+syntax or facts: a paraphrase counts as neutral, and the same words in another order count as
+entailed. Do not report scores based on it as results of a metric.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ _WORD = re.compile(
     r"|[^\W_]+(?:[.,:/][0-9]+)*(?:['’][^\W_]+)*(?:%|°)?"
 )
 _ENUMERATION = re.compile(r"\([0-9]{1,2}\)")
-"""Numbers of a list, which say nothing."""
+"""List numbers, which carry no meaning."""
 
 
-def _listed(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FUNCTION = _listed(
+_FUNCTION_WORDS = _word_set(
     """a an the this that these those there here it its itself he him his she her hers they them their
     theirs we us our ours i me my mine you your yours who whom whose which what when where why how
     is am are was were be been being do does did done doing has have had having will would shall
@@ -44,22 +45,35 @@ _FUNCTION = _listed(
     according source sources say says said state states stated
     not no nor never neither none nobody nothing cannot without"""
 )
-_NEGATIONS = _listed(
+_NEGATIONS = _word_set(
     """not no never neither nor none nobody nothing nowhere cannot without hardly scarcely barely
     fail fails failed refuse refused refuses deny denies denied lack lacks lacked"""
 )
-_UP_TO_TWENTY = (
+_NUMBER_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"
 )
-_NUMBERS = {word: str(number) for number, word in enumerate(_UP_TO_TWENTY.split())}
-del _NUMBERS["one"]  # which is an article as often
-_ENDS = ("ational", "ations", "ation", "ings", "ing", "edly", "ies", "ied", "es", "ed", "ly", "s")
-_LEAST_STEM = 3
+_NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS.split())}
+del _NUMBERS["one"]  # often used like an article
+_SUFFIXES = (
+    "ational",
+    "ations",
+    "ation",
+    "ings",
+    "ing",
+    "edly",
+    "ies",
+    "ied",
+    "es",
+    "ed",
+    "ly",
+    "s",
+)
+_MIN_STEM = 3
 
 
 class Token(NamedTuple):
-    """A word of a text: ``text[start:end]``; words of one key count as the same."""
+    """A word at ``text[start:end]``; two words with the same key count as equal."""
 
     key: str
     start: int
@@ -78,18 +92,20 @@ def read_tokens(text: str) -> list[Token]:
         ['ann', 'bridg', 'open', '1200', 'cam']
     """
     tokens = []
-    begins = True
+    sentence_start = True
     last = 0
     for match in _WORD.finditer(text):
-        begins = begins or any(mark in '.!?:\n"“' for mark in text[last : match.start()])
+        sentence_start = sentence_start or any(
+            mark in '.!?:\n"“' for mark in text[last : match.start()]
+        )
         if _ENUMERATION.fullmatch(text, max(0, match.start() - 1), match.end() + 1):
-            begins = True
+            sentence_start = True
             continue
         last = match.end()
-        key, _, _, *rest = _token(match[0], begins=begins)
+        key, _, _, *rest = _token(match[0], sentence_start=sentence_start)
         tokens.append(Token(key, match.start(), match.end(), *rest))
-        begins = False
-    # “Ann Lee opened it”: what stands before a name, with a capital of its own, is part of it.
+        sentence_start = False
+    # “Ann Lee opened it”: a capitalised word directly before a name belongs to the name.
     for place in range(len(tokens) - 2, -1, -1):
         token, following = tokens[place], tokens[place + 1]
         together = text[token.end : following.start] == " " and text[token.start].isupper()
@@ -99,8 +115,8 @@ def read_tokens(text: str) -> list[Token]:
 
 
 @lru_cache(maxsize=2**16)
-def _token(raw: str, *, begins: bool) -> Token:
-    """Return what a word is, wherever it stands: at 0."""
+def _token(raw: str, *, sentence_start: bool) -> Token:
+    """Classify a word; its position is left at 0, so that the result can be cached."""
     plain = unicodedata.normalize("NFKC", raw).casefold().replace("’", "'")
     negation = plain in _NEGATIONS or plain.endswith("n't")
     plain = plain.removesuffix("'s")
@@ -112,55 +128,55 @@ def _token(raw: str, *, begins: bool) -> Token:
         key = re.sub(r"(?<=\d),(?=\d{3})", "", _NUMBERS.get(plain, plain))
         return Token(key, 0, 0, True, True, True, negation)
     country = plain == "us" and raw.isupper()
-    content = (plain not in _FUNCTION or country) and not negation
-    # A capital at the beginning of a sentence shows nothing.
-    name = content and raw[0].isupper() and (not begins or raw[1:2].isupper())
+    content = (plain not in _FUNCTION_WORDS or country) and not negation
+    # At the beginning of a sentence, a capital letter does not mark a name.
+    name = content and raw[0].isupper() and (not sentence_start or raw[1:2].isupper())
     key = "U.S." if country else _stem(plain)
     return Token(key, 0, 0, content, False, name, negation)
 
 
 def _stem(word: str) -> str:
-    """Take off an inflection, roughly."""
+    """Return a rough stem of a word."""
     if not word.isascii():
         return word
-    for end in _ENDS:
-        if word.endswith(end) and len(word) - len(end) >= _LEAST_STEM and not word.endswith("ss"):
+    for end in _SUFFIXES:
+        if word.endswith(end) and len(word) - len(end) >= _MIN_STEM and not word.endswith("ss"):
             word = word[: -len(end)]
             break
-    if len(word) > _LEAST_STEM and word[-1] in "eiy":
+    if len(word) > _MIN_STEM and word[-1] in "eiy":
         word = word[:-1]
-    if len(word) > _LEAST_STEM and word[-1] == word[-2] and word[-1] not in "aeiouls":
+    if len(word) > _MIN_STEM and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word
 
 
 _VERSION = 6
-"""Increased with each change of the rules, because results are cached."""
+"""Increase this with each change of the rules, because results are cached."""
 
-_MIDDLE = 0.75
-"""Share of the hypothesis's content words in the premise at which entailment is an even bet."""
+_MIDPOINT = 0.75
+"""Share of content words in the premise at which entailment has probability 0.5."""
 
-_STEEP = 14.0
-_MISSING_FIXED = 0.02
+_SLOPE = 14.0
+_MAX_IF_MISSING = 0.02
 """Probability of entailment if the premise lacks a number or a name of the hypothesis."""
 
-_ALIKE = 0.7
-"""Share of content words from which two sentences speak of the same thing, so that a negation in
-one of them, or another number, contradicts."""
+_SAME_TOPIC = 0.7
+"""Minimum share of common content words for two sentences to have the same topic. A negation in
+only one of them, or a different number, is then a contradiction."""
 
 
 class LexicalJudge:
-    """Judges by words alone: deterministic, in microseconds, and weak.
+    """A judge that only compares words: deterministic, fast (microseconds) and weak.
 
-    Entailment: the share of the hypothesis's content words (without function words, inflections
-    taken off) that the premise holds, put through a logistic curve. A number or a name that the
-    premise lacks is never entailed. Where one sentence of the premise holds nearly the same words,
-    a negation in one of the two, or another number in its place, is a contradiction. Questions in
-    the hypothesis claim nothing and are passed over; a hypothesis that claims nothing is neutral.
+    Entailment is a logistic function of the share of the hypothesis's stemmed content words that
+    occur in the premise. If a number or a name is missing from the premise, the hypothesis is not
+    entailed. If a sentence of the premise has nearly the same words, a negation in only one of the
+    two, or a different number, is a contradiction. Questions in the hypothesis are ignored; a
+    hypothesis without statements is neutral.
 
-    Answers: the sentence that holds most of the question's words, and in it the run of other words
-    that stands where the question asks, and is of the kind that it asks for. Questions: the
-    sentence of the answer with a question word in the answer's place.
+    An answer comes from the sentence with most of the question's words: the run of other words
+    whose context and type fit the question word best. A question is the sentence of the answer
+    with a question word in place of the answer.
 
     Example:
         >>> from semqa.attribution.judges import Pair
@@ -178,15 +194,15 @@ class LexicalJudge:
         self.identity = f"lexical/{_VERSION}"
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise, by its words."""
+        """Return the relation of each hypothesis to its premise."""
         return [_entailment(pair.premise, pair.hypothesis) for pair in pairs]
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None if too few words are shared."""
+        """Return the span that answers each question, or None if too few words match."""
         return [answer_reading(reading) for reading in readings]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return each answer's sentence with a question word in its place; no answer, no question."""
+        """Return at most `count` questions per answer; none if the passage lacks the answer."""
         return [questions_for(answer, passage)[:count] for answer, passage in readings]
 
 
@@ -194,7 +210,7 @@ _CLAUSE = re.compile(r"[,;:()–—]+\s|\s(?:but|although|though|while|whereas)\
 
 
 class _Claim(NamedTuple):
-    """The keys of a text's content words, and of those in each clause with an odd number of negations."""
+    """Keys of a sentence's content words; `denied` has those of each clause that is negated."""
 
     content: frozenset[str]
     fixed: frozenset[str]
@@ -213,7 +229,7 @@ class _Claim(NamedTuple):
         )
 
     def denies(self, other: frozenset[str]) -> bool:
-        """Whether a clause denies something about these words."""
+        """Whether a negated clause contains any of these words."""
         return any(clause & other for clause in self.denied)
 
 
@@ -229,68 +245,68 @@ def _entailment(premise: str, hypothesis: str) -> Entailment:
     claims = [_Claim.of(text) for text in split_sentences(hypothesis) if not text.endswith("?")]
     claims = [claim for claim in claims if claim.content]
     if not claims:
-        return _of(0.0, 0.0)
-    known, given = _known(premise)
+        return _probabilities(0.0, 0.0)
+    known, given = _read_premise(premise)
     judged = [_judge(claim, known, given) for claim in claims]
-    # All of several sentences must follow; one that is contradicted contradicts the whole.
-    return _of(min(each[0] for each in judged), max(each[1] for each in judged))
+    # Every sentence must be entailed; one contradicted sentence contradicts the whole.
+    return _probabilities(min(each[0] for each in judged), max(each[1] for each in judged))
 
 
 @lru_cache(maxsize=256)
-def _known(premise: str) -> tuple[frozenset[str], tuple[_Claim, ...]]:
-    """Return the words of a premise, and what its sentences say; a premise often comes again."""
+def _read_premise(premise: str) -> tuple[frozenset[str], tuple[_Claim, ...]]:
+    """Return the words and the claims of a premise; cached, because premises recur."""
     words = frozenset(token.key for token in read_tokens(premise))
     return words, tuple(_Claim.of(text) for text in split_sentences(premise))
 
 
 def _judge(claim: _Claim, known: frozenset[str], given: Sequence[_Claim]) -> tuple[float, float]:
-    """Return how probable it seems that a claim follows, and that its contrary does."""
+    """Return scores in [0, 1] for entailment and for contradiction of a claim."""
     covered = len(claim.content & known) / len(claim.content)
-    follows = 1 / (1 + math.exp(-_STEEP * (covered - _MIDDLE)))
+    entailed = 1 / (1 + math.exp(-_SLOPE * (covered - _MIDPOINT)))
     missing = claim.fixed - known
     if missing:
-        follows = min(follows, _MISSING_FIXED)
-    contrary = 0.0
+        entailed = min(entailed, _MAX_IF_MISSING)
+    contradicted = 0.0
     nearest = max(given, key=lambda each: len(claim.content & each.content), default=None)
     if nearest is not None:
         plain = claim.content - claim.numbers
-        alike = len(plain & nearest.content) / len(plain) if plain else 0.0
-        # A clause that shares no word with the other text may deny what it will.
+        overlap = len(plain & nearest.content) / len(plain) if plain else 0.0
+        # A negated clause counts only if it shares a word with the other sentence.
         denied = claim.denies(nearest.content) != nearest.denies(claim.content)
         other = bool(claim.numbers - nearest.numbers) and bool(nearest.numbers - claim.numbers)
-        # Another number in place of one that the whole premise lacks, and nothing else is missing.
-        if alike >= _ALIKE and (denied or (other and missing and missing <= claim.numbers)):
-            contrary = 0.9 * alike
-            follows = min(follows, 0.05)
-    return follows, contrary
+        # A different number is a contradiction if the premise lacks only numbers of the claim.
+        if overlap >= _SAME_TOPIC and (denied or (other and missing and missing <= claim.numbers)):
+            contradicted = 0.9 * overlap
+            entailed = min(entailed, 0.05)
+    return entailed, contradicted
 
 
-def _of(follows: float, contrary: float) -> Entailment:
-    contradiction = contrary * (1 - follows)
-    return Entailment(follows, 1 - follows - contradiction, contradiction)
+def _probabilities(entailed: float, contradicted: float) -> Entailment:
+    contradiction = contradicted * (1 - entailed)
+    return Entailment(entailed, 1 - entailed - contradiction, contradiction)
 
 
-_LEAST_SHARED = 0.5
-"""Share of a question's content words that a sentence must hold to answer it."""
+_MIN_SHARED = 0.5
+"""Minimum share of a question's content words in a sentence that can answer it."""
 
-_AROUND = 4
-"""Words on each side of the gap that are compared."""
+_CONTEXT_WORDS = 4
+"""Number of words compared on each side of the question word."""
 
-_GAP = re.compile(
+_QUESTION_WORD = re.compile(
     r"\b(how (?:many|much|old|long|far|often)|(?:in |on |at )?(?:which|what) (?:year|date|day|month)"
     r"|who|whom|whose|when|where|which|what|why|how)\b",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:1[0-9]|20)[0-9]{2}$")
-_DATES = (
+_MONTHS_AND_DAYS = (
     "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday"
 )
-_MONTHS = frozenset(_DATES.split())
+_DATE_WORDS = frozenset(_MONTHS_AND_DAYS.split())
 
 
 def questions_for(answer: str, passage: str) -> list[str]:
-    """Return questions whose answer is a text, best first; empty if the passage lacks it.
+    """Return questions with a given answer, best first; empty if the passage lacks the answer.
 
     Example:
         >>> questions_for("1932", "The bridge opened in 1932. It is red.")
@@ -334,7 +350,7 @@ def _question_words(answer: str, before: str) -> list[str]:
 
 
 def answer_reading(reading: Reading) -> Span | None:
-    """Return the span that seems to answer a question, or None.
+    """Return the span that best fits a question, or None.
 
     Example:
         >>> from semqa.attribution.judges import Reading
@@ -342,7 +358,7 @@ def answer_reading(reading: Reading) -> Span | None:
         'Ann Lee'
     """
     question, passage = reading
-    gap = _GAP.search(question)
+    gap = _QUESTION_WORD.search(question)
     left = read_tokens(question[: gap.start()] if gap else "")
     right = read_tokens(question[gap.end() :] if gap else question)
     asked = gap[1].casefold() if gap else ""
@@ -356,10 +372,10 @@ def answer_reading(reading: Reading) -> Span | None:
             for token in read_tokens(passage[start:end])
         ]
         shared = len(wanted & {token.key for token in tokens}) / len(wanted)
-        if shared < _LEAST_SHARED:
+        if shared < _MIN_SHARED:
             continue
-        for first, last in _runs(tokens, wanted, passage):
-            score = shared + _fit(tokens, first, last, asked, left, right)
+        for first, last in _candidate_runs(tokens, wanted, passage):
+            score = shared + _score_run(tokens, first, last, asked, left, right)
             if best is None or score > best[0]:
                 best = (score, tokens[first].start, tokens[last].end, shared)
     if best is None:
@@ -368,8 +384,13 @@ def answer_reading(reading: Reading) -> Span | None:
     return Span(passage[start:end], start, end, shared)
 
 
-def _runs(tokens: Sequence[Token], wanted: set[str], passage: str) -> Iterator[tuple[int, int]]:
-    """Give runs of words that the question lacks, first to last, function words cut off."""
+def _candidate_runs(
+    tokens: Sequence[Token], wanted: set[str], passage: str
+) -> Iterator[tuple[int, int]]:
+    """Yield the first and last token of runs of words that are not in the question.
+
+    Function words at the ends of a run are left out.
+    """
     first = 0
     while first < len(tokens):
         if not _may_answer(tokens[first], wanted):
@@ -384,7 +405,7 @@ def _runs(tokens: Sequence[Token], wanted: set[str], passage: str) -> Iterator[t
             if _may_answer(tokens[at], wanted):
                 last = at
         yield first, last
-        # Parts of it of one kind: a number, or a name.
+        # Numbers and names within the run are candidates, too.
         inner = first
         while inner <= last:
             end = inner
@@ -401,7 +422,7 @@ def _may_answer(token: Token, wanted: set[str]) -> bool:
     return token.content and token.key not in wanted
 
 
-def _fit(
+def _score_run(
     tokens: Sequence[Token],
     first: int,
     last: int,
@@ -409,29 +430,29 @@ def _fit(
     left: Sequence[Token],
     right: Sequence[Token],
 ) -> float:
-    """Return how well a run fits into the gap: by its context and its kind."""
-    before = [token.key for token in tokens[max(0, first - _AROUND) : first]][::-1]
-    after = [token.key for token in tokens[last + 1 : last + 1 + _AROUND]]
-    around = _agreeing(before, [token.key for token in left][::-1])
-    around += _agreeing(after, [token.key for token in right])
+    """Score how well a run fits the question word, by its context and its type."""
+    before = [token.key for token in tokens[max(0, first - _CONTEXT_WORDS) : first]][::-1]
+    after = [token.key for token in tokens[last + 1 : last + 1 + _CONTEXT_WORDS]]
+    around = _common_prefix(before, [token.key for token in left][::-1])
+    around += _common_prefix(after, [token.key for token in right])
     run = tokens[first : last + 1]
     kind = 0.0
     if asked.startswith("how ") and asked != "how":
         kind = 1.0 if any(token.number for token in run) else -0.5
     elif asked == "when" or asked.endswith(("year", "date", "day", "month")):
-        dated = any(_YEAR.match(token.key) or token.key in _MONTHS for token in run)
+        dated = any(_YEAR.match(token.key) or token.key in _DATE_WORDS for token in run)
         kind = 1.0 if dated else -0.5
     elif asked in ("who", "whom", "whose", "where"):
         kind = 0.5 if any(token.fixed and not token.number for token in run) else 0.0
         kind = 0.5 if first == 0 and asked == "who" else kind
-    return around / _AROUND + kind - 0.01 * len(run)
+    return around / _CONTEXT_WORDS + kind - 0.01 * len(run)
 
 
-def _agreeing(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many words agree, from the gap on."""
+def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the common prefix."""
     count = 0
-    for mine, theirs in zip(one, other, strict=False):
-        if mine != theirs:
+    for left, right in zip(one, other, strict=False):
+        if left != right:
             break
         count += 1
     return count

@@ -1,17 +1,21 @@
-"""Models of transformers that judge: entailment, answers by a span, questions by an encoder-decoder.
+"""Transformers models as judges of entailment, for extractive answers and for question generation.
 
-Long texts are read in overlapping windows. *Entailment* is the highest of all windows, because what a part
-of a text says, the text says; of the rest, contradiction gets the highest of all windows, and neutral what
-remains. A hypothesis that leaves no room for its premise is judged sentence by sentence: all must follow,
-and one that is contradicted contradicts the whole. An *answer* must score above no answer, which is the
-span of the first token, by a threshold; no window may have a better one. A *question* is written with a
-beam search after reading as much of the passage as fits, with the answer in the middle.
+Long texts are split into overlapping windows.
 
-Loads torch and transformers only when a model is loaded.
+- *Entailment* is the maximum over all windows, because a text states what any part of it states.
+  Contradiction is the maximum too, limited to the remaining probability; neutral gets the rest. If
+  a hypothesis leaves no room for its premise, each of its sentences is judged: all must be
+  entailed, and one contradicted sentence contradicts the whole.
+- An *answer* is the best span of all windows. Its score must exceed the lowest "no answer" score,
+  which is the score of the first token's span, by a threshold.
+- A *question* is generated with beam search from as much of the passage as fits, centred on the
+  answer.
 
-Source: AutoAIS as ALCE uses it (Gao et al. 2023, section 4), where the model writes "1" or "0"; differs in
-that the probabilities of the two are compared. SQuAD 2.0's rule (Devlin et al. 2019, section 4.3). Q²
-(Honovich et al. 2021, section 3), whose model reads "answer: … context: …".
+torch and transformers are imported only when a model is loaded.
+
+Sources: AutoAIS as in ALCE (Gao et al. 2023, section 4), where the model generates "1" or "0";
+here, the probabilities of the two are compared instead. The rule of SQuAD 2.0 (Devlin et al. 2019,
+section 4.3). Q² (Honovich et al. 2021, section 3), where the model reads "answer: … context: …".
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ if TYPE_CHECKING:
     from semqa.attribution.judges.base import Reading, Relation
 
 
-_NAMES: dict[str, Relation] = {
+_LABEL_NAMES: dict[str, Relation] = {
     **dict.fromkeys(
         [
             "entailment",
@@ -82,7 +86,7 @@ _NAMES: dict[str, Relation] = {
         "contradiction",
     ),
 }
-"""Names by their letters alone. Of two labels, the other one is all that does not follow: neutral."""
+"""Label names, letters only. With two labels, the one that is not entailment is neutral."""
 
 
 def read_labels(
@@ -91,9 +95,12 @@ def read_labels(
     """Return the relation of each output of a classifier.
 
     Args:
-        model: its name, for messages.
-        named: the labels that its configuration names, by their numbers.
-        given: what the user says of them, in order, between slashes; None for what the names say.
+        model: name of the model, for error messages.
+        named: label names from the model's configuration, by index.
+        given: the user's names for the labels, in order, separated by slashes; None uses `named`.
+
+    Raises:
+        InputError: the number of labels differs, or a label is unknown.
 
     Example:
         >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
@@ -107,27 +114,27 @@ def read_labels(
             field="labels",
             value=given,
         )
-    read = tuple(_NAMES.get(re.sub(r"[^a-z]", "", word.casefold())) for word in words)
+    read = tuple(_LABEL_NAMES.get(re.sub(r"[^a-z]", "", word.casefold())) for word in words)
     if None in read or read.count("entailment") != 1:
         raise InputError(
-            f"The model {model} has labels of unknown meaning: {', '.join(words)}.",
-            hint="Say what they mean in their order, such as labels=contradiction/neutral/entailment.",
+            f"The model {model} has unknown labels: {', '.join(words)}.",
+            hint="Name their meanings in order, such as labels=contradiction/neutral/entailment.",
         )
     return read
 
 
 _Out = TypeVar("_Out")
 _Row = dict[str, list[int]]
-"""What a tokenizer makes of a text, or of two."""
+"""Tokenizer output for a text or a pair of texts."""
 
 _DIGITS = 6
-"""Decimals of a probability: fewer than padding can change in float32."""
+"""Decimals of a probability, few enough that padding in float32 cannot change them."""
 
 
 def in_batches(
     rows: Sequence[_Row], size: int, run: Callable[[list[int]], Sequence[_Out]]
 ) -> list[_Out]:
-    """Return what `run` makes of the row of each number, given neighbours in length together."""
+    """Call `run` on batches of row indices, sorted by length; return results in row order."""
     order = sorted(range(len(rows)), key=lambda number: len(rows[number]["input_ids"]))
     results: dict[int, _Out] = {}
     for start in range(0, len(order), size):
@@ -137,7 +144,7 @@ def in_batches(
 
 
 def padded(tokenizer: Any, rows: Sequence[_Row], device: Any) -> dict[str, Any]:
-    """Return rows of token ids as tensors [B, T], with an attention mask."""
+    """Return tokenizer outputs as padded tensors, each [B, T]."""
     import torch
 
     width = max(len(row["input_ids"]) for row in rows)
@@ -153,7 +160,7 @@ def padded(tokenizer: Any, rows: Sequence[_Row], device: Any) -> dict[str, Any]:
 
 
 def rounded(value: float) -> float:
-    """Round a probability so that it does not depend on the batch."""
+    """Round a probability so that it does not depend on the batch, and clip it to [0, 1]."""
     return round(min(1.0, max(0.0, value)), _DIGITS)
 
 
@@ -164,26 +171,26 @@ DEFAULTS: dict[Part, str] = {
     "qa": "ktrapeznikov/albert-xlarge-v2-squad-v2",
     "qg": "mrm8488/t5-base-finetuned-question-generation-ap",
 }
-"""The models of a part that names none: of AutoAIS and ALCE (11 billion weights), and of Q²."""
+"""Default models: those of AutoAIS and ALCE (11 billion parameters), and of Q²."""
 
-_TEXTS = ("labels", "words", "premise-format")
+_TEXT_SETTINGS = ("labels", "words", "premise-format")
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """How models are loaded and asked.
+    """Settings for loading and running models.
 
     Attributes:
-        device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
-        dtype: of the weights; by default ``float32`` on a CPU, else as they were saved.
-        batch_size: inputs that a model reads together.
-        labels: what the labels 0, 1, … of a classifier mean, if their names do not tell:
+        device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
+        dtype: of the weights; by default ``float32`` on a CPU, otherwise as saved.
+        batch_size: number of inputs per forward pass.
+        labels: meanings of a classifier's labels 0, 1, …, if their names are not known:
             ``contradiction/neutral/entailment``.
-        words: what a model that writes its verdict writes, for entailment and for the rest, or for
-            entailment, neutral and contradiction.
-        premise_format: what such a model reads, with ``{premise}`` and ``{hypothesis}``.
-        threshold: how much more an answer must score than no answer.
+        words: the outputs of a model that generates its verdict: for entailment and everything
+            else, or for entailment, neutral and contradiction.
+        premise_format: the input of such a model, with ``{premise}`` and ``{hypothesis}``.
+        threshold: an answer must exceed the "no answer" score by more than this.
 
     Raises:
         InputError: a setting is invalid.
@@ -221,17 +228,20 @@ class ModelSettings:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """The words of `words`."""
+        """The parts of `words`."""
         return tuple(word.strip() for word in self.words.split("/") if word.strip())
 
     def identity(self) -> str:
-        """Return the settings that can change a result."""
+        """Return the settings that can change a result, as text."""
         kept = ("dtype", "labels", "premise_format", "threshold", "words")
         return ",".join(f"{name}={getattr(self, name)}" for name in kept)
 
 
-def read_parts(spec: str, carried: str) -> tuple[dict[Part, str], dict[str, object]]:
-    """Return the models by part, and the settings, that a specification names after its first colon.
+def read_parts(spec: str, arguments: str) -> tuple[dict[Part, str], dict[str, object]]:
+    """Parse the part of a specification after its first colon into models and settings.
+
+    Raises:
+        InputError: a setting is unknown, repeated or invalid.
 
     Example:
         >>> read_parts("transformers:nli=a/b,threshold=1", "nli=a/b,threshold=1")
@@ -239,14 +249,14 @@ def read_parts(spec: str, carried: str) -> tuple[dict[Part, str], dict[str, obje
     """
     models: dict[Part, str] = {}
     settings: dict[str, object] = {}
-    for piece in filter(None, map(str.strip, carried.split(","))):
+    for piece in filter(None, map(str.strip, arguments.split(","))):
         name, equals, value = (part.strip() for part in piece.partition("="))
         key = name.replace("_", "-")
         if key in (*models, *settings) or key.replace("-", "_") in settings:
-            raise InputError(f"is there twice in {spec!r}.", field=name)
+            raise InputError(f"is given twice in {spec!r}.", field=name)
         if key in DEFAULTS:
             models[key] = value or DEFAULTS[key]
-        elif key in _TEXTS and equals:
+        elif key in _TEXT_SETTINGS and equals:
             settings[key.replace("-", "_")] = value
         elif key == "threshold" and equals:
             try:
@@ -256,24 +266,24 @@ def read_parts(spec: str, carried: str) -> tuple[dict[Part, str], dict[str, obje
                     f"must be a number, got {value!r}.", field=name, value=value
                 ) from None
         else:
-            names = ", ".join(f"{each}=" for each in (*DEFAULTS, *_TEXTS, "threshold"))
+            names = ", ".join(f"{each}=" for each in (*DEFAULTS, *_TEXT_SETTINGS, "threshold"))
             raise InputError(
                 f"{piece!r} in {spec!r} must begin with one of {names}.",
-                hint="Write such as transformers:nli=MODEL.",
+                hint="Example: transformers:nli=MODEL.",
             )
     return models or dict(DEFAULTS), settings
 
 
 _TRAINED_FOR: dict[Part, str] = {
-    "nli": "to tell entailment: a sequence classifier, or an encoder-decoder that writes its verdict",
-    "qa": "to answer by a span of a passage, such as on SQuAD 2.0",
-    "qg": "to ask questions: an encoder-decoder",
+    "nli": "for entailment (a sequence classifier, or an encoder-decoder that generates its verdict)",
+    "qa": "for extractive question answering, such as on SQuAD 2.0",
+    "qg": "for question generation (an encoder-decoder)",
 }
-_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "longformer", "mpnet", "xlm-roberta-xl"}
-"""Kinds of models whose first position is the number of the padding token, and one more."""
+_OFFSET_TYPES = {"roberta", "xlm-roberta", "camembert", "longformer", "mpnet", "xlm-roberta-xl"}
+"""Model types whose positions start after the index of the padding token."""
 
-_NO_POSITIONS = 4096
-"""Most tokens for models that know no positions, such as T5: what memory bears."""
+_MAX_WITHOUT_POSITIONS = 4096
+"""Maximum input tokens for models without position embeddings, such as T5; limits memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,21 +291,21 @@ class Loaded:
     """A model and its tokenizer.
 
     Attributes:
-        writes: whether it is an encoder-decoder that writes what it has to say.
-        longest: most tokens that it reads.
-        spelled: parts the characters of control tokens in a text, which are then read as text.
+        generates: whether it is an encoder-decoder that generates its output.
+        longest: maximum number of input tokens.
+        spelled: splits control tokens that occur in a text, so that they are read as plain text.
     """
 
     name: str
     model: Any
     tokenizer: Any
-    writes: bool
+    generates: bool
     longest: int
     spelled: Spelling
 
 
 def model_digest(name: str) -> str | None:
-    """Return what tells a model from others, without loading it; None if it is not here yet."""
+    """Return a digest or commit that identifies a model; None if it is not downloaded yet."""
     folder = folder_of(name)
     return model_identity(f"transformers:{folder or name}")
 
@@ -305,7 +315,7 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
     folder = folder_of(name)
     shared: dict[str, Any] = {"trust_remote_code": False}
     if folder is None:
-        # Use the local copy: results of two versions must not be mixed.
+        # Use the local copy, so that results of two versions are never mixed.
         if (commit := model_digest(name)) is not None:
             shared["revision"] = commit
         if is_on_disk_only(name, commit):
@@ -317,7 +327,7 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
     with quiet():
         try:
             config = AutoConfig.from_pretrained(folder or name, **shared)
-            kind, writes = _kind(part, config)
+            kind, generates = _model_class(part, config)
             tokenizer = load_tokenizer(name, folder, shared)
             model, report = kind.from_pretrained(
                 folder or name,
@@ -332,23 +342,23 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
                     f"The model {name} was not trained {_TRAINED_FOR[part]}: it has no weights for {missing[0]}."
                 )
             check_tokenizer(name, tokenizer, model)
-            # “</s>” in somebody's text is four characters, and not the end of it. (Where places in the
-            # text do not matter, it is spelled besides: some vocabularies have it as a word.)
+            # “</s>” in a user's text is four characters, not an end token. (If offsets do not
+            # matter, `spelled` splits it too: some vocabularies have it as an ordinary token.)
             tokenizer.split_special_tokens = True
             model = model.to(device).eval()
         except SemqaError:
             raise
-        except Exception as error:  # the libraries below raise all sorts
+        except Exception as error:  # the libraries raise exceptions of many types
             raise explained(
                 name, None, error, f"one that was trained {_TRAINED_FOR[part]}"
             ) from error
-    reserved = PromptEncoder(tokenizer, is_encoder_decoder=writes, form="completion").reserved
+    reserved = PromptEncoder(tokenizer, is_encoder_decoder=generates, form="completion").reserved
     longest = longest_input(tokenizer, model.config)
-    return Loaded(name, model, tokenizer, writes, longest, Spelling(reserved))
+    return Loaded(name, model, tokenizer, generates, longest, Spelling(reserved))
 
 
-def _kind(part: Part, config: Any) -> tuple[Any, bool]:
-    """Return the class to load, and whether it writes."""
+def _model_class(part: Part, config: Any) -> tuple[Any, bool]:
+    """Return the model class, and whether the model generates its output."""
     from transformers import (
         AutoModelForQuestionAnswering,
         AutoModelForSeq2SeqLM,
@@ -366,39 +376,39 @@ def _kind(part: Part, config: Any) -> tuple[Any, bool]:
 
 
 def longest_input(tokenizer: Any, config: Any) -> int:
-    """Return how many tokens a model reads at most, as its tokenizer and its positions say."""
+    """Return the maximum number of input tokens, from the tokenizer and the position embeddings."""
     distances = getattr(config, "relative_attention_num_buckets", None)
     if distances and config.is_encoder_decoder:
-        return _NO_POSITIONS  # T5's kin: 512 is what its tokenizers say, and no limit of the model
-    limits = [_NO_POSITIONS, int(min(tokenizer.model_max_length, 1 << 30))]
+        return _MAX_WITHOUT_POSITIONS  # as T5; its tokenizer's 512 is no limit
+    limits = [_MAX_WITHOUT_POSITIONS, int(min(tokenizer.model_max_length, 1 << 30))]
     positions = getattr(config, "max_position_embeddings", None) or getattr(
         config, "n_positions", None
     )
     if isinstance(positions, int) and positions > 0:
-        if config.model_type in _OFFSET_POSITIONS:
+        if config.model_type in _OFFSET_TYPES:
             positions -= int(config.pad_token_id or 0) + 1
         limits.append(positions)
     return min(limits)
 
 
-_LEAST_WINDOW = 16
-"""Tokens of the premise that must fit beside a hypothesis."""
+_MIN_WINDOW = 16
+"""Minimum tokens left for the premise (or passage) in a window."""
 
 _MARGIN = 4
-"""Tokens that a part of a text may have more than it had in the whole."""
+"""Spare tokens per window, because a slice of a text can have more tokens than in the whole."""
 
 _STRIDE = 128
-"""Tokens that neighbouring windows of a long text share."""
+"""Maximum overlap of neighbouring windows, in tokens."""
 
 
 class Entailer:
-    """Tells entailment with one model."""
+    """Runs an entailment model."""
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         self._loaded = loaded
         self._settings = settings
         self._relations: tuple[Relation | None, ...]
-        if loaded.writes:
+        if loaded.generates:
             self._words = _word_tokens(loaded, settings.verdicts)
             all_three: tuple[Relation, ...] = ("entailment", "neutral", "contradiction")
             self._relations = all_three[: len(self._words)]
@@ -420,12 +430,12 @@ class Entailer:
             Pair(pair.premise, part) for pair, own in zip(pairs, parts, strict=True) for part in own
         ]
         found = iter(self._run(flat))
-        return [_all_of([next(found) for _ in own]) for own in parts]
+        return [_combine_sentences([next(found) for _ in own]) for own in parts]
 
     def _run(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        by_pair = [self._cut(pair) for pair in pairs]
+        by_pair = [self._windows(pair) for pair in pairs]
         rows = [row for own in by_pair for row in own]
-        judge = self._write if self._loaded.writes else self._classify
+        judge = self._generate if self._loaded.generates else self._classify
         judged = iter(
             in_batches(
                 rows,
@@ -433,40 +443,40 @@ class Entailer:
                 lambda numbers: judge([rows[number] for number in numbers]),
             )
         )
-        return [_joined([self._read(next(judged)) for _ in own]) for own in by_pair]
+        return [_combine_windows([self._read(next(judged)) for _ in own]) for own in by_pair]
 
     def _parts(self, pair: Pair) -> list[str]:
         """Return the hypothesis, or its sentences if it is too long."""
         with quiet_log():
-            if self._room(pair.hypothesis) >= _LEAST_WINDOW:
+            if self._premise_budget(pair.hypothesis) >= _MIN_WINDOW:
                 return [pair.hypothesis]
             if len(self._encode(*pair)["input_ids"]) <= self._loaded.longest:
                 return [pair.hypothesis]
         return split_sentences(pair.hypothesis) or [pair.hypothesis]
 
-    def _room(self, hypothesis: str) -> int:
-        """Return how many tokens of a premise fit beside a hypothesis."""
+    def _premise_budget(self, hypothesis: str) -> int:
+        """Return the number of tokens left for the premise."""
         return self._loaded.longest - len(self._encode("", hypothesis)["input_ids"])
 
-    def _cut(self, pair: Pair) -> list[_Row]:
-        """Return the windows of a pair; one if the pair fits."""
-        with quiet_log():  # of texts that are longer than the model: they are cut below
+    def _windows(self, pair: Pair) -> list[_Row]:
+        """Return the windows of a pair: one, if the pair fits."""
+        with quiet_log():  # suppress warnings on long texts, which are split below
             whole = self._encode(pair.premise, pair.hypothesis)
             if len(whole["input_ids"]) <= self._loaded.longest:
                 return [whole]
-            room = self._room(pair.hypothesis)
-            if room < _LEAST_WINDOW:
+            budget = self._premise_budget(pair.hypothesis)
+            if budget < _MIN_WINDOW:
                 raise TooLongError(
-                    f"A sentence of the hypothesis is too long for {self._loaded.name}: {' '.join(pair.hypothesis.split())[:60]!r}… leaves {room} tokens for the premise."
+                    f"A sentence of the hypothesis is too long for {self._loaded.name}: {' '.join(pair.hypothesis.split())[:60]!r}… leaves {budget} tokens for the premise."
                 )
             return [
                 row
-                for start, end in self._spans(pair.premise, room)
-                for row in self._fitting(pair.premise[start:end], pair.hypothesis)
+                for start, end in self._spans(pair.premise, budget)
+                for row in self._split_to_fit(pair.premise[start:end], pair.hypothesis)
             ]
 
-    def _fitting(self, premise: str, hypothesis: str) -> list[_Row]:
-        """Return a window, or two if the cut text has more tokens than before."""
+    def _split_to_fit(self, premise: str, hypothesis: str) -> list[_Row]:
+        """Return one window, or several if a slice has more tokens than in the whole text."""
         row = self._encode(premise, hypothesis)
         if len(row["input_ids"]) <= self._loaded.longest or len(premise) < 2:
             return [row]
@@ -474,13 +484,12 @@ class Entailer:
         return [
             each
             for part in (premise[:half], premise[half:])
-            for each in self._fitting(part, hypothesis)
+            for each in self._split_to_fit(part, hypothesis)
         ]
 
-    def _spans(self, text: str, room: int) -> list[tuple[int, int]]:
-        """Return the windows of a text as character spans."""
-        # A text that is cut may take some tokens more than its part of the whole.
-        size = max(1, room - _MARGIN)
+    def _spans(self, text: str, budget: int) -> list[tuple[int, int]]:
+        """Return the character spans of a text's windows."""
+        size = max(1, budget - _MARGIN)
         stride = min(_STRIDE, size // 2)
         tokenizer = self._loaded.tokenizer
         made = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
@@ -495,9 +504,9 @@ class Entailer:
 
     def _encode(self, premise: str, hypothesis: str) -> _Row:
         tokenizer = self._loaded.tokenizer
-        if self._loaded.writes:
+        if self._loaded.generates:
             form = self._settings.premise_format
-            # Not by `format`: braces in texts are text.
+            # Not with `format`, because the texts may contain braces.
             before, _, rest = form.partition("{premise}")
             text = (
                 before.replace("{hypothesis}", hypothesis)
@@ -515,8 +524,8 @@ class Entailer:
             logits = model(**padded(self._loaded.tokenizer, rows, model.device)).logits
         return list(logits.float().softmax(-1).tolist())
 
-    def _write(self, rows: Sequence[_Row]) -> list[list[float]]:
-        """Return the probabilities of the verdicts, to each other: [B, verdicts]."""
+    def _generate(self, rows: Sequence[_Row]) -> list[list[float]]:
+        """Return the probabilities of the verdicts, normalised: [B, verdicts]."""
         import torch
 
         model = self._loaded.model
@@ -528,14 +537,14 @@ class Entailer:
             encoded = model.get_encoder()(**inputs)
             for word in self._words:
                 target = torch.tensor([word] * len(rows), device=model.device)
-                begun = torch.full((len(rows), 1), start, device=model.device)
+                first = torch.full((len(rows), 1), start, device=model.device)
                 logits = model(
                     encoder_outputs=encoded,
                     attention_mask=inputs["attention_mask"],
-                    decoder_input_ids=torch.cat([begun, target[:, :-1]], dim=1),
+                    decoder_input_ids=torch.cat([first, target[:, :-1]], dim=1),
                 ).logits
-                chances = logits.float().log_softmax(-1)
-                scores.append(chances.gather(-1, target[..., None])[..., 0].sum(-1))
+                log_probabilities = logits.float().log_softmax(-1)
+                scores.append(log_probabilities.gather(-1, target[..., None])[..., 0].sum(-1))
         return list(torch.stack(scores, dim=-1).softmax(-1).tolist())
 
     def _read(self, probabilities: Sequence[float]) -> Entailment:
@@ -546,48 +555,48 @@ class Entailer:
         return Entailment(**found)
 
 
-def _all_of(parts: Sequence[Entailment]) -> Entailment:
-    """Combine the judgements of the parts of one hypothesis."""
+def _combine_sentences(parts: Sequence[Entailment]) -> Entailment:
+    """Combine the judgements of a hypothesis's sentences."""
     if len(parts) == 1:
         return parts[0]
-    follows = min(each.entailment for each in parts)
-    contrary = min(max(each.contradiction for each in parts), 1 - follows)
-    return Entailment(follows, rounded(1 - follows - contrary), contrary)
+    entailed = min(each.entailment for each in parts)
+    contradicted = min(max(each.contradiction for each in parts), 1 - entailed)
+    return Entailment(entailed, rounded(1 - entailed - contradicted), contradicted)
 
 
-def _joined(windows: Sequence[Entailment]) -> Entailment:
-    """Combine the judgements of the windows of one premise."""
-    follows = rounded(max(each.entailment for each in windows))
-    contrary = min(rounded(max(each.contradiction for each in windows)), 1 - follows)
-    return Entailment(follows, rounded(1 - follows - contrary), contrary)
+def _combine_windows(windows: Sequence[Entailment]) -> Entailment:
+    """Combine the judgements of a premise's windows."""
+    entailed = rounded(max(each.entailment for each in windows))
+    contradicted = min(rounded(max(each.contradiction for each in windows)), 1 - entailed)
+    return Entailment(entailed, rounded(1 - entailed - contradicted), contradicted)
 
 
 def _word_tokens(loaded: Loaded, words: Sequence[str]) -> list[list[int]]:
-    """Return the tokens of each verdict, which the model must tell apart."""
+    """Return the token ids of each verdict; raise if two of them are the same."""
     tokens = [loaded.tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
     unknown = loaded.tokenizer.unk_token_id
     if len({tuple(each) for each in tokens}) < len(tokens) or any(
         not each or unknown in each for each in tokens
     ):
         raise InputError(
-            f"are the same to the model {loaded.name}: {'/'.join(words)}.",
+            f"must be different tokens of the model {loaded.name}, got {'/'.join(words)}.",
             field="words",
             value=words,
         )
     return [list(each) for each in tokens]
 
 
-_LONGEST_ANSWER = 30
-"""Tokens."""
+_MAX_ANSWER_TOKENS = 30
+"""Maximum length of an answer in tokens."""
 
-_TIED = 4
-"""Decimals of a score in which spans count as equal; the first one is taken then."""
+_SCORE_DECIMALS = 4
+"""Decimals to which span scores are compared; of equal spans, the first one is used."""
 
 
-class _Passage(NamedTuple):
-    """A question and a part of its passage, in which each token stands at its offset.
+class _Window(NamedTuple):
+    """A question and a window of its passage, with each token's character offsets.
 
-    Tokens of the question have no offset.
+    The offsets are None for tokens that are not part of the passage.
     """
 
     row: _Row
@@ -595,7 +604,7 @@ class _Passage(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """The best span of a window, in characters, and the scores of it and of no answer."""
+    """The best span of a window, in characters, with its score and the "no answer" score."""
 
     score: float
     start: int
@@ -604,12 +613,12 @@ class _Found(NamedTuple):
 
 
 class Reader:
-    """Answers questions with one model."""
+    """Runs an extractive question answering model."""
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         if not loaded.tokenizer.is_fast:
             raise InputError(
-                f"The model {loaded.name} has a slow tokenizer, which does not tell where tokens are.",
+                f"The model {loaded.name} has a slow tokenizer, which does not return offsets.",
                 hint="Choose a model with a tokenizer.json.",
             )
         self._loaded = loaded
@@ -621,7 +630,7 @@ class Reader:
         Raises:
             TooLongError: a question is too long for the model.
         """
-        by_reading = [self._cut(reading) for reading in readings]
+        by_reading = [self._windows(reading) for reading in readings]
         windows = [window for own in by_reading for window in own]
         found = iter(
             in_batches(
@@ -631,24 +640,24 @@ class Reader:
             )
         )
         return [
-            self._joined(reading.passage, [next(found) for _ in own])
+            self._combine_windows(reading.passage, [next(found) for _ in own])
             for reading, own in zip(readings, by_reading, strict=True)
         ]
 
-    def _cut(self, reading: Reading) -> list[_Passage]:
+    def _windows(self, reading: Reading) -> list[_Window]:
         tokenizer, longest = self._loaded.tokenizer, self._loaded.longest
         with quiet_log():
-            asked = len(tokenizer(reading.question, "")["input_ids"])
-            if longest - asked < _LEAST_WINDOW:
+            question_tokens = len(tokenizer(reading.question, "")["input_ids"])
+            if longest - question_tokens < _MIN_WINDOW:
                 raise TooLongError(
-                    f"The question is too long for {self._loaded.name}: {asked} tokens of at most {longest - _LEAST_WINDOW}."
+                    f"The question is too long for {self._loaded.name}: {question_tokens} tokens of at most {longest - _MIN_WINDOW}."
                 )
             made = tokenizer(
                 reading.question,
                 reading.passage,
                 truncation="only_second",
                 max_length=longest,
-                stride=min(_STRIDE, (longest - asked) // 2),
+                stride=min(_STRIDE, (longest - question_tokens) // 2),
                 return_overflowing_tokens=True,
                 return_offsets_mapping=True,
             )
@@ -660,10 +669,10 @@ class Reader:
                 tuple(at) if part == 1 else None
                 for at, part in zip(made["offset_mapping"][place], parts, strict=True)
             ]
-            windows.append(_Passage({n: made[n][place] for n in names}, offsets))
+            windows.append(_Window({n: made[n][place] for n in names}, offsets))
         return windows
 
-    def _read(self, windows: list[_Passage]) -> list[_Found]:
+    def _read(self, windows: list[_Window]) -> list[_Found]:
         import torch
 
         model = self._loaded.model
@@ -672,16 +681,16 @@ class Reader:
         starts, ends = made.start_logits.float().cpu(), made.end_logits.float().cpu()
         return [self._best(window, starts[row], ends[row]) for row, window in enumerate(windows)]
 
-    def _best(self, window: _Passage, starts: Any, ends: Any) -> _Found:
-        """Return the best span of a window; scores are sums of two logits."""
+    def _best(self, window: _Window, starts: Any, ends: Any) -> _Found:
+        """Return the best span of a window; a score is the sum of the start and end logits."""
         ids = window.row["input_ids"]
-        marks = self._loaded.tokenizer.cls_token_id
-        first = ids.index(marks) if marks in ids else 0
+        cls = self._loaded.tokenizer.cls_token_id
+        first = ids.index(cls) if cls in ids else 0
         null = float(starts[first] + ends[first])
         inside = [place for place, at in enumerate(window.offsets) if at and at[0] < at[1]]
         if not inside:
             return _Found(-math.inf, 0, 0, null)
-        # [T, T] scores of all spans of allowed lengths; windows are some hundreds of tokens.
+        # [T, T] scores of all spans; windows have a few hundred tokens.
         import torch
 
         size = len(window.offsets)
@@ -689,51 +698,51 @@ class Reader:
         allowed[inside] = True
         scores = starts[:size, None] + ends[None, :size]
         band = torch.ones(size, size, dtype=torch.bool).triu()
-        band &= ~torch.ones(size, size, dtype=torch.bool).triu(_LONGEST_ANSWER)
+        band &= ~torch.ones(size, size, dtype=torch.bool).triu(_MAX_ANSWER_TOKENS)
         scores = scores.masked_fill(~(band & allowed[:, None] & allowed[None, :]), -math.inf)
-        # Rounded, so that padding cannot decide between spans that score the same.
-        place = int((scores * 10**_TIED).round().flatten().argmax())
+        # Rounded, so that padding cannot break ties between spans.
+        place = int((scores * 10**_SCORE_DECIMALS).round().flatten().argmax())
         a, b = divmod(place, size)
         begin, end = window.offsets[a], window.offsets[b]
         if begin is None or end is None:
             return _Found(-math.inf, 0, 0, null)
         return _Found(float(scores[a, b]), begin[0], end[1], null)
 
-    def _joined(self, passage: str, windows: Sequence[_Found]) -> Span | None:
-        best = max(windows, key=lambda found: round(found.score, _TIED))
+    def _combine_windows(self, passage: str, windows: Sequence[_Found]) -> Span | None:
+        best = max(windows, key=lambda found: round(found.score, _SCORE_DECIMALS))
         null = min(found.null for found in windows)
-        lead = best.score - null
-        if not math.isfinite(best.score) or lead <= self._settings.threshold:
+        margin = best.score - null
+        if not math.isfinite(best.score) or margin <= self._settings.threshold:
             return None
-        # Byte-level tokens have the space before a word as part of it.
+        # Byte-level tokens include the space before a word.
         text = passage[best.start : best.end]
         start = best.start + len(text) - len(text.lstrip())
         text = text.strip()
         if not text:
             return None
-        certain = 1 / (1 + math.exp(-max(-700.0, lead)))
-        return Span(text, start, start + len(text), rounded(certain))
+        probability = 1 / (1 + math.exp(-max(-700.0, margin)))
+        return Span(text, start, start + len(text), rounded(probability))
 
 
-_MOST_TOKENS = 64
-"""Of a question."""
+_MAX_QUESTION_TOKENS = 64
+"""Maximum length of a question in tokens."""
 
-_READS = 512
-"""Most tokens of what is read: a question is about what stands near its answer."""
+_MAX_INPUT_TOKENS = 512
+"""Maximum input tokens; a question depends on the text near its answer."""
 
-_HEAD = re.compile(r"^\s*question\s*:\s*", re.IGNORECASE)
+_PREFIX = re.compile(r"^\s*question\s*:\s*", re.IGNORECASE)
 
 
-class Asker:
-    """Asks questions with one model, which reads "answer: … context: …"."""
+class QuestionGenerator:
+    """Runs a question generation model, which reads "answer: … context: …"."""
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         self._loaded = loaded
         self._settings = settings
-        self._longest = min(loaded.longest, _READS)
+        self._longest = min(loaded.longest, _MAX_INPUT_TOKENS)
 
     def run(self, readings: Sequence[tuple[str, str]], count: int) -> list[list[str]]:
-        """Return questions for each answer, best first, each once.
+        """Return questions for each answer, best first, without duplicates.
 
         Raises:
             TooLongError: an answer is too long for the model.
@@ -743,7 +752,7 @@ class Asker:
         return in_batches(
             rows,
             max(1, self._settings.batch_size // max(1, count // 2)),
-            lambda numbers: self._write([rows[number] for number in numbers], count),
+            lambda numbers: self._generate([rows[number] for number in numbers], count),
         )
 
     def _encode(self, answer: str, passage: str) -> _Row:
@@ -754,8 +763,8 @@ class Asker:
             row = encoded(passage)
             if len(row["input_ids"]) <= self._longest:
                 return row
-            room = self._longest - len(encoded("")["input_ids"])
-            if room < 1:
+            budget = self._longest - len(encoded("")["input_ids"])
+            if budget < 1:
                 raise TooLongError(
                     f"The answer {' '.join(answer.split())[:60]!r}… is too long for {self._loaded.name}, which reads {self._longest} tokens."
                 )
@@ -763,13 +772,13 @@ class Asker:
             middle = at + len(answer) // 2
             size = len(passage)
             while len(row["input_ids"]) > self._longest:
-                # Each time by how much it is too long, and a little more.
+                # Shrink by the excess, but by at least 5% each time.
                 size = int(size * min(0.95, self._longest / len(row["input_ids"])))
                 start = max(0, min(middle - size // 2, len(passage) - size))
                 row = encoded(passage[start : start + size])
         return row
 
-    def _write(self, rows: Sequence[_Row], count: int) -> list[list[str]]:
+    def _generate(self, rows: Sequence[_Row], count: int) -> list[list[str]]:
         import torch
         from transformers import GenerationConfig
 
@@ -778,7 +787,7 @@ class Asker:
         inputs.pop("token_type_ids", None)
         config = model.generation_config
         settings = GenerationConfig(
-            max_new_tokens=_MOST_TOKENS,
+            max_new_tokens=_MAX_QUESTION_TOKENS,
             do_sample=False,
             num_beams=count,
             num_return_sequences=count,
@@ -797,5 +806,5 @@ class Asker:
 
 
 def _read(texts: Sequence[str]) -> list[str]:
-    questions = (" ".join(_HEAD.sub("", text).split()) for text in texts)
+    questions = (" ".join(_PREFIX.sub("", text).split()) for text in texts)
     return list(dict.fromkeys(question for question in questions if question))

@@ -19,31 +19,35 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
     """Create a judge from its specification.
 
     Args:
-        spec: ``lexical``; ``transformers`` with any of ``nli=MODEL``, ``qa=MODEL`` and ``qg=MODEL``
-            after a colon, where a part without a model takes the default and ``transformers`` alone
-            takes all three; or ``engine:`` and the specification of an engine that asks a language
-            model, perhaps with options of it, such as ``engine:openai:gpt-4o-mini,temperature=0.7``.
-        options: such as ``device`` or ``batch_size``; None values are left out, and so is what a
-            judge that runs here has no use for. ``engine:`` takes those of the engine, and
-            ``prompt``, a template of one's own for entailment, by name or file, which gets
-            ``premise`` and ``hypothesis``.
+        spec: one of
+
+            - ``lexical``;
+            - ``transformers:`` and any of ``nli=MODEL``, ``qa=MODEL`` and ``qg=MODEL``. Without
+              ``=MODEL``, a part uses its default model; ``transformers`` alone uses all three.
+            - ``engine:`` and the specification of an engine that uses a language model, with
+              its options if you like: ``engine:openai:gpt-4o-mini,temperature=0.7``.
+        options: such as ``device`` or ``batch_size``; None values are ignored, and so is
+            ``base_url`` for a local model. ``engine:`` takes the options of the engine, and
+            ``prompt``: the name or file of an entailment template, which gets ``premise`` and
+            ``hypothesis``.
 
     Raises:
-        InputError: the name is unknown, what it carries is invalid, or the judge does not take
-            an option.
-        UnavailableError: a model was not reached, or a package is missing.
+        InputError: the judge is unknown, its specification is invalid, or it does not take an
+            option.
+        UnavailableError: a model could not be fetched.
+        MissingExtraError: a package is not installed.
 
     Example:
         >>> create_judge("lexical").name
         'lexical'
     """
-    kind, _, carried = spec.partition(":")
+    kind, _, arguments = spec.partition(":")
     given = {key: value for key, value in (options or {}).items() if value is not None}
     if kind != "engine":
         for name in ("temperature", "prompt"):
             if name in given:
                 raise InputError(
-                    f"needs a language model; {spec} has none.",
+                    f"needs a language model, but {spec} does not use one.",
                     field=name,
                     value=given[name],
                     hint="Choose a judge such as engine:openai:MODEL.",
@@ -57,14 +61,14 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
         from semqa.attribution.judges.transformers import TransformersJudge
 
         given.pop("base_url", None)
-        models, settings = read_parts(spec, carried)
-        how: dict[str, Any] = {**given, **settings}
-        return TransformersJudge(models, ModelSettings(**how), spec)
-    if kind == "engine" and carried:
+        models, settings = read_parts(spec, arguments)
+        merged: dict[str, Any] = {**given, **settings}
+        return TransformersJudge(models, ModelSettings(**merged), spec)
+    if kind == "engine" and arguments:
         from semqa.attribution.judges.engine import EngineJudge
 
         prompt = given.pop("prompt", None)
-        return EngineJudge.create(carried, given, {"entailment": str(prompt)} if prompt else None)
+        return EngineJudge.create(arguments, given, {"entailment": str(prompt)} if prompt else None)
     raise InputError(
         f"Judge {spec!r} not found.",
         hint="Choose lexical, transformers:nli=MODEL or engine:SPEC, such as engine:openai:MODEL.",

@@ -1,16 +1,17 @@
-"""Parse what a language model replies to a judge's question; None means unparsed.
+"""Parse a language model's reply to a judge's prompt; None means unparsed.
 
-Nothing is guessed: a reply that states several verdicts, or none, is unparsed. Where the endpoint
-supports it, replies are JSON (`verdict_schema`). In words, these are looked at in order:
+The parser never guesses: a reply without a verdict, or with several, is unparsed. If the endpoint
+supports it, replies are JSON (`verdict_schema`). The verdict is the first one found in:
 
-1. JSON: the field that holds the verdict.
-2. The last field in words: "Label: …", "the answer is …".
-3. The first and the last sentence, if they begin with a verdict and do not differ.
-4. The whole text. If parts of a claim fare differently, a contradiction outweighs what is open, and that
-   outweighs support: *supported* means in full.
+1. JSON: the verdict field.
+2. The last labelled field of plain text: "Label: …", "the answer is …".
+3. The first and the last sentence, if they begin with a verdict and agree.
+4. The whole text. If it has different verdicts for parts of a claim, contradiction takes precedence
+   over neutral, and neutral over entailment: *supported* means fully supported.
 
-A relation that is denied ("not …", "un…", "fails to …"), asked or one of several options is not stated.
-If all that is said is that the claim is not supported, or in part, the relation is neutral.
+A relation does not count as stated if it is negated ("not …", "un…", "fails to …"), part of a
+question, or one of several options. If a reply only says that the claim is not supported, or only
+partly, the relation is neutral.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from semqa.attribution.judges.base import Relation, Span
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LONGEST = 20_000
-"""Longer replies are cut in the middle, because verdicts stand at the ends."""
+_MAX_CHARACTERS = 20_000
+"""Longer replies are cut in the middle, because verdicts are at the beginning or the end."""
 
 _NOUN = r"(?:info(?:rmation)?|evidence|context|details?|data)"
-_SAY = r"(?:mention|state|say|specif|contain|includ|indicat|appear)\w*"
+_STATES = r"(?:mention|state|say|specif|contain|includ|indicat|appear)\w*"
 
 _WORST_FIRST: Final[tuple[Relation, ...]] = ("contradiction", "neutral", "entailment")
-_SIGNS: Final[dict[str, tuple[Relation, str]]] = {
-    # These contain their own negation, so nothing before them denies them.
+_RELATION_PATTERNS: Final[dict[str, tuple[Relation, str]]] = {
+    # These contain a negation, so a negation before them does not count.
     "open": (
         "neutral",
         rf"(?:not?|without|lacks?|lacking)[ -]+(?:[a-z]+[ -]+){{0,3}}?(?:enough|sufficient)"
         rf"(?:[ -]+{_NOUN})?|notenoughinfo(?:rmation)?|n\.?e\.?i|insufficient(?:ly)?(?: {_NOUN})?"
         r"|unverifiable|inconclusive|(?:can not|could not|impossible to|unable to|not) (?:be )?"
         r"(?:\w+ly )?(?:determine|infer|verif|confirm|conclu|deriv)\w*"
-        rf"|(?:not|never|nowhere|nothing|neither) (?:\w+ ){{0,2}}?{_SAY}|(?:says?|states?) nothing"
+        rf"|(?:not|never|nowhere|nothing|neither) (?:\w+ ){{0,2}}?{_STATES}|(?:says?|states?) nothing"
         r"|no (?:mention|indication|basis)|go(?:es)? (?:beyond|further)",
     ),
     "false": (
@@ -62,28 +63,28 @@ _SIGNS: Final[dict[str, tuple[Relation, str]]] = {
 }
 _PATTERNS: Final = {
     name: (relation, re.compile(rf"(?<![a-z])(?:{pattern})(?![a-z])"))
-    for name, (relation, pattern) in _SIGNS.items()
+    for name, (relation, pattern) in _RELATION_PATTERNS.items()
 }
 
 _BOUNDARY: Final = re.compile(
     r"[,;:!?\n()]|\.(?= |$)| - |\b(?:but|and|because|since|however|although|though|while|whereas|so"
     r"|therefore|thus|hence|yet|which)\b"
 )
-_DENIES: Final = re.compile(
+_NEGATION: Final = re.compile(
     r"\b(?:not|never|no|none|nothing|neither|nor|without|hardly|lacks?|lacking|fail(?:s|ed)?|unable"
     r"|rather than|instead of|far from|partial|partially|partly|mostly|only)\b"
 )
-_DENIES_NOTHING: Final = re.compile(
+_NOT_NEGATION: Final = re.compile(
     r"\bnot (?:only|not)\b|\b(?:no|without(?: an?| any)?) (?:doubt|question)\b"
 )
-_DENIED_AFTER: Final = re.compile(
+_NEGATION_AFTER: Final = re.compile(
     r"(?: for [a-z ]{1,30})? is (?:lacking|missing|wrong)\b| nothing\b"
     r"| (?:only )?(?:partially|partly|part of|half of|the (?:first|second))\b"
 )
 _ASKED: Final = re.compile(r"\b(?:whether|if|either|to be|may|might)\b")
 _PARTLY: Final = re.compile(r"\b(?:partial|partially|partly|mostly)\b")
 _OPTIONS: Final = re.compile(r"\b(?:or|over|than)\b|/|^\W*\w+(?:\W+\w+)?\W*$")
-_TOLD: Final = re.compile(r" ?[:=-]+ ?(?P<reply>yes|no|true|false)(?=\s*(?:$|[.,;:)\n]))")
+_ANSWERED: Final = re.compile(r" ?[:=-]+ ?(?P<reply>yes|no|true|false)(?=\s*(?:$|[.,;:)\n]))")
 _SENTENCE_END: Final = re.compile(r"[.!?;](?=\s|$)|\n")
 _QUESTION: Final = re.compile(r"(?:\A|(?<=[.!?\n]))[^.!?\n]*\?")  # anchored: linear in time
 _NEXT_EXAMPLE: Final = re.compile(
@@ -95,7 +96,7 @@ _FIELD: Final = re.compile(
     r"|boxed|score)(?: \w+){0,2}? ?(?:\b(?:is|would be|should be|must be)\b ?:?|[:=>,-])\s*"
 )
 _YES_NO: Final = re.compile(
-    r"\W*(?P<said>yes|no|true|false|1|0)\b(?=\s*(?:$|[^\w\s/]|(?:the|it|this|that|because|since|as)\b))"
+    r"\W*(?P<stated>yes|no|true|false|1|0)\b(?=\s*(?:$|[^\w\s/]|(?:the|it|this|that|because|since|as)\b))"
 )
 _LEAD: Final = re.compile(
     r"(?:(?:it|this|claim|sentence|summary|statement|is|an?|the|fully|i|would|say)\b|\W)*"
@@ -103,7 +104,7 @@ _LEAD: Final = re.compile(
 
 
 def read_relation(reply: str) -> Relation | None:
-    """Return how a reply says that a claim stands to its source; None if it does not say.
+    """Return the relation of a claim to its source that a reply states; None if unparsed.
 
     Example:
         >>> read_relation("It is not attributable; it is contradictory.")
@@ -117,7 +118,7 @@ def read_relation(reply: str) -> Relation | None:
 def read_consistency(reply: str) -> bool | None:
     """Return whether a reply says that a text is consistent with its source; None if unparsed.
 
-    "Yes" and "No" answer the question "Is it consistent?", unless what follows says otherwise.
+    "Yes" and "No" answer the question "Is it consistent?", unless the text after them disagrees.
 
     Example:
         >>> read_consistency("No"), read_consistency("Yes, there is an inconsistency.")
@@ -130,9 +131,9 @@ def read_consistency(reply: str) -> bool | None:
 def _read(reply: str, *, yes_no: bool) -> Relation | None:
     value = _json_value(reply)
     if isinstance(value, dict):
-        text = _plain(_verdict_in(value) or "")
+        text = _normalise(_verdict_in(value) or "")
         return _verdict(text, text, yes_no=yes_no)
-    text = _plain(reply)
+    text = _normalise(reply)
     text = _QUESTION.sub(" ", _NEXT_EXAMPLE.split(text)[0] or text)
     if re.search(r"\b(?:wait|correction)\b", text):
         return None
@@ -153,77 +154,77 @@ def _first_sentence(text: str) -> str:
 def _begins_with_verdict(sentence: str) -> bool:
     lead = _LEAD.match(sentence)
     at = lead.end() if lead else 0
-    signs = (pattern for _, pattern in _PATTERNS.values())
-    return bool(_YES_NO.match(sentence)) or any(sign.match(sentence, at) for sign in signs)
+    patterns = (pattern for _, pattern in _PATTERNS.values())
+    return bool(_YES_NO.match(sentence)) or any(sign.match(sentence, at) for sign in patterns)
 
 
 def _verdict(piece: str, text: str, *, yes_no: bool) -> Relation | None:
-    """Return what a piece of a text states."""
-    if yes_no and (found := _of_yes(piece)) is not None:
+    """Return the verdict that a piece of a text states."""
+    if yes_no and (found := _read_yes_no(piece)) is not None:
         return found
-    said, denied = _signs(piece)
-    if len(said) > 1:
-        mixed = len(said) == 2 and not _OPTIONS.search(piece)
-        return next(each for each in _WORST_FIRST if each in said) if mixed else None
-    if said:
-        return said.pop()
-    if denied == {"entailment"}:
-        return "contradiction" if "contradiction" in _signs(text)[0] else "neutral"
-    left = set(_WORST_FIRST) - denied
+    stated, negated = _find_relations(piece)
+    if len(stated) > 1:
+        mixed = len(stated) == 2 and not _OPTIONS.search(piece)
+        return next(each for each in _WORST_FIRST if each in stated) if mixed else None
+    if stated:
+        return stated.pop()
+    if negated == {"entailment"}:
+        return "contradiction" if "contradiction" in _find_relations(text)[0] else "neutral"
+    left = set(_WORST_FIRST) - negated
     if len(left) == 1:
         return left.pop()
-    return "entailment" if yes_no and denied == {"contradiction"} else None
+    return "entailment" if yes_no and negated == {"contradiction"} else None
 
 
-def _of_yes(text: str) -> Relation | None:
-    """Return what "yes" or "no" at the beginning means, unless the rest of the sentence objects."""
+def _read_yes_no(text: str) -> Relation | None:
+    """Return the verdict of an initial "yes" or "no", corrected by the rest of the sentence."""
     match = _YES_NO.match(text)
     if match is None:
         return None
-    said, denied = _signs(_first_sentence(text[match.end() :]))
-    if match["said"] in ("yes", "true", "1"):
-        if "contradiction" in said:
+    stated, negated = _find_relations(_first_sentence(text[match.end() :]))
+    if match["stated"] in ("yes", "true", "1"):
+        if "contradiction" in stated:
             return "contradiction"  # "Yes, there is an inconsistency."
-        return "neutral" if "entailment" in denied or _PARTLY.search(text) else "entailment"
-    favourable = said <= {"entailment"} and denied <= {"contradiction"} and said | denied
+        return "neutral" if "entailment" in negated or _PARTLY.search(text) else "entailment"
+    favourable = stated <= {"entailment"} and negated <= {"contradiction"} and stated | negated
     return "entailment" if favourable else "neutral"  # "No, there is no inconsistency."
 
 
-def _signs(text: str) -> tuple[set[Relation], set[Relation]]:
-    """Return the relations that a text states, and those that it only denies."""
-    said: set[Relation] = set()
-    denied: set[Relation] = set()
-    taken: list[tuple[int, int]] = []
+def _find_relations(text: str) -> tuple[set[Relation], set[Relation]]:
+    """Return the relations that a text states, and those that it only negates."""
+    stated: set[Relation] = set()
+    negated: set[Relation] = set()
+    used: list[tuple[int, int]] = []
     for name, (relation, pattern) in _PATTERNS.items():
         for match in pattern.finditer(text):
             start, end = match.span()
-            if any(start < stop and begin < end for begin, stop in taken):
+            if any(start < stop and begin < end for begin, stop in used):
                 continue
-            taken.append((start, end))
+            used.append((start, end))
             bounds = [each.end() for each in _BOUNDARY.finditer(text, max(0, start - 100), start)]
             clause = text[max([0, start - 100, *bounds]) : start]
             if _ASKED.search(clause):
                 continue
-            told = _TOLD.match(text, end)
+            answered = _ANSWERED.match(text, end)
             negative = name not in ("open", "false") and (
-                _DENIES.search(_DENIES_NOTHING.sub(" ", clause)) is not None
-                or _DENIED_AFTER.match(text, end) is not None
+                _NEGATION.search(_NOT_NEGATION.sub(" ", clause)) is not None
+                or _NEGATION_AFTER.match(text, end) is not None
             )
-            if told:
-                taken.append(told.span())
-                negative ^= told["reply"] in ("no", "false")
-            (denied if negative else said).add(relation)
-    return said, denied - said
+            if answered:
+                used.append(answered.span())
+                negative ^= answered["reply"] in ("no", "false")
+            (negated if negative else stated).add(relation)
+    return stated, negated - stated
 
 
-_THOUGHT: Final = re.compile(
+_REASONING: Final = re.compile(
     r"<(think|thinking|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _NEGATIVE_WORD: Final = re.compile(
     r"\b(?:un|non|mis|not)-?"
     r"(?=attribut|support|faithful|substantiat|verified|entail|contradict|refut|confirmed)"
 )
-_MARKS: Final = str.maketrans(
+_CHARACTERS: Final = str.maketrans(
     {
         **dict.fromkeys('"“”„«»「」【】¿¡*`_#>{}[]$\\', " "),
         **dict.fromkeys("‘’ʼ", "'"),
@@ -234,20 +235,20 @@ _MARKS: Final = str.maketrans(
 )
 
 
-def _plain(text: str) -> str:
-    r"""Return a reply in small letters, without markup, thoughts, quotation marks and contractions.
+def _normalise(text: str) -> str:
+    r"""Normalise a reply: lower case; no markup, reasoning, quotation marks or contractions.
 
     Example:
-        >>> _plain("**Label**: It isn't Un-Supported。")
+        >>> _normalise("**Label**: It isn't Un-Supported。")
         'label : it is not not supported.'
     """
-    if len(text) > _LONGEST:
-        text = text[: _LONGEST // 2] + "\n" + text[-_LONGEST // 2 :]
-    text = _THOUGHT.sub(" ", html.unescape(text)).partition("<|endoftext|>")[0]
+    if len(text) > _MAX_CHARACTERS:
+        text = text[: _MAX_CHARACTERS // 2] + "\n" + text[-_MAX_CHARACTERS // 2 :]
+    text = _REASONING.sub(" ", html.unescape(text)).partition("<|endoftext|>")[0]
     text = re.sub(r"</\w+>", "\n", text)
     text = re.sub(r"<(\w+)>", r"\n\1: ", text)
     text = re.sub(r"^[ \t]*(?:[-+*]|\(?[0-9a-c][.)])[ \t]+", "", text, flags=re.MULTILINE)
-    text = unicodedata.normalize("NFKC", text).casefold().translate(_MARKS)
+    text = unicodedata.normalize("NFKC", text).casefold().translate(_CHARACTERS)
     text = re.sub(r"n't\b", " not", text).replace("cannot", "can not")
     text = re.sub(r", in my (?:view|opinion),", "", text)
     text = _NEGATIVE_WORD.sub("not ", text)
@@ -259,11 +260,11 @@ _VERDICT_FIELDS: Final = (
     r"(?:\w+[ _-])?(?:label|verdict|relation(?:ship)?|consisten(?:t|cy))",
     r"(?:\w+[ _-])?(?:classification|judge?ment|result|answer)",
 )
-"""Names of the field that holds a verdict, the likeliest first."""
+"""Patterns for the name of the verdict field, most likely first."""
 
 
 def verdict_schema(field: str, words: Sequence[str], *, explained: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of a reply: a verdict in a field, and perhaps an explanation after it."""
+    """Return the JSON schema of a reply: a verdict and, if `explained`, an explanation."""
     properties: dict[str, Any] = {field: {"type": "string", "enum": list(words)}}
     if explained:
         properties["explanation"] = {"type": "string"}
@@ -277,7 +278,7 @@ def verdict_schema(field: str, words: Sequence[str], *, explained: bool = False)
 
 def _json_value(reply: str) -> object:
     """Return the JSON object in a reply, or None."""
-    text = _THOUGHT.sub(" ", reply)
+    text = _REASONING.sub(" ", reply)
     start, end = text.find("{"), text.rfind("}")
     try:
         return json.loads(text[start : end + 1]) if start < end else None
@@ -286,7 +287,7 @@ def _json_value(reply: str) -> object:
 
 
 def _verdict_in(fields: dict[str, Any]) -> str | None:
-    """Return the text of the field that holds a verdict, or else all fields that say yes or no."""
+    """Return the text of the verdict field, or else the names and values of all yes/no fields."""
     for pattern in _VERDICT_FIELDS:
         for name, value in fields.items():
             if not re.fullmatch(pattern, name.strip(), re.IGNORECASE):
@@ -314,14 +315,14 @@ _ITEM: Final = re.compile(
 _RATING: Final = re.compile(
     r"(?<![\d.])(?P<value>\d{1,3}(?:\.\d+)?)(?:\s*(?:/|out of|of)\s*(?P<most>\d+))?"
 )
-_AROUND: Final = " \t\n\"'“”‘’«»`*_.,;"
+_SURROUNDING: Final = " \t\n\"'“”‘’«»`*_.,;"
 
 
 def read_span(reply: str, passage: str) -> tuple[Span | None, bool]:
-    """Return the span of a passage that a reply copies, and whether the reply could be parsed.
+    """Return the span of a passage that a reply copies, and whether the reply was parsed.
 
-    The first line counts, without its label and quotation marks. Case and white space may differ from
-    the passage.
+    Only the first line counts, without its label and quotation marks. Its case and white space may
+    differ from the passage.
 
     Example:
         >>> read_span("Answer: “ann lee”.", "It was Ann Lee.")
@@ -329,17 +330,17 @@ def read_span(reply: str, passage: str) -> tuple[Span | None, bool]:
         >>> read_span("NONE", "It was Ann Lee.")
         (None, True)
     """
-    lines = _THOUGHT.sub("", reply).strip().splitlines()
+    lines = _REASONING.sub("", reply).strip().splitlines()
     text = re.sub(r"^\W*answer\s*:\s*", "", lines[0] if lines else "", flags=re.IGNORECASE)
     text = text.strip(" \t\"'“”‘’«»`*_")
     if _NO_ANSWER.match(text):
         return None, True
-    for wanted in (text, text.strip(_AROUND + ":!")):
-        if not (words := wanted.split()):
+    for quoted in (text, text.strip(_SURROUNDING + ":!")):
+        if not (words := quoted.split()):
             continue
-        start = passage.find(wanted)
+        start = passage.find(quoted)
         if start >= 0:
-            return Span(wanted, start, start + len(wanted), 1.0), True
+            return Span(quoted, start, start + len(quoted), 1.0), True
         match = re.search(r"\s+".join(map(re.escape, words)), passage, re.IGNORECASE)
         if match is not None:
             return Span(match[0], match.start(), match.end(), 1.0), True
@@ -353,12 +354,14 @@ def read_questions(reply: str) -> list[str]:
         >>> read_questions("Sure!\n1. Who built it?\n2) When?")
         ['Who built it?', 'When?']
     """
-    lines = (_ITEM.sub("", line).strip(_AROUND) for line in _THOUGHT.sub("", reply).splitlines())
+    lines = (
+        _ITEM.sub("", line).strip(_SURROUNDING) for line in _REASONING.sub("", reply).splitlines()
+    )
     return list(dict.fromkeys(line for line in lines if line.endswith(("?", "？"))))
 
 
 def read_rating(reply: str) -> int | None:
-    """Return the one rating from 1 to 5 that a reply gives, or None.
+    """Return the rating from 1 to 5 that a reply gives; None if unparsed or ambiguous.
 
     Example:
         >>> read_rating("**4**/5"), read_rating("Rating: 2 of 5."), read_rating("4 or 5")

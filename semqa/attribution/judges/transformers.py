@@ -1,7 +1,7 @@
-"""A judge made of models of Hugging Face transformers, one for each question that it answers.
+"""A judge that runs Hugging Face transformers models, one for each task.
 
-Loads torch and transformers when it judges for the first time, not when it is created: a run whose
-judgements are all kept already loads no model.
+torch and transformers are imported when the judge is first used, not when it is created. A run with
+all judgements in the cache loads no model.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.judges.models import (
-    Asker,
     Entailer,
     ModelSettings,
+    QuestionGenerator,
     Reader,
     load,
     model_digest,
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from semqa.attribution.judges.base import Ability, Entailment, Pair, Reading, Span
     from semqa.attribution.judges.models import Part
 
-_ABILITY: dict[Part, Ability] = {"nli": "entailment", "qa": "answer", "qg": "ask"}
-_KINDS: dict[Part, Any] = {"nli": Entailer, "qa": Reader, "qg": Asker}
+_ABILITIES: dict[Part, Ability] = {"nli": "entailment", "qa": "answer", "qg": "ask"}
+_KINDS: dict[Part, Any] = {"nli": Entailer, "qa": Reader, "qg": QuestionGenerator}
 _VERSION = 1
-"""Increased when the same models give other results."""
+"""Increase this when the same models give different results."""
 
 
 class TransformersJudge:
-    """Judges with an entailment model, a reader and a questioner, or some of them.
+    """A judge with any of three models: entailment, question answering and question generation.
 
-    Safe to call from several threads, which take turns.
+    It is thread-safe: calls are serialized.
 
     Args:
-        models: folders or names on the Hub, by part: ``nli``, ``qa``, ``qg``.
-        settings: how they are loaded and asked.
+        models: a folder or a name on the Hub for each part: ``nli``, ``qa``, ``qg``.
+        settings: how to load and run the models.
         name: the specification that creates this judge again.
 
     Attributes:
-        abilities: what there are models for.
-        identity: the models, by the digests of their files or their commits, and the settings.
+        abilities: the tasks that have a model.
+        identity: the models, by digest of their files or by commit, and the settings.
     """
 
     def __init__(
@@ -57,22 +57,22 @@ class TransformersJudge:
         self._settings = settings
         self._models = dict(models)
         self._lock = Lock()
-        self._made: dict[Part, Any] = {}
+        self._loaded: dict[Part, Any] = {}
         for package in ("transformers", "torch"):
-            if find_spec(package) is None:  # they are not imported before they are needed
+            if find_spec(package) is None:  # imported only when a model is loaded
                 require(package, extra="local", purpose=f"the judge {self.name}")
         digests = []
         for part, model in self._models.items():
             if model_digest(model) is None:
-                self._part(part)  # fetches it
+                self._part(part)  # download the model
             digests.append(f"{part}={model_digest(model)}")
         self.identity = f"transformers/{_VERSION}:{','.join(digests)};{settings.identity()}"
-        self.abilities: frozenset[Ability] = frozenset(_ABILITY[part] for part in self._models)
+        self.abilities: frozenset[Ability] = frozenset(_ABILITIES[part] for part in self._models)
 
     def close(self) -> None:
-        """Let go of the models."""
+        """Release the models."""
         with self._lock:
-            self._made.clear()
+            self._loaded.clear()
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
         """Return the relation of each hypothesis to its premise."""
@@ -87,14 +87,14 @@ class TransformersJudge:
         return found
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return questions whose answer is given."""
+        """Return at most `count` questions for each (answer, passage) pair, best first."""
         with self._lock:
             found: list[list[str]] = self._part("qg").run(readings, count)
         return found
 
     def _part(self, part: Part) -> Any:
-        """Return what a model does, loading it the first time."""
-        if part not in self._made:
-            loaded = load(self._models[part], part, self._settings)
-            self._made[part] = _KINDS[part](loaded, self._settings)
-        return self._made[part]
+        """Return the model of a part; load it on first use."""
+        if part not in self._loaded:
+            model = load(self._models[part], part, self._settings)
+            self._loaded[part] = _KINDS[part](model, self._settings)
+        return self._loaded[part]

@@ -1,4 +1,4 @@
-"""Q²: is a response consistent with its knowledge, by questions about it (Honovich et al. 2021)."""
+"""Q²: consistency of a response with its knowledge, by questions (Honovich et al. 2021)."""
 
 from semqa.attribution.q2.measure import Q2, Settings
 from semqa.attribution.q2.responses import Response, summarise

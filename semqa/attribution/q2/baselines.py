@@ -1,8 +1,8 @@
 """The paper's baselines: word overlap, BLEU, BERTScore and end-to-end entailment.
 
-All compare a response with its knowledge; the higher, the more consistent. Overlap, BLEU and BERTScore
-see the knowledge in lower case, as in the released code, because its responses are. One more, the overlap
-of all words, needs no package.
+Each baseline compares a response with its knowledge; higher is more consistent. As in the released
+code, where responses are lower-case, overlap, BLEU and BERTScore use the knowledge in lower case.
+An additional baseline, the overlap of all words, needs no package.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 
 MODEL = "roberta-large"
-"""The model that bert-score takes for English, and the paper with it."""
+"""The default English model of bert-score, which the paper uses."""
 
 
 class BertScore:
-    """F1 of matched tokens, of responses against the lower-cased knowledge.
+    """BERTScore F1 of responses against the lower-cased knowledge.
 
-    bert-score knows the best layer of its own models, and rescales those scores as the paper does;
-    other models need `layers`, and are not rescaled. The device is a GPU if there is one.
+    For models that bert-score knows, it selects the best layer and rescales the scores, as in the
+    paper. Other models need `layers` and are not rescaled. Runs on a GPU if available.
 
     Raises:
-        InputError: a layer is needed.
+        InputError: `layers` is missing.
         MissingExtraError: a package is missing.
     """
 
@@ -50,7 +50,7 @@ class BertScore:
         known: bool = model in tables.model2layers
         if layers is None and not known:
             raise InputError(
-                f"is needed: bert-score does not know the best layer of {model!r}.",
+                f"is required, because bert-score does not know the best layer of {model!r}.",
                 field="--bertscore-layer",
             )
         self.model, self.layers = model, layers
@@ -68,14 +68,14 @@ class BertScore:
         return [float(value) for value in f1]
 
     def load(self) -> None:
-        """Load the model, if it is not loaded yet; see `scores`."""
+        """Load the model unless it is loaded."""
         from semqa.engines.model.hub import explained, folder_of, is_on_disk_only, quiet
         from semqa.engines.transformers.loading import choose_device
 
         if self._scorer is not None:
             return
         if folder_of(self.model) is None:
-            is_on_disk_only(self.model, None)  # asks once, where the package would ask for a minute
+            is_on_disk_only(self.model, None)  # fails fast; the package would retry for a minute
         try:
             with quiet():
                 self._scorer = self._package.BERTScorer(
@@ -87,23 +87,23 @@ class BertScore:
                 )
         except SemqaError:
             raise
-        except Exception as error:  # the libraries below raise all sorts
+        except Exception as error:  # the libraries raise exceptions of many types
             raise explained(
                 self.model, None, error, "an encoder that bert-score can read"
             ) from error
 
 
 BASELINES = ("overlap", "words", "bleu", "bertscore", "nli")
-"""Their names; BLEU is on a scale of 0 to 100, the others end at 1."""
+"""Names of the baselines; BLEU is at most 100, the others at most 1."""
 
-_NO_WORD = re.compile(r"[^\w\s]")
+_PUNCTUATION = re.compile(r"[^\w\s]")
 
 
 class Overlap:
-    """F1 of the words that a response shares with its knowledge.
+    """Word-overlap F1 of a response and its knowledge; 0 if no word matches.
 
-    Words are spaCy's tokens (the blank English tokenizer, which needs no model), in lower case,
-    without stop words and punctuation. Nothing shared is 0.
+    Words are lower-case tokens of spaCy's blank English tokenizer, which needs no model, without
+    stop words and punctuation.
     """
 
     def __init__(self) -> None:
@@ -120,27 +120,27 @@ class Overlap:
         return bag_f1(self.tokens(knowledge.lower()), self.tokens(response))
 
     def tokens(self, text: str) -> list[str]:
-        """Return the words of a text that count."""
+        """Return the words of a text, without stop words and punctuation."""
         return [
             token.text.lower() for token in self._nlp(text) if not (token.is_stop or token.is_punct)
         ]
 
 
 def word_overlap(response: str, knowledge: str) -> float:
-    """Return the F1 of all words of two texts: lower-cased, parted by white space and punctuation.
+    """Return the F1 of all words of two texts: lower-cased, split at white space and punctuation.
 
     Example:
         >>> word_overlap("the bridge", "The old bridge!")
         0.8
     """
-    sides = [_NO_WORD.sub(" ", text.lower()).split() for text in (knowledge, response)]
+    sides = [_PUNCTUATION.sub(" ", text.lower()).split() for text in (knowledge, response)]
     return bag_f1(*sides)
 
 
 def bleu(response: str, knowledge: str) -> float:
     """Return sacrebleu's corpus BLEU of one response against the lower-cased knowledge, 0-100.
 
-    The baseline of a system is the mean of these, not the BLEU of all its responses together.
+    The baseline of a system is the mean over its responses, not the BLEU of the corpus.
 
     Example:
         >>> round(bleu("red hair is rare in the world", "Red hair is rare in Europe."), 2)
@@ -155,8 +155,8 @@ def end_to_end(
 ) -> list[float | None]:
     """Return 1 if the knowledge entails the response, 0 if it contradicts it, otherwise 0.5.
 
-    None if it is too long for the judge. The official way lower-cases the knowledge, as the released
-    code does.
+    The value is None if the texts are too long for the judge. With `official`, the knowledge is
+    lower-cased, as in the released code.
     """
     pairs = [end_to_end_pair(each, official=official) for each in responses]
     return [
@@ -166,7 +166,7 @@ def end_to_end(
 
 
 def end_to_end_pair(response: Response, *, official: bool = False) -> Pair:
-    """Return the pair of a whole response and its knowledge."""
+    """Return a pair with the knowledge as the premise and the response as the hypothesis."""
     knowledge = response.knowledge.lower() if official else response.knowledge
     return Pair(knowledge, response.text)
 
@@ -180,15 +180,15 @@ def baseline_scores(
     official: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[float | None]:
-    """Return one baseline of each response; None if it is too long for the judge.
+    """Compute one baseline for each response; None if it is too long for the judge.
 
     Args:
         name: one of `BASELINES`.
-        responses: what to score.
-        judge: of entailment; needed for ``nli``.
-        bertscore: for ``bertscore``; by default the paper's.
+        responses: the responses to score.
+        judge: an entailment judge; required for ``nli``.
+        bertscore: the scorer for ``bertscore``; by default that of the paper.
         official: see `end_to_end`.
-        on_progress: called with the number done and the total.
+        on_progress: called with the number of finished responses and the total.
     """
     score: Callable[[Sequence[Response]], Sequence[float | None]]
     if name == "overlap":
@@ -216,14 +216,14 @@ def baseline_scores(
             f"must be one of {', '.join(BASELINES)}, got {name!r}.", field="--baseline", value=name
         )
     found: list[float | None] = []
-    for start in range(0, len(responses), _AT_ONCE):
-        found += score(responses[start : start + _AT_ONCE])
+    for start in range(0, len(responses), _CHUNK):
+        found += score(responses[start : start + _CHUNK])
         if on_progress is not None:
             on_progress(len(found), len(responses))
     return found
 
 
-_AT_ONCE = 64
+_CHUNK = 64
 
 
 def _one_by_one(

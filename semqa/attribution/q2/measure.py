@@ -1,8 +1,10 @@
-"""Q² of responses: spans, questions, answers, comparison; many responses at a time.
+"""Compute Q² for batches of responses: spans, questions, answers and their comparison.
 
-Source: Honovich et al. 2021. For each informative span the judge asks questions (as many as it has
-beams). Personal questions are dropped. The best question whose answer, found in the response itself, is
-the span counts. The knowledge then answers each, or does not, and the two answers are compared.
+For each informative span, the judge generates one question per beam. Personal questions are
+dropped. The best question that the response itself answers with the span is kept. The judge then
+answers it from the knowledge, and the two answers are compared.
+
+Source: Honovich et al. 2021.
 """
 
 from __future__ import annotations
@@ -41,13 +43,13 @@ if TYPE_CHECKING:
 
 
 def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> list[ResponseScore]:
-    """Return responses with all the entailment that their scores need, asked at once.
+    """Add the entailment that scores need, in one batch.
 
-    What is too long for the judge gets none, and leaves its response unscored.
+    If a pair is too long for the judge, its response stays unscored.
     """
     pairs: list[Pair] = []
     for score in scores:
-        pairs += [_pair(question) for question in score.questions if _open(question, score)]
+        pairs += [_pair(question) for question in score.questions if _undecided(question, score)]
         if not score.valid:
             pairs.append(end_to_end_pair(score.response, official=score.official))
     judged = unless_too_long(judge.entailment, pairs)
@@ -55,7 +57,7 @@ def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> 
     compared = []
     for score in scores:
         questions = tuple(
-            replace(question, entailment=next(found)) if _open(question, score) else question
+            replace(question, entailment=next(found)) if _undecided(question, score) else question
             for question in score.questions
         )
         fallback = None if score.valid else next(found)
@@ -63,7 +65,7 @@ def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> 
     return compared
 
 
-def _open(question: Question, score: ResponseScore) -> bool:
+def _undecided(question: Question, score: ResponseScore) -> bool:
     return question.needs_entailment(official=score.official)
 
 
@@ -72,20 +74,19 @@ def _pair(question: Question) -> Pair:
     return entailment_pair(question.text, question.span, answer)
 
 
-AT_ONCE = 16
-"""Responses whose questions are asked together: each is some tens of questions."""
+BATCH_SIZE = 16
+"""Responses per batch; each has dozens of questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How questions are chosen and answers compared.
+    """Settings for choosing questions and comparing answers.
 
     Attributes:
-        beams: questions asked for a span, 1 or more.
-        nli: compare answers by entailment too; False needs no judge of entailment, and gives the
-            variant without NLI alone.
-        official: compare and fall back as the released code does; see
-            `semqa.attribution.q2.responses`.
+        beams: number of questions to generate per span, at least 1.
+        nli: whether to also compare answers by entailment. If False, no entailment judge is needed
+            and only the variant without NLI is scored.
+        official: whether to follow the released code; see `semqa.attribution.q2.responses`.
     """
 
     beams: int = 5
@@ -100,20 +101,22 @@ class Settings:
 
 
 @dataclass(slots=True)
-class _Slot:
-    """A span of a response, and its questions that were not tried yet, best first."""
+class _SpanQuestions:
+    """A span of a response, with its tried questions and the remaining ones, best first."""
 
     owner: int
     span: str
-    waiting: list[str]
+    remaining: list[str]
     tried: list[Question]
 
 
 class Q2:
-    """The measure: the judge asks and answers questions, and judges entailment if `Settings.nli`.
+    """The Q² measure.
+
+    The judge generates and answers questions, and judges entailment if `Settings.nli` is set.
 
     Raises:
-        InputError: the judge does not do what is needed.
+        InputError: the judge lacks an ability.
     """
 
     def __init__(self, judge: Judge, finder: SpanFinder, settings: Settings | None = None) -> None:
@@ -128,21 +131,21 @@ class Q2:
         responses: Sequence[Response],
         on_progress: Callable[[int, int], None] | None = None,
     ) -> list[ResponseScore]:
-        """Score responses; `on_progress` is called with the number done and the total."""
+        """Score responses; `on_progress` gets the number of finished responses and the total."""
         found: list[ResponseScore] = []
-        for start in range(0, len(responses), AT_ONCE):
-            found += self._scored(responses[start : start + AT_ONCE])
+        for start in range(0, len(responses), BATCH_SIZE):
+            found += self._score_batch(responses[start : start + BATCH_SIZE])
             if on_progress is not None:
                 on_progress(len(found), len(responses))
         return found
 
-    def _scored(self, responses: Sequence[Response]) -> list[ResponseScore]:
+    def _score_batch(self, responses: Sequence[Response]) -> list[ResponseScore]:
         spans = [self._spans(response) for response in responses]
-        slots = self._ask(responses, spans)
-        self._try_questions(responses, slots)
+        items = self._ask(responses, spans)
+        self._try_questions(responses, items)
         questions: list[list[Question]] = [[] for _ in responses]
-        for slot in slots:
-            questions[slot.owner] += slot.tried
+        for item in items:
+            questions[item.owner] += item.tried
         scores = [
             ResponseScore(
                 response,
@@ -152,61 +155,67 @@ class Q2:
                 spans=len(found),
             )
             for response, tried, found in zip(
-                responses, self._answered(responses, questions), spans, strict=True
+                responses, self._answer_from_knowledge(responses, questions), spans, strict=True
             )
         ]
         return scores if self._entails is None else compare_answers(scores, self._entails)
 
     def _spans(self, response: Response) -> list[str]:
-        """Return the spans to ask about: each once, but as often as it is found in the official way."""
+        """Return the spans to ask about, without duplicates unless `Settings.official`."""
         texts = [span.text for span in self.finder.spans(response.text)]
         if self.settings.official:
             return texts
-        once: dict[str, str] = {}
+        unique: dict[str, str] = {}
         for text in texts:
-            once.setdefault(text.lower(), text)
-        return list(once.values())
+            unique.setdefault(text.lower(), text)
+        return list(unique.values())
 
-    def _ask(self, responses: Sequence[Response], spans: Sequence[Sequence[str]]) -> list[_Slot]:
-        wanted = [(owner, span) for owner, found in enumerate(spans) for span in found]
-        if not wanted:
+    def _ask(
+        self, responses: Sequence[Response], spans: Sequence[Sequence[str]]
+    ) -> list[_SpanQuestions]:
+        owned_spans = [(owner, span) for owner, found in enumerate(spans) for span in found]
+        if not owned_spans:
             return []
         asked = unless_too_long(
-            lambda some: self._asking.ask(some, count=self.settings.beams),
-            [(span, responses[owner].text) for owner, span in wanted],
+            lambda pairs: self._asking.ask(pairs, count=self.settings.beams),
+            [(span, responses[owner].text) for owner, span in owned_spans],
         )
-        slots = []
-        for (owner, span), questions in zip(wanted, asked, strict=True):
+        items = []
+        for (owner, span), questions in zip(owned_spans, asked, strict=True):
             if isinstance(questions, TooLongError):
-                slots.append(_Slot(owner, span, [], [Question("", span, rejected=TOO_LONG)]))
+                items.append(
+                    _SpanQuestions(owner, span, [], [Question("", span, rejected=TOO_LONG)])
+                )
                 continue
             kept = dict.fromkeys(text for text in questions[: self.settings.beams] if text.strip())
-            slots.append(_Slot(owner, span, list(kept), []))
-        return slots
+            items.append(_SpanQuestions(owner, span, list(kept), []))
+        return items
 
-    def _try_questions(self, responses: Sequence[Response], slots: Sequence[_Slot]) -> None:
-        """Have each response answer its own questions, the best of every span first."""
-        while turn := [(slot, text) for slot in slots if (text := self._next(slot)) is not None]:
+    def _try_questions(
+        self, responses: Sequence[Response], items: Sequence[_SpanQuestions]
+    ) -> None:
+        """Answer questions from their own response, best first, until each span has a valid one."""
+        while batch := [(item, text) for item in items if (text := self._next(item)) is not None]:
             answers = unless_too_long(
                 self._answering.answer,
-                [Reading(text, responses[slot.owner].text) for slot, text in turn],
+                [Reading(text, responses[item.owner].text) for item, text in batch],
             )
-            for (slot, text), answer in zip(turn, answers, strict=True):
-                question = self._checked(text, slot.span, answer)
-                slot.tried.append(question)
+            for (item, text), answer in zip(batch, answers, strict=True):
+                question = self._check_answer(text, item.span, answer)
+                item.tried.append(question)
                 if question.valid:
-                    slot.waiting.clear()
+                    item.remaining.clear()
 
-    def _next(self, slot: _Slot) -> str | None:
-        """Return the next question of a span that is not personal; personal ones are rejected."""
-        while slot.waiting:
-            text = slot.waiting.pop(0)
+    def _next(self, item: _SpanQuestions) -> str | None:
+        """Return the next question of a span; reject personal ones on the way."""
+        while item.remaining:
+            text = item.remaining.pop(0)
             if not self.finder.personal(text):
                 return text
-            slot.tried.append(Question(text, slot.span, rejected=PERSONAL))
+            item.tried.append(Question(text, item.span, rejected=PERSONAL))
         return None
 
-    def _checked(self, text: str, span: str, answer: Span | TooLongError | None) -> Question:
+    def _check_answer(self, text: str, span: str, answer: Span | TooLongError | None) -> Question:
         if isinstance(answer, TooLongError):
             return Question(text, span, rejected=TOO_LONG)
         if answer is None:
@@ -214,10 +223,10 @@ class Q2:
         agrees = answers_agree(span, answer.text, official=self.settings.official)
         return Question(text, span, answer.text, None if agrees else ANOTHER_ANSWER)
 
-    def _answered(
+    def _answer_from_knowledge(
         self, responses: Sequence[Response], questions: Sequence[Sequence[Question]]
     ) -> list[list[Question]]:
-        """Have the knowledge answer the valid questions."""
+        """Answer the valid questions from the knowledge."""
         valid = [
             (owner, place)
             for owner, tried in enumerate(questions)

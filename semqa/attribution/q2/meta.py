@@ -1,9 +1,11 @@
-"""Does a measure see what people saw? Each response on its own, and systems as wholes.
+"""Meta-evaluation: compare a measure with human labels, for responses and for systems.
 
-Source: Honovich et al. 2021. *Response level*: a score above a threshold predicts that the response is
-consistent; one at it or below, that it is not. *System level*, after Graham and Liu 2016: systems are
-simulated, each answering the same sampled contexts, with an inconsistent response in a known share of
-them; a good measure ranks them by that share.
+*Response level*: a score above a threshold predicts a consistent response; a score at or below it
+predicts an inconsistent one. *System level*, after Graham and Liu 2016: systems are simulated on
+the same sampled contexts, each with a known share of inconsistent responses. A good measure ranks
+them by that share.
+
+Source: Honovich et al. 2021.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.q2.responses import Response
 
-_SHOWN = {
+_DISPLAY_NAMES = {
     "q2": "Q²",
     "q2_no_nli": "Q² without NLI",
     "overlap": "overlap",
@@ -38,18 +40,18 @@ _SHOWN = {
 
 
 def shown_name(measure: str) -> str:
-    """Return a measure's name for a table or a picture; a user's own is its own name."""
-    return _SHOWN.get(measure, measure)
+    """Return a measure's name for tables and plots; unknown names are returned unchanged."""
+    return _DISPLAY_NAMES.get(measure, measure)
 
 
 class Judged(NamedTuple):
-    """A response with the scores that measures gave it; None if one is unscored."""
+    """A response with its scores by measure; None if unscored."""
 
     response: Response
     scores: Mapping[str, float | None]
 
 
-_DIGITS = 9
+_DECIMALS = 9
 
 
 def response_level(
@@ -57,15 +59,15 @@ def response_level(
 ) -> dict[str, Any] | None:
     """Compare one measure with the labels of responses.
 
-    BLEU is divided by 100 before the threshold is compared, and BERTScore is spread over [0, 1] by
-    its smallest and largest value, as the paper does. The default threshold is 0.5.
+    As in the paper, BLEU is divided by 100, and BERTScore is rescaled to [0, 1] by its minimum and
+    maximum, before the threshold applies. The default threshold is 0.5.
 
     Returns:
-        The record for JSON: ``n``; ``unscored``, the number of labelled responses without a score;
-        what the first threshold decides; areas under the curves; ``thresholds``, if there are
-        several; and the precision-recall ``curves`` of detecting consistent responses by high
-        scores, and inconsistent ones by low ones, whose thresholds are those of ``1 - score``.
-        None if no response has both a label and a score.
+        A JSON-ready object: ``n``; ``unscored``, the number of labelled responses without a score;
+        the results at the first threshold; the areas under the curves; ``thresholds``, if there are
+        several; and precision-recall ``curves`` for detecting consistent responses by high scores
+        and inconsistent ones by low scores (with thresholds on ``1 - score``). None if no response
+        has both a label and a score.
     """
     labelled = [each for each in judged if each.response.inconsistent is not None]
     pairs = [
@@ -75,11 +77,11 @@ def response_level(
     ]
     if not pairs:
         return None
-    scores = _unit(np.array([score for score, _ in pairs], dtype=np.float64), measure)
+    scores = _to_unit_interval(np.array([score for score, _ in pairs], dtype=np.float64), measure)
     consistent = np.array([label for _, label in pairs])
     metrics: Any = require("sklearn.metrics", extra="eval", purpose="the meta-evaluation")
-    # Scores that are equal but for the order of their sums must tie.
-    high, low = np.round(scores, _DIGITS), np.round(1 - scores, _DIGITS)
+    # Round, so that scores with only floating-point differences tie.
+    high, low = np.round(scores, _DECIMALS), np.round(1 - scores, _DECIMALS)
     areas: tuple[float | None, ...] = (None, None, None)
     if consistent.any() and not consistent.all():
         areas = (
@@ -96,7 +98,7 @@ def response_level(
             points = metrics.precision_recall_curve(truth, ranked)
             names = ("precision", "recall", "thresholds")
             curves[name] = {part: p.tolist() for part, p in zip(names, points, strict=True)}
-    decided = [_decided(scores, consistent, each) for each in thresholds or (0.5,)]
+    decided = [_at_threshold(scores, consistent, each) for each in thresholds or (0.5,)]
     return {
         "n": len(pairs),
         "unscored": len(labelled) - len(pairs),
@@ -109,7 +111,7 @@ def response_level(
     }
 
 
-def _unit(scores: NDArray[np.float64], measure: str) -> NDArray[np.float64]:
+def _to_unit_interval(scores: NDArray[np.float64], measure: str) -> NDArray[np.float64]:
     if measure == "bleu":
         return scores / 100
     if measure == "bertscore":
@@ -118,10 +120,10 @@ def _unit(scores: NDArray[np.float64], measure: str) -> NDArray[np.float64]:
     return scores
 
 
-def _decided(
+def _at_threshold(
     scores: NDArray[np.float64], consistent: NDArray[np.bool_], threshold: float
 ) -> dict[str, Any]:
-    """Return what a threshold decides; a score that is equal to it is inconsistent."""
+    """Return the results at a threshold; a score equal to it counts as inconsistent."""
     decided = scores > threshold
     right, kept = int((decided & consistent).sum()), int((decided & ~consistent).sum())
     missed, found = int((~decided & consistent).sum()), int((~decided & ~consistent).sum())
@@ -140,7 +142,7 @@ def _decided(
 
 
 def detection(hits: int, false: int, missed: int) -> dict[str, float | None]:
-    """Return precision, recall and F1 of one class; None where there is nothing to divide by."""
+    """Return precision, recall and F1 of one class; None if undefined."""
     predicted, present = hits + false, hits + missed
     return {
         "precision": hits / predicted if predicted else None,
@@ -152,19 +154,18 @@ def detection(hits: int, false: int, missed: int) -> dict[str, float | None]:
 RATES = (0.05, 0.1, 0.15, 0.2, 0.25)
 """The share of inconsistent responses of each simulated system, as in the paper."""
 SIZE = 350
-"""Contexts that each answers, sampled with replacement; all answer the same."""
+"""Contexts per system, sampled with replacement; all systems get the same contexts."""
 INCONSISTENT = tuple(round(rate * SIZE) for rate in RATES)
-"""Inconsistent responses of each; a half is rounded to the even neighbour."""
+"""Inconsistent responses of each system; halves are rounded to even."""
 
 
 def contexts_of(judged: Iterable[Judged], measure: str) -> list[tuple[float, float]]:
-    """Return the scores of the contexts that can stand in for either kind of response.
+    """Return the scores of contexts with both a consistent and an inconsistent response.
 
-    A context counts where people found one response consistent and another not; of several of a
-    kind the first that is scored is taken.
+    If a context has several scored responses of one kind, the first one is used.
 
     Returns:
-        (consistent, inconsistent) score of each context, in the order of the file.
+        The (consistent, inconsistent) scores of each context, in file order.
     """
     found: dict[str, dict[bool, float]] = {}
     for each in judged:
@@ -182,20 +183,20 @@ def system_level(
     seed: int = 0,
     official: bool = False,
 ) -> dict[str, Any] | None:
-    """Rank simulated systems by a measure, as often as there are iterations.
+    """Rank simulated systems by a measure, in many iterations.
 
     Args:
-        contexts: the scores of `contexts_of`.
-        iterations: how often systems are simulated.
+        contexts: the scores from `contexts_of`.
+        iterations: number of simulations.
         seed: random seed.
-        official: draw as the released code does (pandas and numpy's global generator), so that a
-            seed gives its figures; the default draws from a generator of its own.
+        official: whether to sample like the released code (pandas and numpy's global generator),
+            which reproduces its results for a seed.
 
     Returns:
-        The record for JSON: ``contexts``, their number; ``spearman``, the mean correlation of the
-        systems' scores with their true order, and its 95% ``interval``; ``unscored``, the
-        iterations whose systems all scored the same; ``gap``, the mean score of the consistent
-        responses minus that of the inconsistent ones. None without a context.
+        A JSON-ready object: ``contexts``, their number; ``spearman``, the mean correlation of the
+        systems' scores with their true order, and its 95% ``interval``; ``unscored``, the number of
+        iterations in which all systems have the same score; ``gap``, the mean score of consistent
+        responses minus that of inconsistent ones. None without a context.
     """
     if not contexts:
         return None
@@ -219,8 +220,8 @@ def system_level(
 def _draws(
     contexts: int, iterations: int, seed: int, official: bool
 ) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
-    """Yield the contexts of each iteration, and the places that each system gets wrong."""
-    # The old generator, seeded as numpy's global one is, without touching it.
+    """Yield the contexts of each iteration, and the inconsistent positions of each system."""
+    # The legacy generator, seeded like numpy's global one but independent of it.
     generator: Any = np.random.RandomState(seed) if official else np.random.default_rng(seed)
     for _ in range(iterations):
         if official:
@@ -231,12 +232,12 @@ def _draws(
 
 
 def spearman_rows(rows: NDArray[np.float64], reference: Sequence[float]) -> list[float]:
-    """Return Spearman's correlation of each row with a reference, but for rows of equal values.
+    """Return Spearman's correlation of each row with a reference; omit rows of equal values.
 
-    Unlike scipy's it takes many rows at once, and ties of correlations are exact.
+    Unlike scipy's function, it handles many rows at once, and equal correlations are exactly equal.
     """
     stats = require("scipy.stats", extra="eval", purpose="Spearman's correlation")
-    # Doubled ranks and their mean, n + 1, are whole numbers: products are exact.
+    # Doubled ranks and their mean, n + 1, are whole numbers, so products are exact.
     left = 2 * stats.rankdata(rows, axis=1) - (rows.shape[1] + 1)
     right = 2 * stats.rankdata(reference) - (rows.shape[1] + 1)
     spread = np.sqrt((left**2).sum(axis=1) * (right**2).sum())
@@ -245,11 +246,12 @@ def spearman_rows(rows: NDArray[np.float64], reference: Sequence[float]) -> list
 
 
 def annotation_counts(judged: Iterable[Judged]) -> dict[str, Any]:
-    """Return what people found in contexts that several systems respond to.
+    """Count human labels in contexts with responses from several systems.
 
     Returns:
-        ``contexts``; ``inconsistent`` (system to number); ``exactly_one``, ``both`` (all of several)
-        and ``none``: how many contexts have so many inconsistent responses.
+        ``contexts``, their number; ``inconsistent``, the number of inconsistent responses by
+        system; and the number of contexts with ``exactly_one``, ``both`` (that is, all) or ``none``
+        of their responses inconsistent.
     """
     labels: dict[str, list[bool]] = {}
     systems: dict[str, int] = {}
@@ -273,13 +275,13 @@ FORMATS = ("svg", "png", "pdf")
 
 
 def plot_levels(levels: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-    """Draw the precision-recall curves of detecting inconsistent and consistent responses.
+    """Plot precision-recall curves for detecting inconsistent and consistent responses.
 
-    The same figures give the same bytes. `levels` has what `response_level` returned by measure, and
-    the path's ending says the format, one of `FORMATS`.
+    `levels` maps measures to results of `response_level`. The format, one of `FORMATS`, follows
+    from the file extension. The output is deterministic.
 
     Raises:
-        InputError: there is nothing to draw, the format is unknown, or the file cannot be written.
+        InputError: there is nothing to plot, the format is unknown, or the file cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
     kind = path.suffix.lower().removeprefix(".")
@@ -289,7 +291,7 @@ def plot_levels(levels: Mapping[str, Mapping[str, Any]], path: Path) -> None:
         )
     if not levels:
         raise InputError(
-            "has nothing to draw: no response has both a label and a score.", field="--plot"
+            "has nothing to plot: no response has both a label and a score.", field="--plot"
         )
     figures = require("matplotlib.figure", extra="eval", purpose="--plot")
     settings = require("matplotlib", extra="eval", purpose="--plot")

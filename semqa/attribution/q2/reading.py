@@ -1,17 +1,18 @@
-"""Files of responses: the released tables, a user's own, and JSON lines.
+"""Read files of responses: the released tables, user tables, and JSON lines.
 
-Four shapes, told apart by their columns:
+There are four formats, recognised by their columns:
 
-- *responses*: ``response`` and ``knowledge``, one row per response (the released files of one class);
-- *contexts*: ``knowledge`` and, for each system, ``<system>_response`` and ``<system>_label``, one row per
-  context (the released cross annotation);
-- *steps*: what the released code saves half way: ``id``, ``response``, ``cand`` (the span), ``question``,
-  ``knowledge``, ``knowledge_ans`` and ``score`` (the overlap; -1 if no question is valid), and perhaps
-  ``label``, with the marks ``[CLS]`` for no answer and ``NO_Q`` for no question;
-- JSON lines with the fields of the first.
+- *responses*: ``response`` and ``knowledge``, one row per response (the released files of one
+  class).
+- *contexts*: ``knowledge`` and, for each system, ``<system>_response`` and ``<system>_label``, one
+  row per context (the released cross annotation).
+- *steps*, the intermediate file of the released code: ``id``, ``response``, ``cand`` (the span),
+  ``question``, ``knowledge``, ``knowledge_ans``, ``score`` (the overlap; -1 without a valid
+  question), and optionally ``label``. ``[CLS]`` means no answer, and ``NO_Q`` means no question.
+- JSON lines with the fields of *responses*.
 
 ``label`` is 1 (or ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a
-consistent one. Without it, a file whose name contains one of the two words is of that class.
+consistent one. Without it, all responses of a file have the class that its name contains, if any.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ NO_QUESTION = -1.0
 def scores_of_steps(
     rows: Sequence[Row], inconsistent: bool | None = None, *, official: bool = False
 ) -> list[ResponseScore]:
-    """Return the responses of a table of steps with their questions, in the order of their first rows.
+    """Return the responses of a *steps* table with their questions, in order of appearance.
 
     Args:
-        rows: of the table.
+        rows: rows of the table.
         inconsistent: the class of responses without a label.
-        official: take an empty answer for the text ``nan``, as the released code reads its own
-            file; otherwise it is no answer.
+        official: whether to read an empty answer as the text ``nan``, like the released code;
+            otherwise it means no answer.
     """
     responses: dict[str, Response] = {}
     questions: dict[str, list[Question]] = {}
@@ -70,7 +71,7 @@ def scores_of_steps(
             )
             questions[key] = []
         elif known.knowledge != row.text("knowledge"):
-            raise must_be(row, "knowledge", "that of the other rows with its id")
+            raise must_be(row, "knowledge", "the same in all rows with this id")
         score = _score(row)
         if score == NO_QUESTION:
             continue
@@ -79,7 +80,7 @@ def scores_of_steps(
             answer = answer or "nan"
         found = None if not answer or NO_ANSWER in answer else Found(answer)
         span = row.text("cand")
-        # A file of the released code states the overlap; what has no answer has none.
+        # The file states the overlap; without an answer, it does not count.
         stated = score if official or found is not None else None
         questions[key].append(
             Question(row.text("question"), span, span, answer=found, stated=stated)
@@ -107,12 +108,12 @@ _CLASS = re.compile(r"(?:^|[^a-z])(in)?consistent(?:[^a-z]|$)")
 
 @dataclass(frozen=True, slots=True)
 class ResponseFile:
-    """A file that was read.
+    """The contents of a file.
 
     Attributes:
-        responses: in the order of the file.
-        dropped: repeated responses that were left out.
-        steps: the rows of a file of steps.
+        responses: in file order.
+        dropped: number of duplicate responses that were left out.
+        steps: rows of a *steps* file.
     """
 
     name: str
@@ -124,7 +125,7 @@ class ResponseFile:
 
     @property
     def repeated(self) -> list[Response]:
-        """Responses that occur a second time; see `repeated`."""
+        """Duplicate responses; see `semqa.attribution.q2.responses.repeated`."""
         return repeated(self.responses)
 
 
@@ -134,22 +135,22 @@ def read_responses(
     """Read a file of responses.
 
     Args:
-        path: CSV, or JSON lines where its name ends so or it begins with a brace; ``-`` is standard
-            input.
-        drop_repeated: leave out a response that occurs a second time with the same knowledge.
-        measures: names of columns that hold scores, to be read too.
+        path: a CSV file, or JSON lines if the suffix is ``.jsonl`` or ``.ndjson`` or the file
+            begins with a brace; ``-`` is standard input.
+        drop_repeated: leave out duplicate responses with the same knowledge.
+        measures: names of score columns to read, too.
 
     Raises:
         InputError: the file or a row is invalid; the message names the file and line.
     """
     with open_input(path) as file:
         name, raw = file.name, file.read_all()
-    again = InputFile(name, io.BytesIO(raw), ByteBudget())
+    buffered = InputFile(name, io.BytesIO(raw), ByteBudget())
     if Path(str(path)).suffix in {".jsonl", ".ndjson"} or raw.lstrip()[:1] == b"{":
-        rows = [decode_row(line) for line in lines_of(again)]
+        rows = [decode_row(line) for line in lines_of(buffered)]
         names = list(dict.fromkeys(field for row in rows for field in row.fields))
     else:
-        names, rows = _table(again)
+        names, rows = _table(buffered)
     if not rows:
         raise InputError("There are no responses below the header.", where=name)
     digest = hashlib.sha256(raw).hexdigest()
@@ -159,30 +160,30 @@ def read_responses(
         kind = "steps"
         found = [score.response for score in scores_of_steps(rows, inconsistent)]
     elif "response" in names:
-        found = _one_a_row(rows, inconsistent, measures)
+        found = _one_per_row(rows, inconsistent, measures)
     elif systems := _systems(names):
         kind = "contexts"
-        found = _one_a_system(rows, systems, measures)
+        found = _one_per_system(rows, systems, measures)
     else:
         raise InputError(
-            f"There is no column 'response' or '<system>_response' among {_listed(names)}.",
+            f"There is no column 'response' or '<system>_response'. The columns are {_listed(names)}.",
             where=name,
         )
     kept = found
     if drop_repeated:
-        gone = {id(each) for each in repeated(found)}
-        kept = [each for each in found if id(each) not in gone]
+        duplicates = {id(each) for each in repeated(found)}
+        kept = [each for each in found if id(each) not in duplicates]
     steps = tuple(rows) if kind == "steps" else ()
     return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept), steps)
 
 
 def _table(file: InputFile) -> tuple[list[str], list[Row]]:
-    """Read a CSV file, without the column that has no name: the index that pandas writes."""
+    """Read a CSV file without unnamed columns, such as the index that pandas writes."""
     read = csv_of(file)
     names = [name.strip() for name in read.header]
     for name in names:
         if name and names.count(name) > 1:
-            raise InputError(f"The column {shown(name)} is there twice.", where=f"{read.name}:1")
+            raise InputError(f"The column {shown(name)} is duplicated.", where=f"{read.name}:1")
     rows = [
         Row(record.where, {name: cell for name, cell in pairs if name})
         for record in read.records
@@ -192,7 +193,7 @@ def _table(file: InputFile) -> tuple[list[str], list[Row]]:
 
 
 def class_by_name(name: str) -> bool | None:
-    """Return whether a file's name says that its responses are inconsistent; None if it says nothing.
+    """Return True for *inconsistent* in a file name, False for *consistent*, otherwise None.
 
     Example:
         >>> class_by_name("dodeca_inconsistent.csv"), class_by_name("mine.csv")
@@ -210,7 +211,7 @@ def _systems(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _one_a_row(
+def _one_per_row(
     rows: Iterable[Row], inconsistent: bool | None, measures: Sequence[str]
 ) -> list[Response]:
     found = []
@@ -218,39 +219,37 @@ def _one_a_row(
     for number, row in enumerate(rows):
         key = _id(row) or str(number)
         if key in ids:
-            raise InputError(
-                f"The id {shown(key)} is there already, at {ids[key]}.", where=row.where
-            )
+            raise InputError(f"The id {shown(key)} is already used at {ids[key]}.", where=row.where)
         ids[key] = row.where
         system = row.fields.get("system")
         found.append(
             Response(
                 key,
-                _filled(row, "response"),
-                _filled(row, "knowledge"),
+                _required_text(row, "response"),
+                _required_text(row, "knowledge"),
                 _label(row, "label", inconsistent),
                 str(system) if system not in (None, "") else None,
                 None,
                 row.where,
-                _measured(row, measures, ""),
+                _read_scores(row, measures, ""),
             )
         )
     return found
 
 
-def _one_a_system(
+def _one_per_system(
     rows: Iterable[Row], systems: Sequence[str], measures: Sequence[str]
 ) -> list[Response]:
     return [
         Response(
             f"{number}/{system}",
-            _filled(row, f"{system}_response"),
-            _filled(row, "knowledge"),
+            _required_text(row, f"{system}_response"),
+            _required_text(row, "knowledge"),
             _label(row, f"{system}_label", None),
             system,
             str(number),
             row.where,
-            _measured(row, measures, f"{system}_"),
+            _read_scores(row, measures, f"{system}_"),
         )
         for number, row in enumerate(rows)
         for system in systems
@@ -264,9 +263,11 @@ def _id(row: Row) -> str:
     return "" if value is None else str(value)
 
 
-def _filled(row: Row, column: str) -> str:
+def _required_text(row: Row, column: str) -> str:
     if column not in row.fields:
-        raise InputError(f"There is no {column!r} among {_listed(row.fields)}.", where=row.where)
+        raise InputError(
+            f"{column!r} is missing. The columns are {_listed(row.fields)}.", where=row.where
+        )
     text = row.text(column)
     if not text.strip():
         raise InputError("is empty.", field=column, where=row.where)
@@ -283,13 +284,14 @@ def _label(row: Row, column: str, default: bool | None) -> bool | None:
     return label
 
 
-def _measured(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float]:
+def _read_scores(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float]:
     found = {}
     for name in measures:
         value = row.fields.get(prefix + name)
         if value is None:
             raise InputError(
-                f"There is no {prefix + name!r} among {_listed(row.fields)}.", where=row.where
+                f"{prefix + name!r} is missing. The columns are {_listed(row.fields)}.",
+                where=row.where,
             )
         try:
             score = float(value) if isinstance(value, str | int | float) else math.nan
@@ -307,7 +309,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def with_ids(files: Sequence[ResponseFile]) -> list[Response]:
-    """Return the responses of several files; ids contain the file if there are several."""
+    """Return the responses of all files; with several files, ids include the file name."""
     if len(files) == 1:
         return list(files[0].responses)
     return [

@@ -1,4 +1,4 @@
-"""The record of a run: settings, judge, files, and every response with its questions."""
+"""The record of a run: settings, judge, files, and all responses with their questions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ KIND = "semqa-q2"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Scored responses, and how they came about.
+    """Scored responses, and setting they were scored.
 
     Attributes:
-        judge: as `semqa.attribution.records.describe_judge` gives it.
-        spans: the finder of informative spans.
-        files: what was read: ``name``, ``sha256``, ``kind`` and counts.
-        baselines: what the baselines among the scores were computed with, by name.
+        judge: see `semqa.attribution.records.describe_judge`.
+        spans: name of the span finder.
+        files: description of each input file: ``name``, ``sha256``, ``kind`` and counts.
+        baselines: settings of the baselines among the scores, by name.
     """
 
     scores: tuple[ResponseScore, ...]
@@ -46,7 +46,7 @@ class Run:
 
     @staticmethod
     def describe_file(file: ResponseFile) -> dict[str, Any]:
-        """Return what a record says of a file."""
+        """Return the description of a file for a record."""
         return {
             "name": file.name,
             "sha256": file.sha256,
@@ -57,7 +57,7 @@ class Run:
         }
 
     def to_dict(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, Any]:
-        """Return the record for JSON, its intervals by so many bootstrap resamples."""
+        """Return the JSON-ready record, with bootstrap intervals."""
 
         def summary(scores: Sequence[ResponseScore]) -> dict[str, Any]:
             return summarise(scores, resamples=resamples, seed=seed)
@@ -87,7 +87,7 @@ class Run:
             "judge": dict(self.judge),
             "spans": self.spans,
             "files": [dict(file) for file in self.files],
-            "baselines": {name: dict(how) for name, how in self.baselines.items()},
+            "baselines": {name: dict(setting) for name, setting in self.baselines.items()},
             "bootstrap": {"resamples": resamples, "seed": seed, "confidence": 0.95},
             "versions": dict(self.versions),
             "rows": [score.to_dict() for score in self.scores],

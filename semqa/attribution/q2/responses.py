@@ -1,14 +1,14 @@
-"""Responses, the questions about them, and what both are worth.
+"""Responses, their questions, and the scores of both.
 
-The score of a response is the mean over its valid questions, that of a system the mean over its
-responses. A question that the knowledge does not answer counts as 0. If no valid question remains,
-entailment of the whole response takes the place of the questions; the variant without NLI leaves the
-response unscored.
+The score of a response is the mean over its valid questions; the score of a system is the mean over
+its responses. A question without an answer in the knowledge scores 0. If a response has no valid
+question, its score is the entailment of the whole response; the variant without NLI leaves it
+unscored.
 
-The default compares answers as SQuAD does. With ``official`` they are compared as the released code does,
-which differs: *in* and *our* are dropped too; an answer without a word left is worth 0; equal bags of
-words are worth 1 without asking for entailment; the text ``nan`` (an answer that a table read as missing)
-keeps the overlap; and the variant without NLI falls back on entailment as well.
+By default, answers are compared as in SQuAD. With ``official``, they are compared as in the
+released code, with these differences: *in* and *our* are removed, too; an answer with no word left
+scores 0; equal bags of words score 1 without asking for entailment; the text ``nan`` (a missing
+value in a table) keeps its overlap; and the variant without NLI also falls back on entailment.
 
 Source: Honovich et al. 2021 (Q²), and its released code.
 """
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One response of one system, and the knowledge that it was given to say.
+    """A system's response, and the knowledge that it should express.
 
     Attributes:
-        id: names it among those that are scored together.
-        inconsistent: what people found; None if unknown.
-        context: the id of what it responds to, where several systems respond to the same.
-        where: ``file:line``, for messages.
-        scores: scores that stood beside it, by the name of their column.
+        id: unique among the responses that are scored together.
+        inconsistent: the human label; None if unknown.
+        context: id of the context, if several systems respond to it.
+        where: ``file:line``, for error messages.
+        scores: additional scores from the file, by column.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Response:
 
 
 def repeated(responses: Iterable[Response]) -> list[Response]:
-    """Return those whose system, text and knowledge have all been there before.
+    """Return the responses with the same system, text and knowledge as an earlier one.
 
     Example:
         >>> [r.id for r in repeated([Response("1", "yes", "k"), Response("2", "yes", "k")])]
@@ -72,27 +72,27 @@ def repeated(responses: Iterable[Response]) -> list[Response]:
 
 
 ENTAILED, NEUTRAL, CONTRADICTED = 1.0, 0.5, 0.0
-"""What a whole response is worth by entailment; between answers, neutral is worth their overlap."""
+"""Scores of a whole response by relation. Between answers, neutral scores their overlap."""
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_DROPPED = re.compile(r"\b(a|an|the|in|our)\b")
+_REMOVED_WORDS = re.compile(r"\b(a|an|the|in|our)\b")
 _NO_ANSWER = "[CLS]"
 
 
 def clean_officially(text: str) -> str:
-    """Normalise an answer as the released code does.
+    """Normalise an answer like the released code.
 
     Example:
         >>> clean_officially("In our well-known House!")
         'wellknown house'
     """
-    # Only spaces are squeezed there: a tab between two words stays, and parts them all the same.
-    found = _DROPPED.sub(" ", text.lower().translate(_PUNCTUATION))
+    # The released code only collapses spaces, not tabs; either separates words.
+    found = _REMOVED_WORDS.sub(" ", text.lower().translate(_PUNCTUATION))
     return re.sub(" +", " ", found).strip()
 
 
 def answers_agree(span: str, answer: str, *, official: bool = False) -> bool:
-    """Return whether the answer to a question is the span that it was asked for.
+    """Return whether the answer to a question equals the span that the question is about.
 
     Example:
         >>> answers_agree("The U.S.", "US"), answers_agree("well-known", "well known")
@@ -105,7 +105,7 @@ def answers_agree(span: str, answer: str, *, official: bool = False) -> bool:
 
 
 def overlap_of_answers(span: str, answer: str, *, official: bool = False) -> float:
-    """Return the F1 of the words of two answers, in [0, 1].
+    """Return the word F1 of two answers, in [0, 1].
 
     Example:
         >>> overlap_of_answers("in our house", "house", official=True)
@@ -122,21 +122,21 @@ def overlap_of_answers(span: str, answer: str, *, official: bool = False) -> flo
 
 
 def needs_entailment(span: str, answer: str, overlap: float, *, official: bool = False) -> bool:
-    """Return whether entailment has a say in how two answers compare."""
+    """Return whether the comparison of two answers depends on entailment."""
     if official:
         return overlap < 1 and _NO_ANSWER not in answer and answer not in ("", "nan")
     return normalise_answer(span) != normalise_answer(answer)
 
 
 def entailment_pair(question: str, span: str, answer: str) -> Pair:
-    """Return the pair that is judged: does the knowledge's answer entail the response's?"""
+    """Return the pair to judge: does the knowledge's answer entail the response's answer?"""
     return Pair(f"{question} {answer}.", f"{question} {span}.")
 
 
 def compared(overlap: float, entailment: Entailment | None) -> float:
-    """Return what a pair of answers is worth: entailment decides, neutral leaves the overlap.
+    """Return the score of a pair of answers: 1 or 0 by entailment.
 
-    Without entailment the overlap of their words is left, too.
+    The score is the word overlap if the relation is neutral or unknown.
     """
     if entailment is None:
         return overlap
@@ -145,7 +145,7 @@ def compared(overlap: float, entailment: Entailment | None) -> float:
 
 
 def entailment_score(entailment: Entailment) -> float:
-    """Return 1 for entailment, 0 for contradiction, and 0.5 if neither is most probable."""
+    """Return 1 for entailment, 0 for contradiction, otherwise 0.5."""
     worth = {"entailment": ENTAILED, "neutral": NEUTRAL, "contradiction": CONTRADICTED}
     return worth[entailment.relation]
 
@@ -157,7 +157,7 @@ TOO_LONG: Final = "too long for the judge"
 
 
 class Found(NamedTuple):
-    """What the knowledge answers: where it stands there, and the judge's confidence, if known."""
+    """An answer found in the knowledge, with its span and the judge's confidence, if known."""
 
     text: str
     start: int | None = None
@@ -167,15 +167,16 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that was generated for a span of a response.
+    """A question generated for a span of a response.
 
     Attributes:
-        text: the question; empty if its span was too long to ask about.
-        own_answer: what the response answers to it; None if it was not asked, or has no answer.
-        rejected: why it does not count: `PERSONAL`, `UNANSWERED`, `ANOTHER_ANSWER` or `TOO_LONG`.
-        answer: what the knowledge answers to it; None if it was not asked, or has no answer.
-        entailment: how the response's answer stands to the knowledge's; None if unknown.
-        stated: the overlap of the answers where a file stated it; None if it is computed.
+        text: the question; empty if the span was too long for the judge.
+        own_answer: its answer in the response; None if there is none or it was not asked.
+        rejected: the reason if it is not valid: `PERSONAL`, `UNANSWERED`, `ANOTHER_ANSWER` or
+            `TOO_LONG`.
+        answer: its answer in the knowledge; None if there is none or it was not asked.
+        entailment: relation of the response's answer to the knowledge's answer; None if unknown.
+        stated: the overlap of the answers, if read from a file; None if it is computed.
     """
 
     text: str
@@ -188,11 +189,11 @@ class Question:
 
     @property
     def valid(self) -> bool:
-        """Whether it counts."""
+        """Whether the question counts."""
         return self.rejected is None
 
     def overlap(self, *, official: bool = False) -> float:
-        """Return what the answers are worth by their words alone; no answer is worth 0."""
+        """Return the word overlap of the answers; 0 without an answer."""
         if self.stated is not None:
             return self.stated
         if self.answer is None:
@@ -200,21 +201,21 @@ class Question:
         return overlap_of_answers(self.span, self.answer.text, official=official)
 
     def needs_entailment(self, *, official: bool = False) -> bool:
-        """Return whether entailment has a say in what it is worth."""
+        """Return whether the score depends on entailment."""
         if not self.valid or self.answer is None:
             return False
         overlap = self.overlap(official=official)
         return needs_entailment(self.span, self.answer.text, overlap, official=official)
 
     def worth(self, *, official: bool = False) -> float | None:
-        """Return what the answers are worth with entailment; None if it was needed and not asked."""
+        """Return the score with entailment; None if entailment is needed but unknown."""
         overlap = self.overlap(official=official)
         if not self.needs_entailment(official=official):
             return overlap if official or self.answer is None else 1.0
         return None if self.entailment is None else compared(overlap, self.entailment)
 
     def to_dict(self, *, official: bool = False) -> dict[str, Any]:
-        """Return it with what it is worth, for a record."""
+        """Return a JSON-ready object with the scores, for a record."""
         row: dict[str, Any] = {
             "question": self.text,
             "span": self.span,
@@ -242,15 +243,15 @@ NO_ENTAILMENT: Final = "no judge of entailment"
 
 @dataclass(frozen=True, slots=True)
 class ResponseScore:
-    """A response, the questions about it, and what it is worth by them.
+    """A response, its questions, and its scores.
 
     Attributes:
-        questions: all that were tried, valid or not, in the order of their spans.
-        fallback: how the whole response stands to its knowledge; None if unknown.
-        nli: whether entailment was to be judged; Q² is unscored if it was not.
-        official: whether the rules of the released code hold.
-        spans: how many informative spans were found.
-        baselines: other scores of the response, by name; those that it has.
+        questions: all questions that were tried, valid or not, in the order of their spans.
+        fallback: relation of the whole response to its knowledge; None if unknown.
+        nli: whether entailment is judged; without it, Q² is unscored.
+        official: whether to use the rules of the released code.
+        spans: number of informative spans.
+        baselines: available baseline scores, by name.
     """
 
     response: Response
@@ -263,12 +264,12 @@ class ResponseScore:
 
     @property
     def valid(self) -> tuple[Question, ...]:
-        """The questions that count."""
+        """The valid questions."""
         return tuple(question for question in self.questions if question.valid)
 
     @property
     def q2(self) -> float | None:
-        """Q², in [0, 1]; None if it is unscored."""
+        """Q², in [0, 1]; None if unscored."""
         if not self.nli:
             return None
         if not self.valid:
@@ -279,20 +280,20 @@ class ResponseScore:
 
     @property
     def q2_no_nli(self) -> float | None:
-        """Q² without NLI between answers, in [0, 1]; None if it is unscored."""
+        """Q² without NLI between answers, in [0, 1]; None if unscored."""
         if not self.valid:
             return self.q2 if self.official else None
         return fmean(question.overlap(official=self.official) for question in self.valid)
 
     def value(self, measure: str) -> float | None:
-        """Return one of `MEASURES`, or a baseline."""
+        """Return the score of one of `MEASURES` or of a baseline."""
         if measure in MEASURES:
             found: float | None = getattr(self, measure)
             return found
         return self.baselines.get(measure)
 
     def unscored(self, measure: str) -> str | None:
-        """Return why one of `MEASURES` has no value."""
+        """Return the reason why one of `MEASURES` is None, or None if it is not."""
         if self.value(measure) is not None:
             return None
         if measure == "q2_no_nli" and not self.official:
@@ -300,7 +301,7 @@ class ResponseScore:
         return TOO_LONG if self.nli else NO_ENTAILMENT
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row of a record."""
+        """Return the JSON-ready row of a record."""
         response = self.response
         row: dict[str, Any] = {
             "id": response.id,
@@ -322,10 +323,10 @@ class ResponseScore:
 def summarise(
     scores: Sequence[ResponseScore], *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, dict[str, Any]]:
-    """Return the score of a system for each measure that some response has.
+    """Return the score of a system for each measure and baseline of its responses.
 
-    It is ``value`` (None if nothing is scored), ``n``, ``interval`` and ``unscored`` (reason to
-    number of responses).
+    A score has ``value`` (None if no response is scored), ``n``, ``interval`` and ``unscored``
+    (number of responses by reason).
     """
     names = dict.fromkeys(MEASURES)
     names |= dict.fromkeys(name for score in scores for name in score.baselines)

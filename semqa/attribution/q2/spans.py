@@ -1,18 +1,20 @@
-"""Informative spans of a response: what questions are asked about.
+"""Find the informative spans of a response, which questions are generated for.
 
-Source: Honovich et al. 2021: named entities and noun chunks, by spaCy. If no model of spaCy is
-installed, plain rules stand in, for English:
+In the paper, they are named entities and noun chunks from spaCy. Without a spaCy model, these rules
+for English are used instead:
 
-1. Words are runs of letters and digits, with the points, apostrophes, hyphens and commas inside.
-2. *Entities*: dates; numbers with their sign, unit or range; runs of capitalised words, joined by words
-   such as *of* and *van*, the first word of a sentence only if another capitalised word follows; text in
-   double quotes.
-3. *Chunks*: runs of words between boundaries: punctuation, pronouns, prepositions, conjunctions,
-   auxiliaries, common verbs, adverbs in *-ly*. A determiner begins a chunk.
+1. Words are runs of letters and digits, with inner full stops, apostrophes, hyphens and commas.
+2. *Entities* are dates; numbers with their sign, unit or range; text in double quotes; and runs of
+   capitalised words, joined by words such as *of* and *van*. The first word of a sentence only
+   counts if another capitalised word follows.
+3. *Chunks* are runs of words between boundaries: punctuation, pronouns, prepositions, conjunctions,
+   auxiliaries, common verbs and adverbs in *-ly*. A determiner starts a new chunk.
 
-Both give entities first, then the chunks that are not entities, in the order of the text. The rules find
-more uninformative spans than a parser does; a question about such a span is seldom answered by it, and
-is dropped for that.
+Both methods return entities first, then chunks that are not entities, in text order. The rules find
+more uninformative spans than a parser. Few questions about such a span have it as their answer, so
+most of them are rejected later.
+
+Source: Honovich et al. 2021.
 """
 
 from __future__ import annotations
@@ -28,37 +30,37 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def _listed(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-DETERMINERS = _listed(
+DETERMINERS = _word_set(
     "a an the this these those my your his her its our their some any no every each either "
     "neither another such both all"
 )
-"""Words that a noun phrase may begin with, and that are none of their own."""
+"""Words that can begin a noun phrase but cannot form one."""
 
-PRONOUNS = _listed(
+PRONOUNS = _word_set(
     "i me myself mine you yours yourself yourselves he him himself she hers herself it itself we us "
     "ours ourselves they them theirs themselves one ones who whom whose which what someone somebody "
     "something anyone anybody anything everyone everybody everything nobody nothing none there here "
     "where when why how whoever whatever"
 )
 
-CONNECTORS = _listed("of the & de la le del der den di du da van von")
-"""Words in lower case that may stand inside a name: *House of Lords*, *Ludwig van Beethoven*."""
+CONNECTORS = _word_set("of the & de la le del der den di du da van von")
+"""Lower-case words that can occur inside a name: *House of Lords*, *Ludwig van Beethoven*."""
 
-CUT_OFF = _listed("s t m re ve ll d")
-"""What is left of a verb or a possessor after an apostrophe that stands alone: *i ' m*."""
+CONTRACTIONS = _word_set("s t m re ve ll d")
+"""Contracted verbs and possessive endings after a separate apostrophe: *i ' m*."""
 
-MONTHS = _listed(
+MONTHS = _word_set(
     "january february march april may june july august september october november december jan feb "
     "mar apr jun jul aug sep sept oct nov dec"
 )
 
 _PREPOSITIONS = (
     "about above across after against along amid among around as at before behind below beneath "
-    "beside besides between beyond by despite down during except for from in inside into like near "
+    "beside besides between beyond by despite down during except for from in inside into like adjacent "
     "of off on onto out outside over past per since than through throughout till to toward towards "
     "under until up upon via with within without"
 )
@@ -91,7 +93,7 @@ _VERBS = (
     "continues set sets learn learns learned change changes changed lead leads led understand "
     "watch watches watched follow follows followed stop stops stopped create creates created "
     "speak speaks spoke spoken read reads allow allows allowed add adds added spend spends spent "
-    "grow grows grew grown open opens opened walk walks win wins won offer offers offered remember "
+    "grow grows grew grown open at_sentence_start opened walk walks win wins won offer offers offered remember "
     "love loves loved like likes liked enjoy enjoys enjoyed hate hates hated buy buys bought eat "
     "eats ate eaten serve serves served die dies died send sends sent expect build builds built stay "
     "fall falls fell fallen cut reach reaches reached kill kills killed remain remains remained "
@@ -104,21 +106,21 @@ _VERBS = (
     "depend depends work works worked worry help helps helped prove proves proved proven"
 )
 
-BOUNDARIES = PRONOUNS | _listed(
+BOUNDARIES = PRONOUNS | _word_set(
     f"{_PREPOSITIONS} {_CONJUNCTIONS} {_AUXILIARIES} {_ADVERBS} {_VERBS}"
 )
-"""Words that no noun phrase goes across."""
+"""Words that cannot be part of a noun phrase."""
 
-VERBAL = PRONOUNS | _listed(_AUXILIARIES)
-"""Words after which a word in *-ed* or *-ing* is a verb."""
+VERBAL = PRONOUNS | _word_set(_AUXILIARIES)
+"""After these, a word in *-ed* or *-ing* is a verb."""
 
 
 SPACY_MODELS = ("en_core_web_sm", "en_core_web_md", "en_core_web_lg", "en_core_web_trf")
-"""Models of spaCy in the order in which ``auto`` looks for them; the paper's is the first."""
+"""spaCy models in the order that ``auto`` tries them; the first is that of the paper."""
 
 
 class InformativeSpan(NamedTuple):
-    """A part of a response: ``response[start:end] == text``, in code points."""
+    """A span of a response: ``response[start:end] == text``."""
 
     text: str
     start: int
@@ -126,24 +128,25 @@ class InformativeSpan(NamedTuple):
 
 
 class SpanFinder(Protocol):
-    """Finds informative spans; `name` says what it is, with the version of what it runs."""
+    """Finds informative spans; `name` identifies it, with the version of its model."""
 
     name: str
 
     def spans(self, text: str) -> list[InformativeSpan]:
-        """Return the spans, best first; a text occurs more than once where it is found so."""
+        """Return the spans, best first; the same text can occur several times."""
         ...
 
     def personal(self, question: str) -> bool:
-        """Return whether a question is about the speakers rather than about the knowledge."""
+        """Return whether a question is about the speakers, not about the knowledge."""
         ...
 
 
 def create_span_finder(spec: str = "auto") -> SpanFinder:
-    """Return the finder that is asked for.
+    """Create a span finder.
 
-    It is ``rules``; ``spacy:MODEL``, a name or a folder; or ``auto``: the first of `SPACY_MODELS`
-    that is installed, otherwise ``rules``.
+    Args:
+        spec: ``rules``; ``spacy:`` and the name or folder of a model; or ``auto``, which uses the
+            first of `SPACY_MODELS` that is installed, otherwise ``rules``.
 
     Raises:
         InputError: the finder or the model is unknown.
@@ -176,23 +179,23 @@ def _first_installed() -> SpanFinder:
 
 
 class SpacySpans:
-    """Named entities and noun chunks of a pipeline of spaCy that has a parser or an NER.
+    """Named entities and noun chunks from a spaCy pipeline with a parser or NER.
 
     Raises:
-        InputError: the model is not installed, or it finds neither.
+        InputError: the model is not installed, or has neither a parser nor NER.
         MissingExtraError: spaCy is not installed.
     """
 
     def __init__(self, model: str) -> None:
-        spacy = require("spacy", extra="eval", purpose=f"the finder of spans spacy:{model}")
+        spacy = require("spacy", extra="eval", purpose=f"the span finder spacy:{model}")
         try:
             self._nlp: Any = spacy.load(model)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"names a model of spaCy that is not installed: {model!r}.",
+                f"names a spaCy model that is not installed: {model!r}.",
                 field="--spans",
                 value=model,
-                hint=f"Run python -m spacy download {SPACY_MODELS[0]}, or use rules.",
+                hint=f"Run python -m spacy download {SPACY_MODELS[0]} or use rules.",
             ) from error
         meta = self._nlp.meta
         self.name = f"spacy:{meta['lang']}_{meta['name']} {meta['version']}"
@@ -201,21 +204,21 @@ class SpacySpans:
             self._nlp.pipe_names
         ):
             raise InputError(
-                f"names a model of spaCy without a parser and an NER: {model!r}.",
+                f"names a spaCy model without a parser or NER: {model!r}.",
                 field="--spans",
                 value=model,
-                hint="Use another model, or rules.",
+                hint="Use another model or rules.",
             )
 
     def spans(self, text: str) -> list[InformativeSpan]:
-        """Return the entities, then the noun chunks that are no entity."""
+        """Return entities, then noun chunks that are not entities."""
         document = self._nlp(text)
         entities = [_span(found) for found in document.ents]
         chunks = [_span(found) for found in document.noun_chunks] if self._parses else []
         return _informative(entities, chunks)
 
     def personal(self, question: str) -> bool:
-        """Return whether *I* or *you* is a subject, or *my* or *your* a possessor."""
+        """Return whether *I* or *you* is a subject, or *my* or *your* a possessive."""
         if not self._parses:
             return personal_by_words(question)
         return any(
@@ -230,12 +233,12 @@ def _span(found: Any) -> InformativeSpan:
 
 
 class RuleSpans:
-    """The rules of this module."""
+    """Spans from the rules of this module."""
 
     name = "rules"
 
     def spans(self, text: str) -> list[InformativeSpan]:
-        """Return the entities, then the chunks that are no entity.
+        """Return entities, then chunks that are not entities.
 
         Example:
             >>> [s.text for s in RuleSpans().spans("The Beatles formed in 1960 in Liverpool.")]
@@ -248,7 +251,7 @@ class RuleSpans:
         chunks = [
             chunk
             for chunk in _chunks(text, words)
-            if not any(_cuts(chunk, entity) for entity in entities)
+            if not any(_conflicts(chunk, entity) for entity in entities)
         ]
         return _informative(entities, chunks)
 
@@ -257,8 +260,8 @@ class RuleSpans:
         return personal_by_words(question)
 
 
-def _cuts(chunk: InformativeSpan, entity: InformativeSpan) -> bool:
-    """Return whether a chunk is a part of an entity, or has a part of it."""
+def _conflicts(chunk: InformativeSpan, entity: InformativeSpan) -> bool:
+    """Return whether a chunk overlaps an entity without properly containing it."""
     apart = chunk.end <= entity.start or entity.end <= chunk.start
     whole = chunk.start <= entity.start and entity.end <= chunk.end
     return not apart and (not whole or chunk == entity)
@@ -268,9 +271,9 @@ _PERSONAL = re.compile(r"(?<![\w'’.])(?:i|you|my|your)(?![\w.])", re.IGNORECAS
 
 
 def personal_by_words(question: str) -> bool:
-    """Return whether a question has one of the words *I*, *you*, *my*, *your*.
+    """Return whether a question contains *I*, *you*, *my* or *your*.
 
-    *I* right after a capitalised word inside a sentence is a numeral: *World War I*.
+    *I* after a capitalised word inside a sentence is a numeral: *World War I*.
 
     Example:
         >>> personal_by_words("What do you like?"), personal_by_words("Who won World War I?")
@@ -287,7 +290,7 @@ def personal_by_words(question: str) -> bool:
 def _informative(
     entities: Iterable[InformativeSpan], chunks: Iterable[InformativeSpan]
 ) -> list[InformativeSpan]:
-    """Return entities, then chunks whose text is not there yet, without the word *I*."""
+    """Return entities, then chunks with new texts, without the word *I*."""
     found = list(entities)
     known = {span.text.lower() for span in found}
     for chunk in chunks:
@@ -349,72 +352,74 @@ def _dates_and_numbers(text: str) -> Iterator[InformativeSpan]:
 
 
 def _names(text: str, words: Sequence[re.Match[str]]) -> Iterator[InformativeSpan]:
-    """Yield the runs of capitalised words."""
+    """Yield runs of capitalised words."""
     run: list[re.Match[str]] = []
     starts_sentence = True
-    opens: bool = True
+    at_sentence_start: bool = True
     for word in (*words, None):
         token = "" if word is None else word[0]
-        near = bool(run) and word is not None and not text[run[-1].end() : word.start()].strip()
+        adjacent = bool(run) and word is not None and not text[run[-1].end() : word.start()].strip()
         capital = token[:1].isupper() and token.lower() not in BOUNDARIES | MONTHS
-        capital |= near and token in {"I"}  # a numeral, as in World War I
-        if capital and (not run or near):
+        capital |= adjacent and token in {"I"}  # a numeral, as in World War I
+        if capital and (not run or adjacent):
             if not run:
-                opens = starts_sentence
+                at_sentence_start = starts_sentence
             run += [word] if word is not None else []
-        elif near and word is not None and token in CONNECTORS:
+        elif adjacent and word is not None and token in CONNECTORS:
             run.append(word)
         else:
-            yield from _name(text, run, opens=opens)
+            yield from _name(text, run, at_sentence_start=at_sentence_start)
             run = [word] if capital and word is not None else []
-            opens = starts_sentence
+            at_sentence_start = starts_sentence
         starts_sentence = token in {".", "!", "?", '"', "“", "”"} if token else False
 
 
-def _name(text: str, run: list[re.Match[str]], *, opens: bool) -> Iterator[InformativeSpan]:
+def _name(
+    text: str, run: list[re.Match[str]], *, at_sentence_start: bool
+) -> Iterator[InformativeSpan]:
     while run and run[-1][0] in CONNECTORS:
         run.pop()
     capitals = [word for word in run if word[0][:1].isupper()]
     first = run[0][0].lower() if run else ""
     if not capitals or first in PRONOUNS:
         return
-    if len(capitals) == 1 and (opens or first in DETERMINERS):
+    if len(capitals) == 1 and (at_sentence_start or first in DETERMINERS):
         return
     yield InformativeSpan(text[run[0].start() : run[-1].end()], run[0].start(), run[-1].end())
 
 
 def _chunks(text: str, words: Sequence[re.Match[str]]) -> Iterator[InformativeSpan]:
     run: list[re.Match[str]] = []
-    before, opened_by = "", ""
+    before, previous = "", ""
     for word in (*words, None):
         token = "" if word is None else word[0].lower()
-        parts = (
+        is_boundary = (
             word is None
             or not token[:1].isalnum()
             or token in BOUNDARIES
-            or (token in CUT_OFF and before in {"'", "’"})
+            or (token in CONTRACTIONS and before in {"'", "’"})
             or (token.endswith("ly") and len(token) > 4)
         )
-        if parts or token in DETERMINERS:
-            if run and _is_chunk([each[0].lower() for each in run], opened_by):
+        if is_boundary or token in DETERMINERS:
+            if run and _is_chunk([each[0].lower() for each in run], previous):
                 start, end = run[0].start(), run[-1].end()
                 yield InformativeSpan(text[start:end], start, end)
             run = []
-        if not parts and word is not None:
+        if not is_boundary and word is not None:
             if not run:
-                opened_by = before
+                previous = before
             run.append(word)
         before = token
 
 
 def _is_chunk(tokens: Sequence[str], before: str) -> bool:
-    """Return whether a run of words is a chunk: no bare determiner, and no *was signed*."""
+    """Return whether a run of words is a chunk: not only determiners, and not *was signed*."""
     verbal = len(tokens) == 1 and tokens[0].endswith(("ed", "ing")) and before in VERBAL
     return not verbal and not all(token in DETERMINERS for token in tokens)
 
 
 def _longest(spans: Iterable[InformativeSpan]) -> list[InformativeSpan]:
-    """Return the spans that no other span contains, each once, in the order of the text."""
+    """Return non-overlapping spans in text order; the earlier and then the longer one wins."""
     ordered = sorted(set(spans), key=lambda span: (span.start, -span.end))
     kept: list[InformativeSpan] = []
     for span in ordered:

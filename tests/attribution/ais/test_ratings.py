@@ -75,7 +75,7 @@ def test_half_against_half_is_no(letters: str, expected: Any, tied: tuple[str, .
     ],
 )
 def test_an_answer_without_its_question_is_no_rating(answers: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="exactly where"):
+    with pytest.raises(ValueError, match="must be"):
         Rating("1", "m", "ann", **answers)
 
 
@@ -112,11 +112,11 @@ BASE: dict[str, Any] = {"item": "1", "system": "m", "annotator": "a", "interpret
         ([{"item": "1"}], "system is missing"),
         (
             [BASE | {"attributable": True}],
-            "r.jsonl:1: These answers",
+            "r.jsonl:1: The answers",
         ),
         (
             [BASE, BASE | {"system": "n"}, BASE | {"interpretable": True, "attributable": True}],
-            'r.jsonl:3: "a" rated',
+            'r.jsonl:3: "a" already rated',
         ),
     ],
 )

@@ -13,7 +13,7 @@ from semqa.attribution.ais.released import (
     COLUMNS,
     ReleasedFile,
     data_checks,
-    drop_doubles,
+    drop_duplicates,
     read_released,
     write_released,
 )
@@ -37,7 +37,7 @@ def test_markers_of_nothing(marker: str, tmp_path: Path) -> None:
     assert (first.agree_int, first.agree_ais) == (None, None)
     assert (second.flagged, second.interpretable, second.attributable) == (False, True, True)
     assert second.doc_url == ""
-    assert data_checks(file.rows) == {"of an item and system that an earlier row has": 1}
+    assert data_checks(file.rows) == {"same item and system as an earlier row": 1}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_numbers_that_contradict_each_other_are_remarked(tmp_path: Path) -> None
     assert data_checks(file.rows) == {
         "INT or INT & AIS is 1 though the row is flagged, which counts as flagged": 1,
         "INT & AIS is 1 though INT is 0, which counts as 0": 1,
-        "no number in Flagged, INT or INT & AIS, which counts as 0": 1,
+        "Flagged, INT or INT & AIS is empty, which counts as 0": 1,
     }
     rates = system_rates(file.verdicts)[0].rates
     assert {name: (rate.count, rate.n) for name, rate in rates.items()} == {
@@ -114,9 +114,9 @@ def test_numbers_that_contradict_each_other_are_remarked(tmp_path: Path) -> None
 def test_doubles_are_counted_and_can_be_dropped(tmp_path: Path) -> None:
     file = read(tmp_path, released_csv([{}, {}, {"INT & AIS": "0"}, {"model-name": "other"}]))
     found = data_checks(file.rows)
-    assert found["the same as an earlier row in every cell"] == 1
-    assert found["of an item and system that an earlier row has"] == 2
-    assert [v.attributable for v in drop_doubles(file.verdicts)] == [True, True]
+    assert found["identical to an earlier row"] == 1
+    assert found["same item and system as an earlier row"] == 2
+    assert [v.attributable for v in drop_duplicates(file.verdicts)] == [True, True]
     assert system_rates(file.verdicts)[0].n == 3
 
 

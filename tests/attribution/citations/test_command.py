@@ -171,7 +171,7 @@ def test_disambig_of_asqa(semqa: Command) -> None:
     Path("t5.json").write_text('{"2": "Bing sang it."}', encoding="utf-8")
     assert '"2" is not among' in semqa("disambig", "asqa.json", "-p", "t5.json").err
     Path("t5.json").write_text("{}", encoding="utf-8")
-    assert "There is no answer to 1 of 1" in semqa("disambig", "asqa.json", "-p", "t5.json").err
+    assert "1 of 1 instances have no answer" in semqa("disambig", "asqa.json", "-p", "t5.json").err
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_readings_go_with_their_sources(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", NO_SUB_QUESTIONS), (" ", NO_SUB_QUESTIONS), ("a? | b? | c?", "another number of")],
+    [("", NO_SUB_QUESTIONS), (" ", NO_SUB_QUESTIONS), ("a? | b? | c?", "the numbers of")],
 )
 def test_what_cannot_be_told_is_unscored(text: str, said: str) -> None:
     row = Reference("q_0", "x", "", ("1942", "1943"), text)

@@ -24,7 +24,7 @@ from tests.judge_models import save_classifier
         ("lexicla", "Judge 'lexicla'"),
         ("lexical:x", "Judge 'lexical:x'"),
         ("engine", "Judge 'engine'"),
-        ("engine:lead-2", "asks no language model"),
+        ("engine:lead-2", "does not use a language model"),
         ("engine:nobody:x", "Unknown engine"),
         ("transformers:nil=x", "must begin with one of nli="),
         ("transformers:nli=a/b,nli=c/d", "nli is"),

@@ -127,7 +127,7 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
         (["meta", "consistent.csv", "--threshold", "x"], "--threshold"),
         (["meta", "consistent.csv", "--threshold", "q=1"], "--threshold"),
         (["meta", "contexts.csv", "--plot", "p.gif"], "--plot"),
-        (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: There is"),
+        (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: '"),
     ],
 )  # fmt: skip
 def test_mistakes_end_in_one_line(semqa: Command, arguments: list[str], message: str) -> None:
