@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
+STOPPED = "stopped; run the same command again to continue"
+
+
 def prepare_streams() -> None:
     """Make the standard streams accept any text in any locale, even if they are closed.
 
