@@ -1,4 +1,4 @@
-"""Checks of settings: an error names the setting, what it must be and what was given."""
+"""Checks of settings. An error names the setting, the allowed values and the given value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Check that a setting is one of several.
+    """Raise unless a setting is one of the choices.
 
     Example:
         >>> check_choice("free", "glue", ("glue", "any"))
@@ -22,21 +22,25 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Check that a setting is a whole number."""
+    """Raise unless a setting is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
         raise InputError(
-            f"must be a whole number from {least}, got {value!r}.", field=name, value=value
+            f"must be a whole number of at least {least}, got {value!r}.", field=name, value=value
         )
 
 
 def check_range(
     name: str, value: object, least: float, most: float, *, least_given: bool = True
 ) -> None:
-    """Check that a setting is a number of a range."""
+    """Raise unless a setting is a number in a range.
+
+    Args:
+        least_given: whether `least` itself is allowed.
+    """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    fits = number and least <= value <= most  # type: ignore[operator]  # NaN does not
+    fits = number and least <= value <= most  # type: ignore[operator]  # False for NaN
     if not fits or (value == least and not least_given):
-        start = f"from {least:,g}" if least_given else f"above {least:,g}"
+        allowed = f"from {least:,g} to" if least_given else f"above {least:,g} and at most"
         raise InputError(
-            f"must be a number {start} to {most:,g}, got {value!r}.", field=name, value=value
+            f"must be a number {allowed} {most:,g}, got {value!r}.", field=name, value=value
         )

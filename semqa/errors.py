@@ -1,7 +1,7 @@
-"""The exceptions semqa raises on purpose, split by who has to act.
+"""The exceptions that semqa raises, by who has to act on them.
 
-An error carries its parts (message, field, value, hint, place). The command line, the server and
-vLLM set `field` to the name that their user typed; nothing parses a message.
+An error carries its parts (message, field, value, hint, place), so that no caller has to parse a
+message. The command line, the server and vLLM replace `field` with the name that the user typed.
 """
 
 __all__ = [
@@ -15,20 +15,20 @@ __all__ = [
 
 
 class SemqaError(Exception):
-    """Root of every exception that semqa raises on purpose."""
+    """Base class of semqa's exceptions."""
 
 
 class InputError(SemqaError):
-    """Invalid input: a file, a field or an option that the user can correct.
+    """Invalid input that the user can correct: a file, a field or an option.
 
     Args:
-        message: what is wrong. If a field is given, it continues a sentence that begins with the
+        message: what is wrong. With a field, the message completes a sentence that begins with the
             field's name: ``must be at least 1, got 0.``
-        field: name of the setting or key, such as ``max_words``. A caller that knows it by another
-            name (``--max-words``) sets the attribute and raises the error again.
+        field: name of the setting or key, such as ``max_words``. A caller that uses another name
+            (``--max-words``) sets the attribute and re-raises the error.
         value: the invalid value.
-        hint: how to correct it, one sentence; left out if that is obvious.
-        where: the place, such as ``sources.jsonl:14``.
+        hint: how to fix it, in one sentence; None if that is obvious.
+        where: the location, such as ``sources.jsonl:14``.
 
     Example:
         >>> error = InputError("must be at least 1, got 0.", field="max_words", value=0)
@@ -61,16 +61,16 @@ class InputError(SemqaError):
 
 
 class NotFoundError(InputError):
-    """What the user named does not exist, or is not theirs to see: the two look the same."""
+    """The named object does not exist or is hidden from the user; the two look the same."""
 
 
 class ForbiddenError(InputError):
-    """What the user named is there for them, but not for this."""
+    """The user may see the named object, but may not do this with it."""
 
 
 class UnavailableError(SemqaError):
-    """Something outside (network, disk, a server) did not do its part; trying again may help."""
+    """Something external failed, such as the network, a disk or a server; a retry may help."""
 
 
 class MissingExtraError(UnavailableError):
-    """A feature needs packages that are not installed; the message names the pip command."""
+    """An optional package is missing; the message has the pip command that installs it."""

@@ -1,4 +1,4 @@
-"""Optional packages, imported where they are used, and named when they are missing."""
+"""Import of optional packages, with an error that says how to install a missing one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import an optional module.
 
     Args:
-        module: its full name, such as ``transformers``.
-        extra: the extra of semqa that installs it, such as ``local``.
-        purpose: what needs it, as the subject of a sentence: ``the engine transformers:gpt2``.
+        module: full name of the module, such as ``transformers``.
+        extra: the extra of semqa that installs the module, such as ``local``.
+        purpose: the feature that needs it, as the subject of a sentence, such as ``the engine
+            transformers:gpt2``.
 
     Raises:
-        MissingExtraError: it is not installed, or a package that it needs is not.
+        MissingExtraError: the module or one of its dependencies is not installed.
 
     Example:
         >>> require("json", extra="local", purpose="this example").__name__
@@ -32,31 +33,32 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        brings = ", ".join(_requirements(extra))
+        packages = ", ".join(_requirements(extra))
         raise MissingExtraError(
-            f"{purpose} needs the extra {extra}{f' ({brings})' if brings else ''}; {error.name} is "
+            f"{purpose} needs the extra {extra}{f' ({packages})' if packages else ''}; {error.name} is "
             f"missing. In a clone of semqa, run: pip install '.[{extra}]'"
         ) from error
 
 
 def _requirements(extra: str) -> list[str]:
-    """Return what an extra installs, as the installed package says; nothing where it does not say."""
+    """Return the packages of an extra, from semqa's metadata; empty if semqa is not installed."""
     try:
-        stated = metadata.requires("semqa-quotes") or []
+        requirements = metadata.requires("semqa-quotes") or []
     except metadata.PackageNotFoundError:
         return []
     found: set[str] = set()
     seen: set[str] = set()
-    wanted = [extra]
-    while wanted:
-        name = wanted.pop()
+    pending = [extra]
+    while pending:
+        name = pending.pop()
         seen.add(name)
-        for line in stated:
+        for line in requirements:
             requirement, _, marker = line.partition(";")
             if re.search(rf"""extra *== *["']{re.escape(name)}["']""", marker) is None:
                 continue
-            if own := re.match(r"semqa-quotes\[([^\]]+)\]", requirement):
-                wanted += [each for each in own[1].replace(" ", "").split(",") if each not in seen]
+            if nested := re.match(r"semqa-quotes\[([^\]]+)\]", requirement):
+                extras = nested[1].replace(" ", "").split(",")
+                pending += [each for each in extras if each not in seen]
             else:
                 found.add(requirement.strip())
     return sorted(found)

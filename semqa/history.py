@@ -1,7 +1,7 @@
-"""What was said before a question: which earlier questions a follow-up refers to.
+"""Conversation history: which earlier questions a follow-up question refers to.
 
-"When was it opened?" asks nothing by itself. Engines that compare words borrow the subject of the
-questions before it (`in_context`); language models are shown the last exchanges (`recent`).
+"When was it opened?" cannot be answered on its own. Engines that compare words get the earlier
+questions as well (`in_context`); language models get the latest exchanges (`recent`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Exchange", "earlier_questions", "in_context", "recent", "stands_alone"]
 
-LOOKED_BACK = 2
-"""Earlier questions that a follow-up is read with, at most."""
+MAX_EARLIER_QUESTIONS = 2
+"""Maximum number of earlier questions added to a follow-up."""
 
-SHOWN = 3
-"""Exchanges that a model is shown, at most."""
+MAX_EXCHANGES = 3
+"""Maximum number of exchanges shown to a model."""
 
 MAX_CHARACTERS = 500
-"""Characters of an earlier question, or of its answer."""
+"""Maximum length of an earlier question or answer, in characters."""
 
-FEWEST = 2
-"""Content words below which a question does not stand alone."""
+MIN_CONTENT_WORDS = 2
+"""A question with fewer content words does not stand alone."""
 
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 
@@ -33,7 +33,7 @@ _REFERRING = frozenset(
     for words in (
         "he she it they him her hers them his its their theirs himself herself itself themselves",
         "this that these those there then one ones such same else another other others former latter",
-        # German, French, Spanish and Italian, except everyday words of another of these
+        # German, French, Spanish and Italian, except common words of another of these languages
         "er ihn ihm ihr ihre ihren seine seiner seinen dieser diese dieses dort damals",
         "il elle ils elles lui leur leurs celui celle cela cette",
         "él ella ellos ellas esto eso ese esa aquel allí",
@@ -45,7 +45,7 @@ _OPENING = re.compile(
     r"(?:and|but|so|also|or|why|how come|what about|how about|what else|und|aber|et|mais|y|pero|e)\b",
     re.IGNORECASE,
 )
-_SMALL = frozenset(
+_FUNCTION_WORDS = frozenset(
     word
     for words in (
         "a an the of in on at to for from by with about as is are was were be been do does",
@@ -58,11 +58,11 @@ _SMALL = frozenset(
 
 
 class Exchange(NamedTuple):
-    """An earlier question of a conversation, and its answer.
+    """An earlier question in a conversation, and its answer.
 
     Attributes:
-        question: the question, in words.
-        answer: its answer as plain text, without marks; empty without an answer.
+        question: the question.
+        answer: the answer as plain text, without marks; empty if there is none.
     """
 
     question: str
@@ -70,7 +70,7 @@ class Exchange(NamedTuple):
 
 
 def stands_alone(question: str) -> bool:
-    """Whether a question says itself what it is about.
+    """Whether a question can be understood without the earlier ones.
 
     Example:
         >>> stands_alone("When was the Sydney Harbour Bridge opened?")
@@ -83,13 +83,14 @@ def stands_alone(question: str) -> bool:
     words = [word.casefold() for word in _WORD.findall(question)]
     if any(word in _REFERRING for word in words):
         return False
-    return sum(word not in _SMALL for word in words) >= FEWEST
+    return sum(word not in _FUNCTION_WORDS for word in words) >= MIN_CONTENT_WORDS
 
 
 def earlier_questions(question: str, history: Sequence[Exchange]) -> list[str]:
-    """Return the earlier questions that a question refers to, in order.
+    """Return the earlier questions that a question refers to, oldest first.
 
-    None if it stands alone; otherwise those back to the last one that does, at most `LOOKED_BACK`.
+    The list is empty if the question stands alone. Otherwise it goes back to the last question that
+    stands alone, but holds at most `MAX_EARLIER_QUESTIONS`.
 
     Example:
         >>> earlier_questions("When was it opened?", [Exchange("Who built the Harbour Bridge?")])
@@ -103,15 +104,15 @@ def earlier_questions(question: str, history: Sequence[Exchange]) -> list[str]:
             continue
         earlier = _cut(exchange.question)
         found.insert(0, earlier if earlier.endswith(("?", ".", "!")) else f"{earlier}?")
-        if len(found) == LOOKED_BACK or stands_alone(exchange.question):
+        if len(found) == MAX_EARLIER_QUESTIONS or stands_alone(exchange.question):
             break
     return found
 
 
 def in_context(question: str, history: Sequence[Exchange]) -> str:
-    """Return a question with the earlier ones that it refers to, as a text to search for or to show.
+    """Return a question followed by the earlier ones it refers to, as text to search for or show.
 
-    Answers are left out: they are what is to be checked.
+    Earlier answers are left out because they are not sources.
 
     Example:
         >>> in_context("When was it opened?", [Exchange("Who built the Harbour Bridge?")])
@@ -122,9 +123,11 @@ def in_context(question: str, history: Sequence[Exchange]) -> str:
 
 
 def recent(history: Sequence[Exchange]) -> tuple[Exchange, ...]:
-    """Return the last exchanges, cut to what a prompt has room for."""
+    """Return the last exchanges, shortened to fit a prompt."""
     asked = [exchange for exchange in history if exchange.question.strip()]
-    return tuple(Exchange(_cut(each.question), _cut(each.answer)) for each in asked[-SHOWN:])
+    return tuple(
+        Exchange(_cut(each.question), _cut(each.answer)) for each in asked[-MAX_EXCHANGES:]
+    )
 
 
 def _cut(text: str) -> str:

@@ -1,1 +1,1 @@
-"""The command line: one file a command, thin; `semqa.cli.main` puts them together."""
+"""The command line: one thin module per command, assembled in `semqa.cli.main`."""

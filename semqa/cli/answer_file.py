@@ -19,7 +19,7 @@ import typer
 
 from semqa.cli.answer import Asking, Format, Run, run_engine, say_if_words_only
 from semqa.cli.choice import warm_up
-from semqa.cli.output import json_line, progress_bar, say, use_color, write_result
+from semqa.cli.output import STOPPED, json_line, progress_bar, say, use_color, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def answer_questions(
             _answer_all(waiting, finder, choice, writer, failed)
     except KeyboardInterrupt:
         if stream is not None:
-            say("stopped; the same command goes on from here")
+            say(STOPPED)
         raise typer.Exit(130) from None
     finally:
         if stream is not None:

@@ -178,7 +178,7 @@ class ConfigReader:
             given = replace(
                 self._options,
                 values={**self._options.values, **{name: values[name] for name in kept}},
-                habits=self._options.habits - kept,
+                optional=self._options.optional - kept,
                 typed=self._options.typed | kept,
             )
             choice = choose(engine, given)

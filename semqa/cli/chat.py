@@ -390,7 +390,7 @@ class _Chat:
     def _change_engine(self, spec: str) -> None:
         if spec:
             # Options of another engine count as far as this one takes them.
-            lenient = replace(self._options, habits=frozenset(self._options.given()))
+            lenient = replace(self._options, optional=frozenset(self._options.given()))
             from semqa.engines import check_options
 
             choice = choose(spec, lenient)

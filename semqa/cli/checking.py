@@ -1,4 +1,4 @@
-"""Commands that answer, under the eyes of a judge: ``answer --check`` and ``bench --judge``."""
+"""Judging of answers in ``answer --check`` and ``bench --judge``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,17 @@ def open_named_judge(
     typed: Collection[str] = (),
     reads: bool = False,
 ) -> CachedJudge | None:
-    """Return a judge that fits the command, or None where none is wanted.
+    """Open a judge, or return None if none is named.
 
     Args:
-        needs: the flag that asks for a judge.
-        typed: names of the options that the command line gave.
-        reads: whether a judge will do that answers questions and does not judge entailment.
+        judge: specification of the judge.
+        cache: folder of judgements.
+        no_cache: do not cache judgements.
+        device: device of the judge's models.
+        base_url: address of the judge's endpoint.
+        needs: the flag that turns judging on.
+        typed: names of the options given on the command line.
+        reads: also accept a judge that answers questions but does not judge entailment.
     """
     if judge is None:
         for name in _OPTIONS:

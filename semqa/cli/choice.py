@@ -1,4 +1,4 @@
-"""The engine to use and its options: as given, saved by `semqa models use`, or built in."""
+"""The engine and its options: named, saved with `semqa models use`, or the built-in default."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BUILT_IN = "extractive"
 
 
 class Saved(NamedTuple):
-    """An engine and its options, as they were typed."""
+    """A saved engine and its options, as typed."""
 
     engine: str
     options: Mapping[str, Any]
@@ -37,7 +37,7 @@ def saved_path() -> Path:
 
 
 def saved_default() -> Saved | None:
-    """Return the saved engine, or None."""
+    """Return the saved engine, or None if there is none."""
     path = saved_path()
     try:
         value = json.loads(path.read_text("utf-8"))
@@ -52,7 +52,7 @@ def saved_default() -> Saved | None:
 
 
 def save_default(engine: str, options: EngineOptions) -> Saved:
-    """Save an engine with its typed options; the built-in one without options removes the file."""
+    """Save an engine with its typed options; delete the file for the built-in one without options."""
     given = {name: options.values[name] for name in sorted(options.typed & options.values.keys())}
     if "train" in given:
         given["train"] = str(Path(given["train"]).absolute())
@@ -71,7 +71,7 @@ def save_default(engine: str, options: EngineOptions) -> Saved:
 def with_default(engine: str | None, options: EngineOptions) -> tuple[str, EngineOptions]:
     """Return the engine to use and its options: the saved ones if no engine is named.
 
-    Options that were given come before saved ones.
+    Typed options override saved ones, and saved ones override the environment.
     """
     if engine is not None:
         return engine, options
@@ -80,30 +80,29 @@ def with_default(engine: str | None, options: EngineOptions) -> tuple[str, Engin
         return BUILT_IN, options
     if not saved.options.keys() <= engine_params().keys():
         raise _unreadable(saved_path())
-    # The environment's habits are weaker than what was saved for this engine.
     added = {
         name: value
         for name, value in saved.options.items()
-        if name not in options.values or name in options.habits
+        if name not in options.values or name in options.optional
     }
-    habits = options.habits - added.keys()
-    return saved.engine, replace(options, values={**options.values, **added}, habits=habits)
+    optional = options.optional - added.keys()
+    return saved.engine, replace(options, values={**options.values, **added}, optional=optional)
 
 
 def _unreadable(path: Path) -> InputError:
     return InputError(
-        'Not a saved engine. Run "semqa models use ENGINE" to replace it.', where=str(path)
+        'Invalid saved engine. Run "semqa models use ENGINE" to replace it.', where=str(path)
     )
 
 
 _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 RULES = ("free", "boundary", "quote_bias", "quote_from")
-"""Options that say what the constraint allows: without it they have no effect."""
+"""Options of the constraint; without it they have no effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An engine with its settings, before any of it is loaded."""
+    """An engine with its settings, before it is loaded."""
 
     engine: str
     options: Mapping[str, object]
@@ -111,14 +110,14 @@ class Choice:
 
     @property
     def constrained(self) -> bool:
-        """Whether a model is kept to verbatim quotes; `choose` sets the option where there is one."""
+        """Whether the engine is a language model limited to verbatim quotes."""
         return self.options.get("constraint", "off") != "off"
 
     def create(self, questions: Sequence[str] = ()) -> Engine:
         """Load the engine.
 
         Args:
-            questions: what will be asked; their exemplars are looked for before a model is loaded.
+            questions: the questions to answer; their exemplars are selected before the model loads.
         """
         from semqa.engines import create_engine
 
@@ -129,21 +128,21 @@ class Choice:
             builder.prepare(questions)
         self.say_citations(builder)
         with waiting(f"loading {self.engine}") as tell:
-            # Compiled later, by `warm_up`, when it is known that the question can be asked.
-            asking = {"prompts": builder, "say": tell, "warm": False}
-            return create_engine(self.engine, {**self.options, **asking})
+            # `warm_up` compiles the constraint later, once the request is known to be valid.
+            added = {"prompts": builder, "say": tell, "warm": False}
+            return create_engine(self.engine, {**self.options, **added})
 
     def say_citations(self, prompts: PromptBuilder | None) -> None:
-        """Say what becomes of citations, where a prompt asks for them; no constraint allows them."""
+        """Warn that citations count as malformed, if the prompt asks for them."""
         if prompts is not None and prompts.template.answers == "citations" and not self.constrained:
             say(
-                f"prompt {prompts.template.name}: asks for citations such as [1], which quote "
-                "nothing: they are counted as malformed"
+                f"prompt {prompts.template.name} asks for citations such as [1], which count as "
+                "malformed marks because they quote nothing"
             )
 
 
 def warm_up(engine: Engine) -> None:
-    """Get an engine's constraint ready, if it has one, and say so where that takes long."""
+    """Prepare the constraint of an engine, if it has one, with a status message."""
     from semqa.engines import ConstrainedEngine
 
     if isinstance(engine, ConstrainedEngine):
@@ -152,30 +151,30 @@ def warm_up(engine: Engine) -> None:
 
 
 def choose(engine: str, given: EngineOptions) -> Choice:
-    """Sort options into those of the engine and those of prompts.
+    """Split options into those of the engine and those of prompts.
 
-    An engine gets none that it does not declare. What the environment gave counts only where it
-    fits: a variable is a habit, not a request.
+    Raises:
+        InputError: the engine does not accept an option. Optional ones are dropped instead.
     """
     from semqa.engines import accepted_options
 
     accepted = accepted_options(engine)
-    if accepted is None:  # `Choice.create` says so, but for the benchmark's human row
-        asked = {n: v for n, v in given.given().items() if n not in given.habits}
-        return Choice(engine, asked, None)
+    if accepted is None:  # unknown, so `Choice.create` raises; or the benchmark's human row
+        required = {n: v for n, v in given.given().items() if n not in given.optional}
+        return Choice(engine, required, None)
     usable = {*accepted, *(_PROMPT if "prompts" in accepted else ())}
-    options = {n: v for n, v in given.given().items() if n in usable or n not in given.habits}
+    options = {n: v for n, v in given.given().items() if n in usable or n not in given.optional}
     for name, value in options.items():
         if name not in usable:
-            _refuse(engine, name, value, accepted)
+            _reject(engine, name, value, accepted)
     if "prompts" not in accepted:
         return Choice(engine, options, None)
     from semqa.retrieval import PromptSettings
 
     own = {name: options.pop(name) for name in _PROMPT if name in options}
-    own = _as_learned(engine, own, given.habits)
+    own = _with_learned(engine, own, given.optional)
     own["seed"] = options.get("seed", 0)
-    if "encoder" in given.habits:
+    if "encoder" in given.optional:
         plain = PromptSettings(**{k: v for k, v in own.items() if k != "encoder"})
         if not plain.count or plain.strategy != "knn":
             del own["encoder"]
@@ -183,29 +182,31 @@ def choose(engine: str, given: EngineOptions) -> Choice:
     if "base_url" in accepted and "base_url" not in options:
         from semqa.engines.openai.client import default_url
 
-        options["base_url"] = default_url()  # so that records name the endpoint
+        options["base_url"] = default_url()  # records should name the endpoint
     if "constraint" not in accepted:
         return Choice(engine, options, settings)
     options.setdefault("constraint", "on")
     if options["constraint"] == "off":
-        idle = [name for name in RULES if options.pop(name, None) is not None]
-        if idle:
-            say(f"--constraint off: without effect: {', '.join(map(flag, idle))}")
+        unused = [name for name in RULES if options.pop(name, None) is not None]
+        if unused:
+            say(f"no effect with --constraint off: {', '.join(map(flag, unused))}")
     return Choice(engine, options, settings)
 
 
-def _as_learned(engine: str, own: Mapping[str, object], habits: Collection[str]) -> dict[str, Any]:
-    """Return the options of prompts, with what a trained model learned for those not given."""
+def _with_learned(
+    engine: str, own: Mapping[str, object], optional: Collection[str]
+) -> dict[str, Any]:
+    """Return the prompt options, with the settings of a trained model where none are given."""
     from semqa.engines.model.options import learned_settings
 
     kind, _, model = engine.partition(":")
     learned = learned_settings(model) if kind in ("transformers", "vllm") else {}
     if own.keys() & {"train", "exemplars"}:
         learned.pop("shots", None)
-    return {**own, **learned, **{name: own[name] for name in own if name not in habits}}
+    return {**own, **learned, **{name: own[name] for name in own if name not in optional}}
 
 
-def _refuse(engine: str, name: str, value: object, accepted: Sequence[str]) -> NoReturn:
+def _reject(engine: str, name: str, value: object, accepted: Sequence[str]) -> NoReturn:
     from semqa.engines import engines_with
 
     expected = "it takes none"
@@ -220,7 +221,7 @@ def _refuse(engine: str, name: str, value: object, accepted: Sequence[str]) -> N
 
 @contextmanager
 def embedding_bar(prompts: PromptSettings) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar while questions are embedded, where prompts need that."""
+    """Show a bar while questions are embedded, if the prompts need embeddings."""
     if not (prompts.count and prompts.strategy == "knn"):
         yield lambda _done, _total: None
         return

@@ -1,4 +1,4 @@
-"""`semqa collections`: what `semqa index` and uploads made: listing, showing, deleting."""
+"""`semqa collections`: list, show, share and delete collections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, show and delete collections of documents.", no_args_is_help=True)
 
 Name = Annotated[
-    str, typer.Argument(help="Its name, from the list.", metavar="NAME", show_default=False)
+    str, typer.Argument(help="Name of the collection.", metavar="NAME", show_default=False)
 ]
 
 
@@ -28,7 +28,7 @@ OtherKey = Annotated[
     str,
     typer.Option(
         "--with",
-        help="Id of the other key, from semqa keys list.",
+        help="Id of the other key (see semqa keys list).",
         metavar="ID",
         show_default=False,
     ),
@@ -43,14 +43,14 @@ def list_collections(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the collections, with how much is in them."""
-    whose = find_owner(owner, api_key, data, database, revoked=True)
+    """List the collections and their sizes."""
+    owner_id = find_owner(owner, api_key, data, database, revoked=True)
     library = _library(data)
-    found, damaged = ([], 0) if library is None else _infos(library, whose)
+    found, damaged = ([], 0) if library is None else _infos(library, owner_id)
     if as_json:
         write_result(json_line([asdict(each) for each in found], indent=2))
     elif not found and not damaged:
-        say("no collections: make one with semqa index DIR")
+        say("No collections. Make one with: semqa index DIR")
     elif found:
         from semqa.cli.tables import print_tables, things_table
 
@@ -73,11 +73,11 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show the documents of a collection."""
-    whose = find_owner(owner, api_key, data, database, revoked=True)
+    owner_id = find_owner(owner, api_key, data, database, revoked=True)
     library = _existing(name, data)
-    collection = library.collection(whose, name)
+    collection = library.collection(owner_id, name)
     documents = sorted(collection.documents(), key=lambda each: each.name)
-    shares = library.shares(whose, name) if collection.access == "own" else []
+    shares = library.shares(owner_id, name) if collection.access == "own" else []
     if as_json:
         record = {
             **asdict(collection.info()),
@@ -103,25 +103,28 @@ def share(
     name: Name,
     other: OtherKey,
     write: Annotated[
-        bool, typer.Option("--write", help="Let it put and remove documents, too.")
+        bool, typer.Option("--write", help="Also let the key add and remove documents.")
     ] = False,
     alias: Annotated[
         str | None,
-        typer.Option("--as", help="What it is called there.", show_default="NAME", metavar="NAME"),
+        typer.Option("--as", help="Name for the other key.", show_default="NAME", metavar="NAME"),
     ] = None,
     data: DataFolder = None,
     owner: OwnerId = None,
     api_key: OwnerKey = None,
     database: Database = None,
 ) -> None:
-    """Let another key of a server read a collection.
+    """Share a collection with another key of a server.
 
-    Without --owner, the collection is one that semqa index made for no key.
+    Without --owner, it is a local collection, which belongs to no key.
     """
-    whose = find_owner(owner, api_key, data, database)
+    owner_id = find_owner(owner, api_key, data, database)
     library = _existing(name, data)
-    library.share(whose, name, find_owner(other, None, data, database), alias or name, write=write)
-    say(f"{name}: {other} may {'read and write' if write else 'read'} it, as {alias or name}")
+    library.share(
+        owner_id, name, find_owner(other, None, data, database), alias or name, write=write
+    )
+    access = "read and write" if write else "read"
+    say(f"{name}: {other} can now {access} it as {alias or name}")
 
 
 @app.command()
@@ -133,61 +136,61 @@ def unshare(
     api_key: OwnerKey = None,
     database: Database = None,
 ) -> None:
-    """Share a collection with a key no longer."""
-    whose = find_owner(owner, api_key, data, database)
-    _existing(name, data).unshare(whose, name, other)
-    say(f"{name}: not shared with {other} any more")
+    """Stop sharing a collection with a key."""
+    owner_id = find_owner(owner, api_key, data, database)
+    _existing(name, data).unshare(owner_id, name, other)
+    say(f"{name}: no longer shared with {other}")
 
 
 @app.command()
 def delete(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     data: DataFolder = None,
     owner: OwnerId = None,
     api_key: OwnerKey = None,
     database: Database = None,
 ) -> None:
-    """Delete a collection with its documents. The files that they were read from stay."""
-    whose = find_owner(owner, api_key, data, database, revoked=True)
+    """Delete a collection and its documents; the original files stay."""
+    owner_id = find_owner(owner, api_key, data, database, revoked=True)
     library = _existing(name, data)
-    collection = library.collection(whose, name)
+    collection = library.collection(owner_id, name)
     try:
-        held = collection.info()
-        told = f"{name}: {told_size(held.documents, held.passages)}"
+        info = collection.info()
+        summary = f"{name}: {size_text(info.documents, info.passages)}"
     except UnavailableError:
-        told = f"{name}: damaged, nobody knows how many documents"
+        summary = f"{name}: damaged, size unknown"
     if not yes:
         if not sys.stdin.isatty():
-            raise InputError(f"{told}: not deleted. Without a terminal, confirm with --yes.")
+            raise InputError(f"{summary}: not deleted. Without a terminal, confirm with --yes.")
         try:
-            sure = typer.confirm(f"delete {told}?", err=True)
-        except typer.Abort:  # Ctrl-C, or no more to read
+            confirmed = typer.confirm(f"delete {summary}?", err=True)
+        except typer.Abort:  # Ctrl-C or end of input
             raise typer.Exit(130) from None
-        if not sure:
+        if not confirmed:
             say(f"{name}: kept")
             raise typer.Exit(1)
-    library.delete(whose, name)
-    say(f"{told}: deleted")
+    library.delete(owner_id, name)
+    say(f"{summary}: deleted")
 
 
 def _infos(library: Library, owner: str) -> tuple[list[CollectionInfo], int]:
-    """Return how much is in each collection, and how many cannot be read, which are told."""
+    """Return the sizes of the collections, and report and count the damaged ones."""
     found: list[CollectionInfo] = []
     damaged = 0
     for name in library.names(owner):
         try:
             found.append(library.collection(owner, name).info())
-        except NotFoundError:  # removed meanwhile
+        except NotFoundError:  # deleted in the meantime
             continue
-        except UnavailableError as error:  # the others are none the worse for it
+        except UnavailableError as error:
             print_error(str(error))
             damaged += 1
     return found, damaged
 
 
 def _library(data: Path | None) -> Library | None:
-    """Return the collections of a data folder; None where nothing was ever put there."""
+    """Return the library of a data folder, or None if it has no library."""
     from semqa.data.home import data_folder
     from semqa.retrieval.passages import Library
 
@@ -195,8 +198,8 @@ def _library(data: Path | None) -> Library | None:
     return Library(where, encoder=None) if where.is_dir() else None
 
 
-def told_size(documents: int, passages: int) -> str:
-    """Return how much a collection holds, in words."""
+def size_text(documents: int, passages: int) -> str:
+    """Return the size of a collection, such as ``3 documents, 41 passages``."""
     counts = {"document": documents, "passage": passages}
     return ", ".join(
         f"{count:,} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items()

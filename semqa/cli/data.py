@@ -22,7 +22,7 @@ app = typer.Typer(
 
 CacheDir = Annotated[
     Path | None,
-    typer.Option(help="Cache folder, by default $SEMQA_CACHE or the system's cache folder."),
+    typer.Option(help="Cache folder.", show_default="$SEMQA_CACHE, or the system's"),
 ]
 
 
@@ -33,9 +33,9 @@ def fetch_command(
     cache_dir: CacheDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Download a public dataset into the cache and print where it is.
+    """Download a public dataset to the cache and print its path.
 
-    Each file is checked against its pinned digest.
+    Files are checked against pinned digests.
     """
     from semqa.data.fetch import REMOTE_FILES, fetch, remote_file
 
@@ -52,10 +52,10 @@ def fetch_command(
         write_result(json_line({"files": [_entry(file, cache_dir) for file in chosen]}))
 
 
-@app.command("ls", hidden=True)  # as shells call it
+@app.command("ls", hidden=True)
 @app.command("list")
 def list_command(cache_dir: CacheDir = None, as_json: AsJson = False) -> None:
-    """List the files that can be fetched, and which are in the cache."""
+    """List the files that can be fetched, and show which are cached."""
     from semqa.data.fetch import REMOTE_FILES
 
     entries = [_entry(file, cache_dir) for file in REMOTE_FILES]
@@ -70,10 +70,10 @@ def list_command(cache_dir: CacheDir = None, as_json: AsJson = False) -> None:
 
 @app.command("check")
 def check_command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A QuoteSum file; - is stdin.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="QuoteSum file; - for stdin.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check a QuoteSum file: print what it holds, or what is wrong with it (exit status 2)."""
+    """Check a QuoteSum file: print its counts, or its errors (exit code 2)."""
     from semqa.data.quotesum import check_quotesum
 
     check = check_quotesum(file)

@@ -1,7 +1,7 @@
-"""Options that several commands take, declared once: as typer declares them, in a dataclass.
+"""Groups of options that several commands share, declared once in a dataclass.
 
-A command of the class `DeclaredCommand` takes them after its own, and finds them in its context, as
-one object: ``asking: JudgeOptions = ctx.obj``.
+A command of the class `DeclaredCommand` has these options after its own. It finds their values as one
+object in its context: ``judge_options: JudgeOptions = ctx.obj``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @cache
 def declared(declaration: Callable[..., Any]) -> Any:
-    """Return typer's command of a dataclass or a function: its `params`, and its `callback`."""
+    """Return typer's command for a dataclass or function, for its `params` and `callback`."""
     app = typer.Typer(add_completion=False)
     app.command()(declaration)
     return typer.main.get_command(app)
 
 
 class DeclaredCommand(Command):
-    """A command that takes the options of its `declaration`."""
+    """A command that also has the options of its `declaration`."""
 
     declaration: ClassVar[Callable[..., Any]]
 
@@ -35,12 +35,12 @@ class DeclaredCommand(Command):
         self.params = [*self.params, *declared(self.declaration).params]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, with what was given in its context."""
+        """Run the command with the values of the options as `ctx.obj`."""
         with self.naming_flags():
             params = declared(self.declaration).params
             ctx.obj = self.collect(ctx, {each.name: ctx.params.pop(each.name) for each in params})
             return super().invoke(ctx)
 
     def collect(self, _ctx: Any, values: dict[str, Any]) -> Any:
-        """Return the object that the values make, which typer converts as it does a command's."""
+        """Return the object made from the values, converted by typer."""
         return declared(self.declaration).callback(**values)

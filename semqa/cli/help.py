@@ -1,7 +1,7 @@
-"""Help that fits a screen: `--help` shows the options that matter, `--help-all` every one.
+"""Short help: `--help` shows the main options, `--help-all` shows all of them.
 
-An option without a panel matters; options in a panel appear under `--help-all`, grouped by it. Help
-is plain text: the boxes of typer's own help cut long flags off.
+Main options have no panel; options with a panel are shown by `--help-all`, grouped by panel. Help is
+plain text because typer's boxes cut off long flags.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Command(TyperCommand):
-    """A command with `--help-all`, if it has options that `--help` leaves out."""
+    """A command that has `--help-all` if `--help` leaves out options."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, `--help-all` among them if it shows more."""
+        """Return the parameters, with `--help-all` if some options are in panels."""
         params = super().get_params(ctx)
         if any(map(_panel, params)):
             option: Any = copy(self.get_help_option(ctx))
@@ -34,7 +34,7 @@ class Command(TyperCommand):
         return params
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line: ``QUESTION [FILE...]``."""
+        """Return the arguments of the usage line: ``QUESTION [FILE...]``."""
         pieces = [self.options_metavar or ""]
         for param in self.get_params(ctx):
             if param.param_type_name == "argument":
@@ -44,13 +44,13 @@ class Command(TyperCommand):
         return pieces
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an error about a setting names the flag that sets it."""
+        """Run the command; errors about a setting name its flag."""
         with self.naming_flags():
             return super().invoke(ctx)
 
     @contextmanager
     def naming_flags(self) -> Iterator[None]:
-        """Name the flag of a setting in an error about it."""
+        """Replace the setting's name by its flag in errors."""
         try:
             yield
         except InputError as error:
@@ -58,18 +58,18 @@ class Command(TyperCommand):
             for param in self.params:
                 if (flag := param.opts[0]).startswith("--"):
                     flags |= dict.fromkeys((param.name, flag[2:].replace("-", "_")), flag)
-            if error.where is None:  # in a file, settings have no dashes
+            if error.where is None:  # settings in a file are not spelled as flags
                 error.field = flags.get(error.field, error.field)
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, those in panels only for `--help-all`."""
-        everything = ctx.meta.get(_ALL, False)
+        """Write the options; those in panels only for `--help-all`."""
+        show_all = ctx.meta.get(_ALL, False)
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
             panel = _panel(param)
             record = param.get_help_record(ctx)
-            if record is not None and (everything or not panel):
+            if record is not None and (show_all or not panel):
                 kind = "Arguments" if param.param_type_name == "argument" else "Options"
                 name = _LIST_OF.sub(lambda of: f"<{of[1].lower()}>", record[0])
                 groups.setdefault(panel or kind, []).append((name, record[1]))
@@ -80,7 +80,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group whose commands are listed by panel."""
+    """A group that lists its commands by panel."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands, grouped by panel."""
@@ -96,7 +96,7 @@ class Group(TyperGroup):
 
 
 def use_help(app: typer.Typer) -> None:
-    """Give an app and all its commands and groups this help."""
+    """Use this help for an app and all its commands and groups."""
     own: Any = app.info.cls
     if not (isinstance(own, type) and issubclass(own, Group)):
         app.info.cls = Group
@@ -111,7 +111,7 @@ def use_help(app: typer.Typer) -> None:
 
 _ALL = "semqa.help_all"
 _LIST_OF = re.compile(r"<list\[([\w|]+)\]>")
-"""How typer shows the type of what may be repeated."""
+"""How typer shows the type of a repeatable argument."""
 
 
 def _panel(param: Any) -> str | None:
@@ -119,8 +119,8 @@ def _panel(param: Any) -> str | None:
     return panel if isinstance(panel, str) else None
 
 
-def _print_all(ctx: typer.Context, _param: Any, wanted: bool) -> None:
-    if wanted:
+def _print_all(ctx: typer.Context, _param: Any, requested: bool) -> None:
+    if requested:
         ctx.meta[_ALL] = True
         typer.echo(ctx.get_help())
         raise typer.Exit

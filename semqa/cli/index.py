@@ -1,4 +1,4 @@
-"""``semqa index``: a folder of documents, ready to be asked."""
+"""``semqa index``: index a folder of documents as a collection."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Annotated
 
 import typer
 
-from semqa.cli.collections import told_size
+from semqa.cli.collections import size_text
 from semqa.cli.keys import Database, OwnerId, OwnerKey, find_owner
 from semqa.cli.options import AsJson, DataFolder
-from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.output import STOPPED, json_line, progress_bar, say, write_result
 from semqa.data.home import data_folder
 from semqa.errors import InputError
 
 SECONDS = 600.0
-"""Time to read a file."""
+"""Timeout for reading one file."""
 
-SHOWN = 20
-"""Files that cannot be read which are named; more are counted."""
+MAX_SHOWN_FAILURES = 20
+"""Maximum number of unreadable files to list."""
 
 
 def index(
@@ -35,14 +35,13 @@ def index(
     ],
     collection: Annotated[
         str | None,
-        typer.Option(help="The collection to put them in.", show_default="the folder's name"),
+        typer.Option(help="Name of the collection.", show_default="the folder's name"),
     ] = None,
     data: DataFolder = None,
     encoder: Annotated[
         str,
         typer.Option(
-            help="The model that compares passages with questions by their meaning; auto is the "
-            "packaged one, none compares words only."
+            help="Sentence encoder: a folder or a Hub name; auto: the packaged one; none: words only."
         ),
     ] = "auto",
     owner: OwnerId = None,
@@ -50,10 +49,10 @@ def index(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a folder of documents into a collection, or bring the collection up to date.
+    """Index a folder of documents as a collection, or update the collection.
 
-    Reads txt, md, html, pdf, docx, csv and jsonl. Files that did not change
-    are not read again. Stop it when you like: it goes on where it was.
+    Reads txt, md, html, pdf, docx, csv and jsonl. Unchanged files are skipped.
+    If you stop it, run the same command again to continue.
     """
     from semqa.documents import Limits
     from semqa.engines.extractive import ExtractiveEngine
@@ -71,11 +70,11 @@ def index(
         where,
         encoder=None if encoder == "none" else encoder,
         read_ahead=None if encoder == "none" else ExtractiveEngine().read_ahead,
-        limits=Limits(seconds=SECONDS),  # one's own files are trusted to be worth the wait
+        limits=Limits(seconds=SECONDS),  # local files may take longer than uploads
     )
-    whose = find_owner(owner, api_key, data, database)
-    existed = name in library.names(whose)
-    target = library.obtain(whose, name)
+    owner_id = find_owner(owner, api_key, data, database)
+    existed = name in library.names(owner_id)
+    target = library.obtain(owner_id, name)
     started = time.perf_counter()
     try:
         with progress_bar(name, "files") as progress, _interruptible() as interrupted:
@@ -84,7 +83,7 @@ def index(
             )
     except InputError:
         if not existed:  # the folder has no documents
-            library.delete(whose, name)
+            library.delete(owner_id, name)
         raise
     seconds = time.perf_counter() - started
     total = target.info()
@@ -104,17 +103,17 @@ def index(
             "unchanged": report.unchanged,
             "removed": report.removed,
             "failed": len(report.failed),
-            "of other kinds": report.skipped,
+            "unsupported": report.skipped,
         }
         done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-        held = told_size(total.documents, total.passages)
-        write_result(f"{name}: {done or 'nothing to do'}; {held} in {seconds:.1f} s")
-        for message in list(report.failed.values())[:SHOWN]:
+        size = size_text(total.documents, total.passages)
+        write_result(f"{name}: {done or 'nothing to do'}; {size} in {seconds:.1f} s")
+        for message in list(report.failed.values())[:MAX_SHOWN_FAILURES]:
             say(message)
-        if len(report.failed) > SHOWN:
-            say(f"… and {len(report.failed) - SHOWN} more files that cannot be read")
+        if len(report.failed) > MAX_SHOWN_FAILURES:
+            say(f"… and {len(report.failed) - MAX_SHOWN_FAILURES} more unreadable files")
     if report.stopped:
-        say("stopped; the same command goes on from here")
+        say(STOPPED)
         raise typer.Exit(130)
     if report.failed:
         raise typer.Exit(1)
@@ -122,17 +121,17 @@ def index(
 
 @contextmanager
 def _interruptible() -> Iterator[threading.Event]:
-    """Have the first Ctrl-C wish for an end, and the second one force it."""
-    wished = threading.Event()
+    """Let the first Ctrl-C request a clean stop, and the second one interrupt at once."""
+    stop_requested = threading.Event()
 
-    def wish(number: int, frame: FrameType | None) -> None:
-        if wished.is_set():
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop_requested.is_set():
             signal.default_int_handler(number, frame)
-        wished.set()
-        say("stopping after what is under way; press Ctrl-C again to stop at once")
+        stop_requested.set()
+        say("stopping after the files in progress; press Ctrl-C again to stop now")
 
-    before = signal.signal(signal.SIGINT, wish)
+    previous = signal.signal(signal.SIGINT, handle)
     try:
-        yield wished
+        yield stop_requested
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)

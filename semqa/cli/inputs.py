@@ -1,4 +1,4 @@
-"""Sources and texts given on the command line or standard input."""
+"""Sources and text from the command line or standard input."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source, ...]:
-    """Read the sources that a command was given, numbered: documents first, then JSON lines.
+    """Read the numbered sources of a command: documents first, then JSON lines.
 
-    With neither, they come from standard input: JSON where it begins as an object with fields or
-    an array of them does, otherwise plain text, which is one source.
+    Without either, read standard input: JSON if it begins like an object or an array of objects,
+    otherwise plain text as one source.
     """
     from semqa.data.sources import read_piped_sources, read_sources, read_sources_jsonl
 
@@ -37,12 +37,12 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
 
 @dataclass(frozen=True)
 class Given:
-    """A source of a question, and where it is from.
+    """A source for a question, and its origin.
 
     Attributes:
         source: the source.
-        path: the file that it is the whole of, if any.
-        found: the passage of a collection that it is, if any.
+        path: the file, if the source is a whole file.
+        found: the search result, if the source is a passage of a collection.
     """
 
     source: Source
@@ -51,11 +51,15 @@ class Given:
 
 
 class SourceFinder:
-    """Finds the sources of each question: documents that were named, and passages of a collection.
+    """Finds the sources for each question: the named documents, and passages of a collection.
+
+    Without documents, JSON lines or a collection, sources are read from standard input.
 
     Args:
-        collection: the name of a collection; with neither of these, sources come from standard input.
-        owner: the id of the key whose collection it is; by default of nobody in particular.
+        files: documents.
+        sources: JSON lines of sources.
+        collection: name of a collection.
+        owner: id of the key that owns the collection; None for local collections.
     """
 
     def __init__(
@@ -80,21 +84,21 @@ class SourceFinder:
             self.given = tuple(Given(*both) for both in zip(read, paths, strict=True))
         self.collection = collection
         self._passages = passages
-        self._held = None
+        self._index = None
         if collection is not None:
-            whose = find_owner(owner, None, data, database)
-            self._held = _open_collection(collection, data, reranker, whose)
+            owner_id = find_owner(owner, None, data, database)
+            self._index = _open_collection(collection, data, reranker, owner_id)
 
     def find(self, query: str) -> tuple[Given, ...]:
-        """Return the sources of a question, numbered from 1: documents first, then passages.
+        """Return the sources for a question, numbered from 1: documents first, then passages.
 
         Args:
-            query: the question, with what it refers to.
+            query: the question, with the earlier questions that it refers to.
 
         Returns:
-            Nothing if there is only a collection, and no passage of it has to do with the question.
+            The sources; empty if there is only a collection and none of its passages match.
         """
-        found = () if self._held is None else self._held.search(query, self._passages)
+        found = () if self._index is None else self._index.search(query, self._passages)
         return (*self.given, *(Given(each.source, found=each) for each in found))
 
 
@@ -114,13 +118,13 @@ def _open_collection(
 
 
 def check_stdin_once(*paths: Path | None) -> None:
-    """See that ``-`` stands for at most one of the inputs."""
+    """Raise if more than one input is ``-``."""
     if [str(path) for path in paths].count("-") > 1:
-        raise InputError("Standard input (-) can be only one of the inputs.")
+        raise InputError("Only one input can be standard input (-).")
 
 
 def check_not_an_input(out: Path | None, *inputs: Path | None) -> None:
-    """See that what is written does not replace what is read."""
+    """Raise if the output file is one of the inputs."""
     for path in inputs:
         if out is None or path is None or not (out.is_file() and path.is_file()):
             continue
@@ -131,12 +135,12 @@ def check_not_an_input(out: Path | None, *inputs: Path | None) -> None:
 
 
 def check_text(text: str, name: str) -> None:
-    """See that an argument is text, which the system does not promise."""
+    """Raise if an argument is not valid text, which the system does not guarantee."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError(
-            f"holds invalid UTF-8 at character {error.start}: {error.object[error.start]!a}.",
+            f"has invalid UTF-8 at character {error.start}: {error.object[error.start]!a}.",
             field=name,
             hint="Check the terminal's encoding.",
         ) from error

@@ -1,4 +1,4 @@
-"""`semqa keys`: create, list and revoke API keys; and whose collections a command works on."""
+"""`semqa keys`: create, list and revoke API keys. Also finds the owner of collections."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def create(
     data: _Data = None,
     database: Database = None,
 ) -> None:
-    """Create a key and print it, once: only its hash is kept.
+    """Create a key and print it once; only its hash is stored.
 
-    As soon as there is a key, the server requires one.
+    Once a key exists, the server requires one.
     """
     with closing(key_store(data, database)) as store:
         key, secret = store.create_key(name)
-    say(f"key {key} for {name}: keep it, it is not shown again")
+    say(f"key {key} for {name}; save it, because it is not shown again")
     write_result(secret)
 
 
@@ -71,7 +71,7 @@ def list_keys(data: _Data = None, database: Database = None, as_json: AsJson = F
     if as_json:
         write_result(json_line(rows, indent=2))
     elif not rows:
-        say("no keys: anyone who reaches the server may use it")
+        say("No keys. Anyone who can reach the server may use it.")
     else:
         write_result(
             "\n".join(
@@ -95,7 +95,7 @@ def revoke(
 
 
 def key_store(data: Path | None, database: str | None, purpose: str = "semqa keys") -> Any:
-    """Open the database that a server keeps its keys in."""
+    """Open the server's database of keys."""
     require("sqlalchemy", extra="serve", purpose=purpose)
     from semqa.data.home import data_folder
     from semqa.server.settings import ServerSettings
@@ -108,7 +108,7 @@ OwnerId = Annotated[
     str | None,
     typer.Option(
         "--owner",
-        help="Owner of the collection: the id of a key (see semqa keys list).",
+        help="Id of the key that owns the collection (see semqa keys list).",
         show_default=False,
         metavar="ID",
         rich_help_panel=COLLECTIONS,
@@ -120,7 +120,7 @@ OwnerKey = Annotated[
     typer.Option(
         "--api-key",
         envvar="SEMQA_INDEX_API_KEY",
-        help="Owner of the collection, by the key itself.",
+        help="The key that owns the collection.",
         show_default=False,
         metavar="KEY",
         rich_help_panel=COLLECTIONS,
@@ -136,10 +136,14 @@ def find_owner(
     *,
     revoked: bool = False,
 ) -> str:
-    """Return whose collections are meant; those of who needs no key unless a key is named.
+    """Return the id of the key that owns the collections, or an empty string for local ones.
 
     Args:
-        revoked: whether the id may be that of a key that was taken back.
+        owner: id of the key.
+        api_key: the key itself.
+        data: the server's data folder.
+        database: the server's database URL.
+        revoked: also accept revoked keys.
     """
     if owner is None and not api_key:
         return ""
@@ -150,7 +154,7 @@ def find_owner(
             return str(store.owner_of(api_key) or given_owner(api_key or ""))
         keys = store.keys()
     if owner not in [key.id for key in keys if revoked or key.revoked is None]:
-        kind = "a key" if revoked else "a key that opens"
+        kind = "a key" if revoked else "a valid key"
         raise InputError(
             f"must be the id of {kind}, got {owner!a}.",
             field="owner",

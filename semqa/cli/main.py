@@ -1,7 +1,7 @@
-"""The `semqa` command: its subcommands, and what errors look like.
+"""The `semqa` command: subcommands and error handling.
 
-Exit codes: 0 done; 1 the answer is no (`verify`), or something outside failed; 2 bad input;
-130 interrupted. Typer turns Ctrl-C and a closed pipe into exit codes without a word.
+Exit codes: 0 success; 1 a check failed (`verify`) or something external failed; 2 invalid input;
+130 interrupted. Typer exits silently on Ctrl-C and on a closed pipe.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ app.add_typer(models.app, name="models", rich_help_panel=_TRAIN)
 app.command(name="train", cls=train.TrainCommand, rich_help_panel=_TRAIN)(train.train)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         sys.stdout.write(f"semqa {semqa.__version__}\n")
         raise typer.Exit
 
@@ -82,7 +82,7 @@ use_help(app)
 
 
 def main() -> None:
-    """Run the command line and exit; a user's mistake ends in one line, never in a traceback."""
+    """Run the command line and exit; a user's mistake prints one line and no traceback."""
     prepare_streams()
     try:
         app()
@@ -93,6 +93,6 @@ def main() -> None:
         print_error(str(error))
         sys.exit(1)
     except OSError as error:
-        # Such as a full disk behind standard output; files have errors of their own.
+        # For example, standard output goes to a full disk; other files raise InputError.
         print_error(f"{error.filename or 'standard output'}: {error.strerror or error}")
         sys.exit(1)

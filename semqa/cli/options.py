@@ -1,4 +1,4 @@
-"""Options that several commands share, and the names nearest to a misspelt one."""
+"""Options that several commands share, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def flag(name: str) -> str:
 
 
 def did_you_mean(given: str, names: Iterable[str]) -> str | None:
-    """Return a hint with the names nearest to a misspelt one, spelled as flags are; None without any.
+    """Return a hint with the names closest to a misspelt one, or None if none are close.
 
     Example:
         >>> did_you_mean("shot", ["shots", "seed", "top_k"])
@@ -36,7 +36,7 @@ def did_you_mean(given: str, names: Iterable[str]) -> str | None:
 
 
 COLLECTIONS = "Collections"
-"""Panel of the options that say where collections are."""
+"""Help panel of the options for collections."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -56,7 +56,7 @@ CollectionName = Annotated[
     str | None,
     typer.Option(
         "--collection",
-        help="Answer from this collection (see semqa index), besides other sources.",
+        help="Also answer from this collection (see semqa index).",
         show_default=False,
         metavar="NAME",
     ),
@@ -68,7 +68,7 @@ PassageCount = Annotated[
         "--passages",
         min=1,
         max=100,
-        help="Passages of the collection to read.",
+        help="Passages to use from the collection.",
         rich_help_panel=COLLECTIONS,
     ),
 ]
@@ -80,11 +80,11 @@ EngineName = Annotated[
         show_default="see semqa models",
         metavar="ENGINE",
         help="extractive, bm25, nearest, lead-K, tail-K, transformers:MODEL, vllm:MODEL or "
-        "openai:MODEL. MODEL is a folder, a name on the Hub, or a name at --base-url.",
+        "openai:MODEL. MODEL is a folder, a Hub name, or a model at --base-url.",
     ),
 ]
 
-RERANKER_HELP = "Cross-encoder that reorders the passages: a folder or a name on the Hub."
+RERANKER_HELP = "Cross-encoder that reranks passages: a folder or a Hub name."
 
 RerankerName = Annotated[
     str | None,
@@ -106,7 +106,7 @@ SourceOption = Annotated[
 SourcesOption = Annotated[
     Path | None,
     typer.Option(
-        help='JSON lines {"text", "title"?, "url"?}, one source per line; - for standard input.',
+        help='Sources as JSON lines {"text", "title"?, "url"?}; - for standard input.',
         show_default=False,
         metavar="FILE",
     ),

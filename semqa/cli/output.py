@@ -1,4 +1,4 @@
-"""What commands print: results on standard output; remarks, progress and errors on standard error."""
+"""Output of commands: results on standard output; notes, progress and errors on standard error."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-def prepare_streams() -> None:
-    """Make the standard streams take any text, whatever the locale, even where they are closed.
+STOPPED = "stopped; run the same command again to continue"
 
-    Files and pipes get UTF-8; a terminal keeps its encoding, and shows what it lacks as escapes.
-    What goes to a closed stream is lost, as its owner wished.
+
+def prepare_streams() -> None:
+    """Make the standard streams accept any text in any locale, even if they are closed.
+
+    Files and pipes get UTF-8. A terminal keeps its encoding and shows other characters as escapes.
+    Output to a closed stream is discarded.
     """
     if sys.stdout is None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if not os.environ.get("COLUMNS", "80").strip("0"):
-        del os.environ["COLUMNS"]  # no columns at all is how some tools say that they do not know
+        del os.environ["COLUMNS"]  # some tools set 0 or an empty value if the width is unknown
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream.isatty():
@@ -35,19 +38,19 @@ def prepare_streams() -> None:
 
 
 def use_color() -> bool:
-    """Whether standard output is a terminal that wants colours (``NO_COLOR`` is honoured)."""
+    """Whether standard output is a terminal with colours; ``NO_COLOR`` turns them off."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
 def terminal_width() -> int:
-    """Columns to wrap at: those of the terminal, from 40 to 100, and 100 without one."""
+    """Return the width to wrap text at: the terminal's, limited to 40–100; 100 without a terminal."""
     import shutil
 
     return max(40, min(shutil.get_terminal_size((100, 24)).columns, 100))
 
 
 def json_line(value: object, *, indent: int | None = None) -> str:
-    """Write a value as strict JSON (no NaN), in UTF-8 rather than in escapes."""
+    """Serialize a value as strict JSON (no NaN), without ASCII escapes."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
 
 
@@ -55,8 +58,8 @@ def write_result(text: str, *, raw: bool = False) -> None:
     """Print a result to standard output.
 
     Args:
-        raw: print it as it is. Otherwise characters that steer a terminal are made visible when
-            standard output is one.
+        raw: print the text as it is. Otherwise, control characters are escaped if standard output is
+            a terminal.
     """
     if not raw and sys.stdout.isatty():
         from semqa.quotes.render.common import safe_text
@@ -67,7 +70,7 @@ def write_result(text: str, *, raw: bool = False) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a result to a file, in UTF-8, whole or not at all; ``-`` is standard output."""
+    """Write a result to a file atomically, in UTF-8; ``-`` is standard output."""
     if str(path) == "-":
         write_result(text)
         return
@@ -77,7 +80,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def say(message: str) -> None:
-    """Print a remark to standard error; steering characters in it are made visible."""
+    """Print a note to standard error, with control characters escaped."""
     from semqa.quotes.render.common import safe_text
 
     sys.stderr.write(safe_text(message) + "\n")
@@ -92,11 +95,11 @@ def print_error(message: str) -> None:
 def progress_bar(
     title: str, unit: Literal["examples", "bytes", "files"]
 ) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show a bar while the block runs, where standard error is a terminal.
+    """Show a progress bar while the block runs, if standard error is a terminal.
 
     Yields:
-        What to call with how much is done and how much there is (None while that is not known);
-        None itself where there is no terminal.
+        A function that takes the number done and the total (None if unknown); None without a
+        terminal.
     """
     if not sys.stderr.isatty():
         yield None
@@ -130,11 +133,11 @@ def progress_bar(
 
 @contextmanager
 def waiting(message: str) -> Iterator[Callable[[str], None]]:
-    """Show a message while the block runs, where standard error is a terminal.
+    """Show a status message while the block runs, if standard error is a terminal.
 
     Yields:
-        What to call, from any thread, with a message about what takes long: it stands in place of
-        the first. Without a terminal it is a line on standard error.
+        A thread-safe function that replaces the message. Without a terminal, it prints each message
+        to standard error.
     """
     if not sys.stderr.isatty():
         yield say
@@ -149,9 +152,9 @@ def waiting(message: str) -> Iterator[Callable[[str], None]]:
 
 
 def watch(pieces: Iterable[str]) -> str:
-    """Join the pieces of a text, showing it as it grows; what was shown vanishes at the end.
+    """Join the pieces of a text and show it as it grows on standard error.
 
-    So standard output gets the finished answer alone, and nothing is there twice.
+    The preview is erased at the end, so the text is not shown twice.
     """
     if not sys.stderr.isatty():
         return "".join(pieces)

@@ -14,7 +14,15 @@ import typer
 from semqa.cli.declared import DeclaredCommand
 from semqa.cli.inputs import check_not_an_input
 from semqa.cli.options import AsJson, DataFolder
-from semqa.cli.output import json_line, progress_bar, say, terminal_width, waiting, write_result
+from semqa.cli.output import (
+    STOPPED,
+    json_line,
+    progress_bar,
+    say,
+    terminal_width,
+    waiting,
+    write_result,
+)
 from semqa.cli.ray_options import (
     DistributedBy,
     NumCpus,
@@ -449,7 +457,7 @@ def _resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say("stopped; the same command goes on from here")
+        say(STOPPED)
         raise typer.Exit(130) from None
 
 

@@ -1,4 +1,4 @@
-"""Options of commands that can work on Ray."""
+"""Options of commands that can run on Ray."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from semqa.distributed import RayWorkers
 
-RAY_PANEL = "Beyond one process (Ray)"
+RAY_PANEL = "Distributed work (Ray)"
 
 
 class Distributed(StrEnum):
@@ -30,7 +30,7 @@ DistributedBy = Annotated[
     typer.Option(
         "--distributed",
         envvar="SEMQA_DISTRIBUTED",
-        help="Work on Ray: on all processors of this machine, or on a cluster.",
+        help="Run on Ray: on all CPUs of this machine, or on a cluster.",
         show_default=False,
         rich_help_panel=RAY_PANEL,
     ),
@@ -40,8 +40,7 @@ RayAddress = Annotated[
     typer.Option(
         "--ray-address",
         metavar="ADDRESS",
-        help="Of a cluster: auto, HOST:PORT, or local, which starts Ray on this machine and ends it "
-        "with the command.",
+        help="Cluster: auto, HOST:PORT, or local to start Ray for this command only.",
         show_default="RAY_ADDRESS, else local",
         rich_help_panel=RAY_PANEL,
     ),
@@ -52,7 +51,7 @@ NumWorkers = Annotated[
         "--workers",
         metavar="N|MIN-MAX",
         help="Number of workers, or a range.",
-        show_default="as many as there is room for; of a model without GPUs, one a node",
+        show_default="as many as fit; for a model without GPUs, one per node",
         rich_help_panel=RAY_PANEL,
     ),
 ]
@@ -60,7 +59,7 @@ NumCpus = Annotated[
     float | None,
     typer.Option(
         "--num-cpus",
-        help="Processors of a worker.",
+        help="CPUs per worker.",
         show_default="1",
         rich_help_panel=RAY_PANEL,
     ),
@@ -69,8 +68,8 @@ NumGpus = Annotated[
     float | None,
     typer.Option(
         "--num-gpus",
-        help="GPUs of a worker; 0.5 lets two workers share one.",
-        show_default="what the engine needs",
+        help="GPUs per worker; 0.5 lets two workers share one.",
+        show_default="as the engine needs",
         rich_help_panel=RAY_PANEL,
     ),
 ]
@@ -78,10 +77,10 @@ NumGpus = Annotated[
 
 @contextmanager
 def opened_ray(given: Mapping[str, object]) -> Iterator[RayWorkers | None]:
-    """Start or join Ray while the block runs, if --distributed was given.
+    """Start Ray or connect to it while the block runs, if --distributed is given.
 
     Yields:
-        The workers; None without --distributed.
+        The workers, or None without --distributed.
     """
     from semqa.distributed import RaySettings, open_ray
 
@@ -94,6 +93,6 @@ def opened_ray(given: Mapping[str, object]) -> Iterator[RayWorkers | None]:
         return
     if "ray_address" in more:
         more["address"] = more.pop("ray_address")
-    settings = RaySettings.read(**more)  # type: ignore[arg-type]  # checked by the record itself
+    settings = RaySettings.read(**more)  # type: ignore[arg-type]  # `read` validates the values
     with open_ray(settings, say) as workers:
         yield workers

@@ -248,7 +248,7 @@ def serve(
         given = options
         if spec != engines[0]:
             # What was set for the first engine holds for others as far as they know it.
-            given = replace(options, habits=frozenset(options.given()))
+            given = replace(options, optional=frozenset(options.given()))
         return choose(spec, given).create()
 
     settings = ServerSettings(

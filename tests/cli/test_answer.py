@@ -164,7 +164,7 @@ def test_a_question_that_is_no_text(tmp_path: Path) -> None:
     for extra in extras:
         done = subprocess.run([*command, *extra], cwd=tmp_path, capture_output=True, check=False)
         assert done.returncode == 2
-        assert b"QUESTION holds invalid UTF-8" in done.stderr
+        assert b"QUESTION has invalid UTF-8" in done.stderr
 
 
 def test_enormous_files_are_refused(semqa: Command, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def test_collections_are_listed_shown_and_deleted(run: Command, docs: Path) -> None:
-    assert run("collections", "list").err.startswith("no collections")
+    assert run("collections", "list").err.startswith("No collections.")
     assert run("collections", "list", "--json").json == []
     run("index", docs, *WORDS)
     run("index", docs, *WORDS, "--collection", "other")
@@ -102,7 +102,7 @@ def test_what_a_key_left_that_was_taken_back_can_be_seen_and_deleted(
     hers = ("--owner", key["id"])
     run("index", docs, *WORDS, *hers)
     run("keys", "revoke", key["id"])
-    assert "must be the id of a key that opens" in run("index", docs, *WORDS, *hers).err
+    assert "must be the id of a valid key" in run("index", docs, *WORDS, *hers).err
     assert len(run("collections", "list", *hers, "--json").json) == 1
     assert run("collections", "delete", "My papers", "--yes", *hers).code == 0
     assert run("collections", "list", *hers, "--json").json == []

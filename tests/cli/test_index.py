@@ -70,7 +70,7 @@ def test_what_cannot_be_read_is_told(semqa: Command, docs: Path) -> None:
     (docs / "one" / "a.txt").unlink()
     outcome = semqa("index", docs, *WORDS, "--collection", "mine", env=ENV)
     assert outcome.code == 1
-    assert outcome.out.startswith("mine: 2 added, 1 failed, 1 of other kinds; 2 documents")
+    assert outcome.out.startswith("mine: 2 added, 1 failed, 1 unsupported; 2 documents")
     assert outcome.err.startswith("bad.pdf: The file is not a PDF")
     assert outcome.err.count("\n") == 1
 
@@ -88,7 +88,7 @@ def test_a_collection_is_for_whom_a_key_stands(semqa: Command, docs: Path, tmp_p
     assert owners == {key["id"], given_owner("a-key-of-serve")}
     lost = semqa("index", docs, *WORDS, "--owner", "nobody", env=ENV)
     assert lost.code == 2
-    assert "--owner must be the id of a key" in lost.err
+    assert "--owner must be the id of a valid key" in lost.err
 
 
 def test_a_terminal_sees_progress(docs: Path, tmp_path: Path, terminal: Terminal) -> None:
@@ -112,7 +112,7 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopped; the same command goes on from here" in err
+    assert "stopped; run the same command again to continue" in err
     assert "Traceback" not in err
     kept = int(out.partition(" added")[0].rpartition(" ")[2])
     assert 0 < kept < 122

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa import InputError, Source
-from semqa.history import SHOWN, Exchange
+from semqa.history import MAX_EXCHANGES, Exchange
 from semqa.prompting import Exemplar, Prompt, PromptBuilder, Template
 
 SOURCES = (Source("Bing sang it in 1943.", "White Christmas"),)
@@ -155,21 +155,21 @@ def test_mistakes() -> None:
         PromptBuilder(TEMPLATE, form="talk")  # type: ignore[arg-type]
 
 
-SAID = [Exchange(f"Earlier {n}?", f"Answer {n}.") for n in range(SHOWN + 2)]
+SAID = [Exchange(f"Earlier {n}?", f"Answer {n}.") for n in range(MAX_EXCHANGES + 2)]
 
 
 @pytest.mark.parametrize("template", Template.names())
 def test_the_last_exchanges_stand_between_exemplars_and_the_question(template: str) -> None:
     prompt = PromptBuilder(template, Listed([1]), shots=1).build("Who?", SOURCES, SAID)
-    assert list(prompt.history) == SAID[-SHOWN:]
-    marks = ["question 0?", *(part for each in SAID[-SHOWN:] for part in each), "Who?"]
+    assert list(prompt.history) == SAID[-MAX_EXCHANGES:]
+    marks = ["question 0?", *(part for each in SAID[-MAX_EXCHANGES:] for part in each), "Who?"]
     chat = "\n".join(message.content for message in prompt.messages)
     for text in (prompt.text, chat):
         places = [text.rindex(mark) for mark in marks]
         assert places == sorted(places)
         assert "Earlier 0?" not in text
     roles = [message.role for message in prompt.messages]
-    assert roles == ["system", *["user", "assistant"] * (1 + SHOWN), "user"]
+    assert roles == ["system", *["user", "assistant"] * (1 + MAX_EXCHANGES), "user"]
     assert [each.qid for each in prompt.exemplars] == ["q0"]
 
 

@@ -109,7 +109,7 @@ def test_ctrl_c_says_how_to_go_on(released: tuple[Path, Path], tmp_path: Path) -
         first.send_signal(signal.SIGINT)
         _, err = first.communicate(timeout=PATIENCE_SECONDS)
     assert first.returncode == 130
-    assert err == "stopped; the same command goes on from here\n"
+    assert err == "stopped; run the same command again to continue\n"
 
 
 def test_another_run_is_refused(

@@ -15,7 +15,7 @@ from semqa.cli.choice import Choice, choose, warm_up, with_default
 from semqa.cli.engine_options import EngineOptions
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.output import STOPPED, json_line, progress_bar, say, write_result
 from semqa.data.files import display_name
 from semqa.errors import InputError
 
@@ -111,7 +111,7 @@ def docs(
                 }
             except KeyboardInterrupt:
                 if out is not None:
-                    say("stopped; the same command goes on from here")
+                    say(STOPPED)
                 raise typer.Exit(130) from None
     rows = [_Row(spec, found, asked) for spec, found in answers.items()]
     if as_json:
@@ -130,7 +130,7 @@ def _choices(engines: Sequence[str], options: EngineOptions) -> list[Choice]:
     from semqa.engines import check_options
 
     first, options = with_default(engines[0] if engines else None, options)
-    lenient = replace(options, habits=frozenset(options.given()))
+    lenient = replace(options, optional=frozenset(options.given()))
     choices = [choose(first, options)]
     choices += [choose(each, lenient) for each in dict.fromkeys(engines[1:]) if each != first]
     for choice in choices:

@@ -29,9 +29,9 @@ def test_options_that_were_not_given_are_what_was_learned(trained: Path) -> None
     assert template.name == "qsum"
 
 
-def test_given_options_count_before_them_and_habits_do_not(trained: Path) -> None:
+def test_given_options_override_learned_ones_but_the_environment_does_not(trained: Path) -> None:
     values = {"shots": 2, "prompt": "zero-shot", "form": "chat"}
-    given = EngineOptions(values, habits=frozenset({"prompt"}))
+    given = EngineOptions(values, optional=frozenset({"prompt"}))
     prompts = choose(f"transformers:{trained}", given).prompts
     assert prompts is not None
     assert (prompts.count, prompts.form) == (2, "chat")
