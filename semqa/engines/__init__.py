@@ -1,4 +1,7 @@
-"""Engines: everything that answers a question over sources."""
+"""Engines that answer questions from sources.
+
+Read `base` first (the protocols), then `registry` (engines by name), then one package per engine.
+"""
 
 from semqa.engines.base import (
     AbstainingEngine,

@@ -1,4 +1,4 @@
-"""What is said and offered where nothing answers, and how far an answer has to do with its question."""
+"""The "no answer" reply, quotes to offer instead of an answer, and relevance estimates."""
 
 from __future__ import annotations
 
@@ -12,35 +12,37 @@ if TYPE_CHECKING:
     from semqa.quotes import Quote
 
 NEAREST = 3
-"""Quotes that are offered in place of an answer."""
+"""Maximum number of quotes to offer instead of an answer."""
 
 
 def abstention() -> QuotedAnswer:
-    """Return the answer that there is none."""
+    """Return the "no answer" reply."""
     return QuotedAnswer.parse(ABSTENTION, ())
 
 
 def attempt(engine: Engine, request: Request) -> QuotedAnswer:
-    """Answer a question; where the engine can tell that no source has to do with it, say so."""
+    """Answer a question, or abstain if the engine detects that no source is relevant."""
     if isinstance(engine, AbstainingEngine):
         return engine.attempt(*request) or abstention()
     return engine.answer(*request)
 
 
 def nearest(engine: Engine, request: Request) -> tuple[Quote, ...]:
-    """Return what comes nearest to an answer, to be offered where there is none."""
+    """Return the quotes closest to an answer, to offer when the engine abstains."""
     if not any(source.text.strip() for source in request.sources):
         return ()
     from semqa.engines.extractive import ExtractiveEngine
 
-    offers = engine if isinstance(engine, AbstainingEngine) else ExtractiveEngine()
-    found = offers.answer(*request).quotes
-    telling = [quote for quote in found if quote.text != request.sources[quote.source - 1].title]
-    return tuple(telling[:NEAREST])
+    finder = engine if isinstance(engine, AbstainingEngine) else ExtractiveEngine()
+    quotes = finder.answer(*request).quotes
+    not_titles = [
+        quote for quote in quotes if quote.text != request.sources[quote.source - 1].title
+    ]
+    return tuple(not_titles[:NEAREST])
 
 
 def rated(engine: Engine, question: str, answer: QuotedAnswer) -> QuotedAnswer:
-    """Return an answer with the relevance of its quotes, as the extractive engine estimates it."""
+    """Add the extractive engine's estimate of the relevance of the quotes to an answer."""
     if answer.relevance is not None:
         return answer
     from semqa.engines.extractive import ExtractiveEngine

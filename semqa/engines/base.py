@@ -1,7 +1,8 @@
-"""The protocols of everything that answers.
+"""The engine protocols.
 
-An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
-engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells.
+An engine proposes marked text; only `QuotedAnswer.parse` decides which quotes are verified. Every
+engine implements `Engine`. Each optional ability is a separate protocol; test for it with
+``isinstance``.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class PromptTooLongError(InputError):
-    """A prompt does not fit into a model's context; it alone is at fault, and not the others."""
+    """The prompt does not fit in the model's context. Other prompts may still fit."""
 
 
 class Request(NamedTuple):
-    """One question and what it is to be answered from.
+    """A question and the sources to answer it from.
 
     Attributes:
         sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-        history: earlier exchanges of the conversation, the oldest first.
+        history: earlier exchanges in the conversation, oldest first.
     """
 
     question: str
@@ -39,15 +40,15 @@ class Request(NamedTuple):
 
     @property
     def understood(self) -> str:
-        """The question with the earlier ones that it refers to, as one text."""
+        """The question together with the earlier questions that it refers to, as one text."""
         return in_context(self.question, self.history)
 
 
 class Engine(Protocol):
-    """Answers questions over given sources.
+    """Answers questions from sources.
 
     Attributes:
-        name: the specification that creates this engine again, such as ``lead-2``.
+        name: the specification that `create_engine` takes, such as ``lead-2``.
     """
 
     name: str
@@ -55,42 +56,42 @@ class Engine(Protocol):
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
-        """Answer one question; raise if it is blank or there is no source."""
+        """Answer one question; raise InputError if the question is blank or there are no sources."""
         ...
 
 
 @runtime_checkable
 class AbstainingEngine(Engine, Protocol):
-    """An engine that can tell when no source has to do with a question."""
+    """An engine that can detect when no source is relevant to a question."""
 
     def attempt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer | None:
-        """Answer one question as `answer` does, or return None where no source answers it."""
+        """Answer one question as `answer` does, or return None if no source answers it."""
         ...
 
 
 @runtime_checkable
 class StreamingEngine(Engine, Protocol):
-    """An engine that shows its answer while it writes it."""
+    """An engine that streams its answer."""
 
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation | None]:
-        """Give the text of the answer piece by piece; closing the iterator stops the work.
+        """Yield the answer piece by piece; closing the iterator cancels the answer.
 
         Returns:
-            How the answer came about, where the engine asks a model.
+            The generation, if the engine uses a language model; otherwise None.
         """
         ...
 
 
 @runtime_checkable
 class GeneratingEngine(Engine, Protocol):
-    """An engine that asks a language model, and is faster on several questions at once.
+    """An engine that uses a language model and can answer questions in batches.
 
     Attributes:
-        batch_size: how many questions it works on together.
+        batch_size: number of questions per batch.
     """
 
     batch_size: int
@@ -98,56 +99,56 @@ class GeneratingEngine(Engine, Protocol):
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return what `answer` would ask the model, without asking it."""
+        """Return the prompt that `answer` would send, without calling the model."""
         ...
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what a model writes for each request; what is wrong with one is found first."""
+        """Return the model's output for each request; all requests are validated first."""
         ...
 
 
 @runtime_checkable
 class ConstrainedEngine(Engine, Protocol):
-    """An engine that can keep a model to verbatim quotes."""
+    """An engine that can constrain a model to verbatim quotes."""
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
-        """Get the constraint ready, if it is on, so that no answer waits for it."""
+        """Prepare the constraint, if it is on, so that the first answer is not delayed."""
         ...
 
 
 @runtime_checkable
 class SharingEngine(Engine, Protocol):
-    """An engine whose model serves other settings, too."""
+    """An engine that can share its model with engines that have other settings."""
 
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None
     ) -> Engine | None:
-        """Return an engine with other settings and prompts that shares this one's model.
+        """Return an engine that shares this model but has other settings and prompts.
 
-        Settings that are left out are the defaults, not this engine's. Closing one of them may
-        close all. None if the model would have to be loaded anew.
+        Omitted settings take their defaults, not this engine's values. Closing one of these engines
+        may close all of them. Returns None if the model would have to be reloaded.
         """
         ...
 
 
 @runtime_checkable
 class CompletingEngine(Engine, Protocol):
-    """An engine that asks its model whatever it is told to, without sources."""
+    """An engine that completes arbitrary prompts, without sources."""
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt.
+        """Return the unconstrained completion of each prompt, without the prompt.
 
-        A prompt is one message of a user where the model chats, else a text to go on with. White
-        space around a reply is stripped. Raises `PromptTooLongError` for a prompt that does not fit.
+        A chat model gets each prompt as one user message; other models continue it as text. White
+        space around a reply is stripped. Raises `PromptTooLongError` if a prompt does not fit.
         """
         ...
 
 
 @runtime_checkable
 class SchemaEngine(CompletingEngine, Protocol):
-    """An engine whose model can be held to a JSON schema."""
+    """An engine that can constrain its model to a JSON schema."""
 
     def complete_json(
         self,
@@ -157,7 +158,7 @@ class SchemaEngine(CompletingEngine, Protocol):
         max_new_tokens: int = 256,
         sample: bool = False,
     ) -> list[str]:
-        """Complete prompts as `complete` does, with JSON that conforms to a schema.
+        """Complete prompts like `complete`, with JSON that conforms to a schema.
 
         If the model or its endpoint does not support schemas, replies are free text.
         """
@@ -165,28 +166,28 @@ class SchemaEngine(CompletingEngine, Protocol):
 
 
 def close_engine(engine: Engine | None) -> None:
-    """Close an engine, if it holds anything."""
+    """Close an engine if it has a ``close`` method."""
     close = getattr(engine, "close", None)
     if close is not None:
         close()
 
 
 def check_request(question: str, sources: Sequence[Source]) -> None:
-    """Check that there is a question, and sources to answer it from."""
+    """Raise InputError if the question is blank or not text, or if the sources are not usable."""
     from semqa.quotes import Source
 
-    asked: object = question
-    if not isinstance(asked, str):
-        raise InputError(f"must be text, got {asked!r}.", field="question", value=asked)
-    given: object = sources
-    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+    text: object = question
+    if not isinstance(text, str):
+        raise InputError(f"must be text, got {text!r}.", field="question", value=text)
+    items: object = sources
+    if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
         raise InputError(
-            f"must be a sequence of Source, got {_shown(given)}.", field="sources", value=given
+            f"must be a sequence of Source, got {_short_repr(items)}.", field="sources", value=items
         )
-    for number, source in enumerate(given, 1):
+    for number, source in enumerate(items, 1):
         if not isinstance(source, Source):
             raise InputError(
-                f"Source {number} must be a Source, got {_shown(source)}.", value=source
+                f"Source {number} must be a Source, got {_short_repr(source)}.", value=source
             )
     if not any(map(str.isalnum, question)):
         raise InputError("The question is blank.", value=question)
@@ -194,6 +195,6 @@ def check_request(question: str, sources: Sequence[Source]) -> None:
         raise InputError("At least one source is needed.")
 
 
-def _shown(value: object) -> str:
+def _short_repr(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:79] + "…"

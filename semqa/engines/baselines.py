@@ -1,7 +1,7 @@
-"""Baselines, which quote whole sentences: by their place, by their words, or by their meaning.
+"""Baselines that quote whole sentences, chosen by position, BM25 or embedding similarity.
 
-`EdgeEngine` quotes the first or last sentences of every source, `Bm25Engine` and `NearestEngine` the
-three of all sources that fit the question best. None of them abstains.
+`EdgeEngine` quotes the first or last sentences of every source. `Bm25Engine` and `NearestEngine` quote
+the three sentences, across all sources, that match the question best. No baseline abstains.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 BEST = 3
-"""Sentences that `Bm25Engine` and `NearestEngine` quote."""
+"""Number of sentences that `Bm25Engine` and `NearestEngine` quote."""
 
 K1, B = 1.2, 0.75
-"""The usual parameters of BM25: how soon repeating a word stops to count, and how length does."""
+"""The usual BM25 parameters: term-frequency saturation and length normalization."""
 
 CACHED_SOURCES = 256
-"""Sources whose sentences are embedded once."""
+"""Number of sources whose sentence embeddings are cached."""
 
 LONGEST_CACHED = 100_000
-"""Characters of such a source."""
+"""Maximum length of a cached source, in characters."""
 
 _GAP = re.compile(r"(?<=[.!?])\s+")
 
-# Lines that are no text: the rule below the header of a table, and rules across the page.
+# Lines without text: horizontal rules and the rule below a table header.
 _RULE = re.compile(r"[\s|:=*_-]+")
-_ALONE = re.compile(r"[ \t]*(?:#|\|)")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\(?(?:\d{1,3}|[a-z])[.)]|\d+(?:\.\d+)+\.?)[ \t]")
-_END = re.compile(r"""(?<=[.!?])["'”’)*]*\s+(?=["'“‘(*]*[^\W_a-z])|(?<=[。！？])""")
+_SINGLE_LINE = re.compile(r"[ \t]*(?:#|\|)")
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\(?(?:\d{1,3}|[a-z])[.)]|\d+(?:\.\d+)+\.?)[ \t]")
+_SENTENCE_END = re.compile(r"""(?<=[.!?])["'”’)*]*\s+(?=["'“‘(*]*[^\W_a-z])|(?<=[。！？])""")
 _WORD = re.compile(r"\w+")
 
 
 class EdgeEngine:
-    """Quotes `k` sentences of each source, taken from one edge of it.
+    """Quotes the first or last `k` sentences of each source.
 
-    Source: "SEMQA: Semi-Extractive Multi-Source Question Answering" (Schuster et al. 2024), the
+    Source: "SEMQA: Semi-Extractive Multi-Source Question Answering" (Schuster et al. 2024),
     baselines Lead-k and Tail-k.
 
     Args:
-        edge: ``lead`` for the first sentences, ``tail`` for the last.
+        edge: ``lead`` for the first sentences, ``tail`` for the last ones.
 
     Example:
         >>> from semqa.quotes import Source
@@ -86,8 +86,8 @@ class EdgeEngine:
     ) -> QuotedAnswer:
         """Answer one question.
 
-        Square brackets are deleted from the sentences, as in the paper's recipe: such a quote is
-        not verbatim and comes out unverified. Blank bodies are passed over.
+        Square brackets are deleted from the sentences, as in the paper. Such a quote is not verbatim
+        and is reported as unverified. Blank sources are skipped.
         """
         check_request(question, sources)
         spans = [self._span(source.text).replace("[", "").replace("]", "") for source in sources]
@@ -95,8 +95,8 @@ class EdgeEngine:
         return QuotedAnswer.parse(" ".join(marks), sources)
 
     def _span(self, text: str) -> str:
-        """Return the sentences with what stands between them, where the recipe puts a space."""
-        text = text.strip()  # white space at the end is not a sentence
+        """Return the sentences with the original white space between them (the paper: one space)."""
+        text = text.strip()  # trailing white space would count as a sentence
         gaps = list(_GAP.finditer(text))
         if self._k > len(gaps):
             return text
@@ -106,10 +106,10 @@ class EdgeEngine:
 
 
 class Bm25Engine:
-    """Quotes the sentences that BM25 ranks first for a question, all sources together.
+    """Quotes the sentences, across all sources, that BM25 ranks first.
 
-    Words are compared as they are written, but for capitals; function words of the question do not
-    count.
+    Words are compared case-insensitively and without stemming. Function words in the question are
+    ignored.
 
     Example:
         >>> from semqa.quotes import Source
@@ -133,20 +133,20 @@ class Bm25Engine:
 
     @staticmethod
     def scores(question: str, sentences: Sequence[str]) -> list[float]:
-        """Return the BM25 score of each sentence among the others.
+        """Return the BM25 score of each sentence, with the sentences as the corpus.
 
         Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond"
-        (2009), section 3; the logarithm is of one more, so that no word counts against a sentence.
+        (2009), section 3, with 1 added inside the logarithm so that no weight is negative.
         """
-        asked = {word.lower() for word in _WORD.findall(question)}
-        asked = asked - function_words(language_of(question)) or asked
+        query = {word.lower() for word in _WORD.findall(question)}
+        query = query - function_words(language_of(question)) or query
         bags = [Counter(_WORD.findall(sentence.lower())) for sentence in sentences]
         lengths = [bag.total() for bag in bags]
         mean = sum(lengths) / max(len(lengths), 1)
-        having = Counter(word for bag in bags for word in asked if word in bag)
+        frequencies = Counter(word for bag in bags for word in query if word in bag)
         weights = {
             word: math.log(1 + (len(bags) - count + 0.5) / (count + 0.5))
-            for word, count in having.items()
+            for word, count in frequencies.items()
         }
         return [
             math.fsum(
@@ -159,11 +159,11 @@ class Bm25Engine:
 
 
 class NearestEngine:
-    """Quotes the sentences that are nearest to a question in meaning, all sources together.
+    """Quotes the sentences, across all sources, whose embeddings are most similar to the question.
 
     Args:
-        encoder: a sentence-transformers model, a folder or a name on the Hub, which is loaded with the
-            first question; by default the packaged one.
+        encoder: a sentence-transformers model (a folder or a name on the Hub), loaded on first use;
+            by default the packaged encoder.
     """
 
     name = "nearest"
@@ -180,14 +180,14 @@ class NearestEngine:
     ) -> QuotedAnswer:
         """Answer one question."""
         check_request(question, sources)
-        asked = self._dense.embed([in_context(question, history)])[0]
+        query = self._dense.embed([in_context(question, history)])[0]
         vectors: dict[str, NDArray[np.float32]] = {}
         for source in sources:
             check_cancelled()
             embed = self._cached if len(source.text) <= LONGEST_CACHED else self._embed
             vectors |= embed(source.text)
         candidates = _candidates(sources)
-        scores = [float(vectors[candidate.text] @ asked) for candidate in candidates]
+        scores = [float(vectors[candidate.text] @ query) for candidate in candidates]
         return _quote_best(candidates, scores, sources)
 
     def _embed(self, text: str) -> dict[str, NDArray[np.float32]]:
@@ -196,10 +196,10 @@ class NearestEngine:
 
 
 def split_sentences(text: str) -> list[str]:
-    r"""Return the sentences of a text that have more than one word, verbatim.
+    r"""Return the sentences of more than one word, verbatim.
 
-    A heading, an item of a list and a row of a table end where they do; so does a paragraph at a
-    blank line. Abbreviations are not known.
+    The end of a heading, list item, table row or paragraph also ends a sentence. Abbreviations are
+    not recognized.
 
     Example:
         >>> split_sentences("# The harbour\nIt was built\nin 1890. It burnt.\n\n1. Ring the bell.\n2. Wait.")
@@ -207,9 +207,9 @@ def split_sentences(text: str) -> list[str]:
     """
     found: list[str] = []
     for block in _blocks(text):
-        item = _ITEM.match(block)
-        start = item.end() if item else 0  # the number of an item ends no sentence
-        ends = () if _ALONE.match(block) else _END.finditer(block, start)
+        item = _LIST_ITEM.match(block)
+        start = item.end() if item else 0  # the period after an item number does not end a sentence
+        ends = () if _SINGLE_LINE.match(block) else _SENTENCE_END.finditer(block, start)
         at = 0
         for end in ends:
             found.append(block[at : end.end()])
@@ -219,28 +219,28 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Return headings, rows, items and paragraphs."""
+    """Return the headings, table rows, list items and paragraphs of a text."""
     blocks: list[list[str]] = [[]]
     for line in text.splitlines(keepends=True):
-        alone = _ALONE.match(line)
-        if alone or _RULE.fullmatch(line) or _ITEM.match(line):
+        single_line = _SINGLE_LINE.match(line)
+        if single_line or _RULE.fullmatch(line) or _LIST_ITEM.match(line):
             blocks.append([])
         if not _RULE.fullmatch(line):
             blocks[-1].append(line)
-        if alone:
+        if single_line:
             blocks.append([])
     return ["".join(lines) for lines in blocks if lines]
 
 
 class _Candidate(NamedTuple):
-    """A sentence, and the number of its source."""
+    """A sentence and the number of its source."""
 
     source: int
     text: str
 
 
 def _candidates(sources: Sequence[Source]) -> list[_Candidate]:
-    """Return the sentences of all sources, each once."""
+    """Return the distinct sentences of all sources."""
     numbers: dict[str, int] = {}
     for number, source in enumerate(sources, start=1):
         for sentence in split_sentences(source.text):
@@ -251,9 +251,9 @@ def _candidates(sources: Sequence[Source]) -> list[_Candidate]:
 def _quote_best(
     candidates: Sequence[_Candidate], scores: Sequence[float], sources: Sequence[Source]
 ) -> QuotedAnswer:
-    """Quote the candidates with the highest scores, in the order of the sources.
+    """Quote the candidates with the highest scores, in source order.
 
-    Square brackets cannot be quoted: a sentence is quoted in parts around them.
+    Square brackets cannot be quoted, so a sentence that contains them is quoted in parts.
     """
     best = sorted(range(len(scores)), key=lambda i: -scores[i])[:BEST]
     marks = [

@@ -1,7 +1,7 @@
-"""Cancellation of an answer that is being computed, because its client disconnected.
+"""Cooperative cancellation of an answer, for example when the client disconnects.
 
-An engine that computes for long calls `check_cancelled` now and then. Whoever runs it in a thread says
-when it is cancelled, with `cancelled_when`; without that, it never is.
+Engines call `check_cancelled` regularly during long work. A caller that runs an engine in a thread
+sets the condition with `cancelled_when`; without a condition, nothing is cancelled.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
 _T = TypeVar("_T")
-BETWEEN_LOOKS = 0.2
-"""Seconds between two looks whether an answer is cancelled that waits for a model."""
+POLL_INTERVAL = 0.2
+"""Seconds between checks for cancellation while waiting for a model."""
 
 _CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("semqa_cancelled", default=None)
 
 
 class CancelledError(UnavailableError):
-    """The answer is not needed any more."""
+    """The answer is no longer needed."""
 
 
 @contextmanager
 def cancelled_when(cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Let `check_cancelled` raise inside the block as soon as a function returns true.
+    """Make `check_cancelled` raise inside the block as soon as a function returns true.
 
     Args:
-        cancelled: called often, from the thread that computes.
+        cancelled: called often, from the thread that computes the answer.
 
     Example:
         >>> with cancelled_when(lambda: False):
@@ -47,16 +47,16 @@ def cancelled_when(cancelled: Callable[[], bool]) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Raise if this answer is cancelled."""
+    """Raise CancelledError if the answer is cancelled."""
     cancelled = _CANCELLED.get()
     if cancelled is not None and cancelled():
         raise CancelledError("Cancelled: the client disconnected.")
 
 
 def take(queue: SimpleQueue[_T]) -> _T:
-    """Return the next item of a queue, or raise as soon as this answer is cancelled."""
+    """Wait for the next item of a queue, or raise as soon as the answer is cancelled."""
     while True:
         try:
-            return queue.get(timeout=BETWEEN_LOOKS)
+            return queue.get(timeout=POLL_INTERVAL)
         except Empty:
             check_cancelled()

@@ -1,4 +1,4 @@
-"""What a language model wrote for one question, before anything in it is checked."""
+"""The raw output of a language model for one question, before verification."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from semqa.quotes.repair import Repairs
 
 Way = Literal["processor", "grammar", "pointing", "repair", "off"]
-"""How a model is kept to verbatim quotes: by masks over its vocabulary (``processor``), by a grammar
-of the server (``grammar``), by naming clauses of the sources in JSON (``pointing``), afterwards
+"""How verbatim quotes are enforced: vocabulary masks (``processor``), a grammar on the server
+(``grammar``), JSON that refers to clauses of the sources (``pointing``), repair of the finished text
 (``repair``), or not at all (``off``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One answer as a model wrote it.
+    """One generated answer.
 
     Attributes:
-        prompt_tokens: how many tokens it read; None where an endpoint does not say.
-        new_tokens: how many tokens it wrote, the end token included; None likewise.
-        finished: whether it ended by itself; otherwise the token budget cut it off, which cannot
-            happen with ``processor``.
-        breach: which rule the text breaks for all that, in words; None where it breaks none, or the
-            constraint is off. Found by reading the text (`semqa.decoding.find_breach`): with
-            ``repair`` the repaired text, else as the model wrote it.
-        written: what the model wrote, where `text` is a repaired form of it; else None.
+        prompt_tokens: number of tokens in the prompt; None if the endpoint does not report it.
+        new_tokens: number of generated tokens, including the end token; None if not reported.
+        finished: whether the model ended the answer; if False, the token budget cut it off, which
+            cannot happen with ``processor``.
+        breach: a description of the rule that the text still violates; None if there is no violation
+            or the constraint is off. `semqa.decoding.find_breach` checks the repaired text with
+            ``repair`` and the model's own output otherwise.
+        written: the model's own output if `text` was repaired; otherwise None.
     """
 
     text: str
@@ -44,7 +44,7 @@ class Generation:
     repairs: Repairs | None = None
 
     def read(self, sources: Sequence[Source]) -> QuotedAnswer:
-        """Return the answer, checked, with what was repaired in it on record."""
+        """Parse and verify the answer, keeping a record of repairs."""
         from semqa.quotes import QuotedAnswer
 
         if self.repairs is not None:

@@ -1,6 +1,6 @@
 """Engines by name: ``extractive``, ``bm25``, ``lead-2``, ``transformers:MODEL`` and others.
 
-An engine's module is imported when the engine is created, not before.
+An engine's module is imported only when the engine is created.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
     """Create an engine from its specification.
 
     Args:
-        spec: a name, where ``lead-K`` and ``tail-K`` carry the number of sentences, and
-            ``transformers:MODEL`` and ``vllm:MODEL`` a folder or the name of a model on the Hub, and
-            ``openai:MODEL`` the name of a model at an endpoint, which is in the option ``base_url``.
-        options: keyword options of the engine, such as ``max_words``; None values are left out.
-            Engines that ask a language model take ``prompts``, a `semqa.prompting.PromptBuilder`,
-            ``say``, which is called with a message when loading is going to take long, and
-            ``warm``, whether to compile ahead.
+        spec: the engine's name. In ``lead-K`` and ``tail-K``, K is the number of sentences. In
+            ``transformers:MODEL`` and ``vllm:MODEL``, MODEL is a folder or the name of a model on
+            the Hub. In ``openai:MODEL``, it is the name of a model at the endpoint ``base_url``.
+        options: keyword options of the engine, such as ``max_words``; None values are ignored.
+            Engines with a language model also accept ``prompts`` (a
+            `semqa.prompting.PromptBuilder`), ``say`` (called with a message before a slow load) and
+            ``warm`` (whether to compile ahead of time).
 
     Raises:
-        InputError: the name is unknown, what it carries is not usable, or the engine does not take
-            an option.
-        UnavailableError: a model was not reached, or a package is missing.
+        InputError: the name is unknown, its K or MODEL is invalid, or the engine does not accept an
+            option.
+        UnavailableError: a model cannot be reached, or a package is missing.
 
     Example:
         >>> create_engine("lead-2").name
         'lead-2'
     """
-    key, carried = _split(spec)
-    given = _given(options)
-    family = _checked(spec, given)
+    key, argument = _split(spec)
+    given = _not_none(options)
+    family = _find_family(spec, given)
     engine: Callable[..., Engine] = getattr(import_module(family.module), family.engine)
     if key in ("lead-K", "tail-K"):
-        return engine(key[:4], int(carried))
+        return engine(key[:4], int(argument))
     if family.settings is None:
         return engine(**given)
-    settings = family.settings(**_settings(given))  # type: ignore[arg-type]  # checks them itself
-    return engine(carried, settings, **{k: v for k, v in given.items() if k in _BESIDES})
+    settings = family.settings(**_settings(given))  # type: ignore[arg-type]  # validated by the class
+    return engine(argument, settings, **{k: v for k, v in given.items() if k in _ARGUMENTS})
 
 
-def _checked(spec: str, given: Mapping[str, object]) -> _Family:
-    """Return the family of a specification, which takes all the options given."""
+def _find_family(spec: str, given: Mapping[str, object]) -> _Family:
+    """Return the family of a specification; raise if it is unknown or rejects an option."""
     key, _ = _split(spec)
     if key not in _FAMILIES:
-        close = _nearest(spec)
+        close = _suggestion(spec)
         raise InputError(
             f"Unknown engine {spec!r}.",
             value=spec,
@@ -65,38 +65,38 @@ def _checked(spec: str, given: Mapping[str, object]) -> _Family:
         )
     family = _FAMILIES[key]
     accepted = family.accepts()
-    inner = () if family.settings is None else _ASKING
+    internal = () if family.settings is None else _INTERNAL
     for option, value in given.items():
-        if option not in (*accepted, *inner):
-            near = difflib.get_close_matches(option, accepted, n=1)
+        if option not in (*accepted, *internal):
+            matches = difflib.get_close_matches(option, accepted, n=1)
             raise InputError(
                 f"is not an option of the engine {spec}, which takes {', '.join(accepted) or 'no options'}.",
                 field=option,
                 value=value,
-                hint=f"Did you mean {near[0]}?" if near else None,
+                hint=f"Did you mean {matches[0]}?" if matches else None,
             )
     return family
 
 
 def check_options(spec: str, options: Mapping[str, object] | None = None) -> None:
-    """See what can be seen to be wrong with an engine's options, without loading it.
+    """Validate an engine's options as far as possible without loading the engine.
 
     Example:
         >>> check_options("transformers:gpt2", {"num_beams": 4})
     """
-    given = _given(options)
-    family = _checked(spec, given)
+    given = _not_none(options)
+    family = _find_family(spec, given)
     if family.settings is None:
-        create_engine(spec, given)  # made in no time
+        create_engine(spec, given)  # cheap: no model is loaded
     else:
-        family.settings(**_settings(given))  # type: ignore[arg-type]  # checks them itself
+        family.settings(**_settings(given))  # type: ignore[arg-type]  # validated by the class
 
 
 def accepted_options(spec: str) -> tuple[str, ...] | None:
-    """Return the names of the options of an engine, without loading it; None if it is unknown.
+    """Return the names of an engine's options without loading it, or None if it is unknown.
 
-    Those of an engine that asks a language model have ``prompts`` among them, those of one that can
-    keep it to verbatim quotes ``constraint``.
+    The names include ``prompts`` if the engine uses a language model, and ``constraint`` if it can
+    constrain the model to verbatim quotes.
 
     Example:
         >>> accepted_options("extractive")
@@ -105,11 +105,11 @@ def accepted_options(spec: str) -> tuple[str, ...] | None:
     family = _FAMILIES.get(_split(spec)[0])
     if family is None:
         return None
-    return family.accepts() if family.settings is None else (*family.accepts(), *_ASKING)
+    return family.accepts() if family.settings is None else (*family.accepts(), *_INTERNAL)
 
 
 def batch_size_of(spec: str, options: Mapping[str, object] | None = None) -> int:
-    """Return how many questions an engine is given together, without loading it.
+    """Return an engine's batch size without loading the engine.
 
     Example:
         >>> batch_size_of("lead-2"), batch_size_of("transformers:gpt2", {"batch_size": 4})
@@ -118,20 +118,20 @@ def batch_size_of(spec: str, options: Mapping[str, object] | None = None) -> int
     family = _FAMILIES.get(_split(spec)[0])
     if family is None or family.settings is None:
         return 1
-    return family.settings(**_settings(_given(options))).batch_size  # type: ignore[arg-type]
+    return family.settings(**_settings(_not_none(options))).batch_size  # type: ignore[arg-type]
 
 
-def _given(options: Mapping[str, object] | None) -> dict[str, object]:
+def _not_none(options: Mapping[str, object] | None) -> dict[str, object]:
     return {k: v for k, v in (options or {}).items() if v is not None}
 
 
 def _settings(given: Mapping[str, object]) -> dict[str, object]:
-    """Return the options that an engine's record of settings has."""
-    return {k: v for k, v in given.items() if k not in _BESIDES}
+    """Return the options that belong to the engine's settings class."""
+    return {k: v for k, v in given.items() if k not in _ARGUMENTS}
 
 
 def engines_with(option: str) -> tuple[str, ...]:
-    """Return the families of engines that take an option.
+    """Return the engine families that accept an option.
 
     Example:
         >>> engines_with("coverage"), engines_with("num_beams")
@@ -140,24 +140,24 @@ def engines_with(option: str) -> tuple[str, ...]:
     return tuple(name for name, family in _FAMILIES.items() if option in family.accepts())
 
 
-def _nearest(spec: str) -> str | None:
-    """Return the specification that was meant, perhaps.
+def _suggestion(spec: str) -> str | None:
+    """Return the closest valid specification to suggest, or None.
 
     Example:
-        >>> _nearest("Transfomers:my/Model"), _nearest("led-2"), _nearest("ollama:x")
+        >>> _suggestion("Transfomers:my/Model"), _suggestion("led-2"), _suggestion("ollama:x")
         ('transformers:my/Model', 'lead-2', None)
     """
-    name, mark, carried = re.fullmatch(r"([^:-]*)([:-]?)(.*)", spec, re.DOTALL).groups()  # type: ignore[union-attr]  # it always fits
+    name, mark, argument = re.fullmatch(r"([^:-]*)([:-]?)(.*)", spec, re.DOTALL).groups()  # type: ignore[union-attr]  # always matches
     families = {re.split("[:-]", key)[0]: key for key in _FAMILIES}
     for family in difflib.get_close_matches(name.casefold(), families, n=1, cutoff=0.65):
         key = families[family]
-        placed = f"{family}{mark}{carried}"
-        return placed if mark and carried and _split(placed)[0] in _FAMILIES else key
+        corrected = f"{family}{mark}{argument}"
+        return corrected if mark and argument and _split(corrected)[0] in _FAMILIES else key
     return None
 
 
 def _split(spec: str) -> tuple[str, str]:
-    """Return the name of a family of engines, and what a specification of it carries."""
+    """Split a specification into its family and the value of K or MODEL."""
     name, colon, model = spec.partition(":")
     if colon and model:
         return f"{name}:MODEL", model
@@ -166,34 +166,34 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 class _Family(NamedTuple):
-    """Engines of one name, and where they are."""
+    """Engines with the same name pattern, and where to import them from."""
 
     module: str
     engine: str
     options: tuple[str, ...] | str = ()
-    more: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
     @property
     def settings(self) -> type[AnswerOptions] | None:
-        """The class of its options, for a language model."""
+        """The settings class if the engine uses a language model; otherwise None."""
         if isinstance(self.options, tuple):
             return None
         found: type[AnswerOptions] = getattr(import_module(f"{self.module}.options"), self.options)
         return found
 
     def accepts(self) -> tuple[str, ...]:
-        """Return the names of the options that users set."""
+        """Return the names of the options that users can set."""
         if isinstance(self.options, tuple):
             return self.options
         names = (field.name for field in fields(cast("Any", self.settings)))
-        return (*names, *self.more)
+        return (*names, *self.extra)
 
 
-_ASKING = ("prompts", "say", "warm")
-"""What an engine that asks a language model takes besides, and no user sets."""
+_INTERNAL = ("prompts", "say", "warm")
+"""Arguments of every engine with a language model that callers set and users do not."""
 
-_BESIDES = (*_ASKING, "base_url")
-"""What is not among its settings."""
+_ARGUMENTS = (*_INTERNAL, "base_url")
+"""Arguments passed to the engine itself, not to its settings class."""
 
 _FAMILIES: dict[str, _Family] = {
     "extractive": _Family(

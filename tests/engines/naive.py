@@ -1,4 +1,4 @@
-"""Slow, obvious references for the fast paths of the engines."""
+"""Slow reference implementations of the extractive engine's fast code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chance(features: Mapping[str, float], weights: Mapping[str, float]) -> float
 
 
 def expected_f1(reading: Reading, weights: Weights, span: int, *, titled: bool) -> float:
-    """Return what one candidate is worth, counting word by word."""
+    """Return the expected F1 of one candidate, word by word."""
     words = reading.passage.words
     p = [
         chance({name: float(v[i]) for name, v in reading.words.items()}, weights.word)
@@ -52,16 +52,16 @@ def expected_f1(reading: Reading, weights: Weights, span: int, *, titled: bool) 
     inside = [i for i in counted if c.first[span] <= i < c.last[span]]
     gained, length = sum(p[i] for i in inside), len(inside)
     if titled:
-        there = set(words[c.first[span] : c.last[span]])
+        quoted = set(words[c.first[span] : c.last[span]])
         distinct = set(reading.title_words)
-        repeated = len(distinct & there) / len(distinct)
+        repeated = len(distinct & quoted) / len(distinct)
         gained += title * len(reading.title_words) * (1 - repeated)
         length += len(reading.title_words)
     return 2 * gained / max(length + expected, 1e-6)
 
 
 def bm25(inquiry: Inquiry, passages: Sequence[Passage], source: int) -> list[float]:
-    """Score each sentence of a source, counting stem by stem."""
+    """Score each sentence of a source, stem by stem."""
     every = [p.stems[s.first : s.last] for p in passages for s in p.sentences]
     mean_length = sum(len(sentence) for sentence in every) / max(len(every), 1)
     scores = []

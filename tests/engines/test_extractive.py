@@ -1,4 +1,4 @@
-"""What the extractive engine promises, on any text."""
+"""The guarantees of the extractive engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def answered(question: str, *given_sources: Source, coverage: float = 0.45) -> s
     return ExtractiveEngine(coverage=coverage).answer(question, given_sources).marked
 
 
-def test_it_quotes_the_answer_and_drops_what_has_nothing_to_do_with_it() -> None:
+def test_it_quotes_the_answer_and_nothing_irrelevant() -> None:
     text = answered("When was the bridge opened?", BRIDGE, CAKE, FERRY)
     assert "1932" in text
     assert "1875" in text
@@ -52,7 +52,7 @@ def test_abbreviations_are_listed() -> None:
     assert text == f"It stands for {expected}."
 
 
-def test_a_body_that_breaks_off_ends_in_an_ellipsis() -> None:
+def test_a_truncated_body_ends_in_an_ellipsis() -> None:
     assert answered("When was it opened?", Source("It was opened in 1932 by")).endswith("…")
 
 
@@ -68,7 +68,7 @@ def test_a_source_without_a_body_can_be_quoted_by_its_title() -> None:
         ("It rained. Ann Aas opened the bridge in 1932 when she was old.", False),
     ],
 )
-def test_the_title_says_who_is_meant(body: str, named: bool) -> None:
+def test_the_title_resolves_a_pronoun_for_a_person(body: str, named: bool) -> None:
     source = Source(body, title="Ann Aas")
     answer = ExtractiveEngine().answer("When was the bridge opened?", [source])
     assert ("Ann Aas" in [quote.text for quote in answer.quotes]) is named
@@ -88,18 +88,18 @@ def test_titles_with_brackets_are_not_quoted() -> None:
         ("It is said that a bridge was opened in 1932.", True),
     ],
 )
-def test_the_title_says_what_is_meant_by_a_subject(body: str, named: bool) -> None:
+def test_the_title_resolves_a_pronoun_for_a_thing(body: str, named: bool) -> None:
     answer = ExtractiveEngine().answer("When was it opened?", [Source(body, title="Elbe Bridge")])
     assert ("Elbe Bridge" in [quote.text for quote in answer.quotes]) is named
 
 
-def test_a_title_never_becomes_the_subject_of_what_another_did() -> None:
+def test_a_title_never_becomes_the_wrong_subject() -> None:
     source = Source("It rained. Bob Lie, who was ill, opened the bridge in 1932.", title="Ann Aas")
     quotes = ExtractiveEngine().answer("Who opened the bridge?", [source]).quotes
     assert not quotes[-1].text.startswith("opened") or quotes[0].text != "Ann Aas"
 
 
-def test_a_file_name_names_nothing_and_the_sentence_before_says_what_is_meant() -> None:
+def test_a_file_name_is_not_quoted_and_the_previous_sentence_is() -> None:
     source = Source("The old bridge crosses the Elbe. It is 620 metres long.", title="notes")
     answer = ExtractiveEngine().answer("How long is the bridge?", [source])
     assert [quote.text for quote in answer.quotes] == [source.text]
@@ -137,17 +137,17 @@ def test_max_words_is_a_whole_number_from_one(max_words: int) -> None:
 
 
 @pytest.mark.parametrize("coverage", [-0.1, 1.1, float("nan"), True, "1"])
-def test_coverage_is_a_share(coverage: float) -> None:
+def test_coverage_is_from_0_to_1(coverage: float) -> None:
     with pytest.raises(InputError, match=r"^coverage "):
         ExtractiveEngine(coverage=coverage)
 
 
-def test_sources_without_text_are_refused() -> None:
+def test_sources_without_text_are_rejected() -> None:
     with pytest.raises(InputError, match=r"^No source has any text"):
         ExtractiveEngine().answer("Who?", [Source(" "), Source("...")])
 
 
-def test_the_answer_does_not_hang_on_the_hash_seed() -> None:
+def test_the_answer_does_not_depend_on_the_hash_seed() -> None:
     code = (
         "from semqa import Source; from semqa.engines.extractive import ExtractiveEngine;"
         "print(ascii(ExtractiveEngine().write('What does ABC or CBA stand for in Oslo?',"

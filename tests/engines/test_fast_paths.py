@@ -1,4 +1,4 @@
-"""Whatever is computed for all spans or sentences at once equals what is counted word by word."""
+"""Vectorized computations equal word-by-word references."""
 
 from __future__ import annotations
 

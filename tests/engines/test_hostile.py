@@ -1,4 +1,4 @@
-"""Text of every kind: brackets, signs, dashes, scripts, marks that nobody sees."""
+"""Unusual text: brackets, signs, dashes, scripts, invisible characters."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_a_sign_belongs_to_the_number_it_touches(text: str, quote: str) -> None:
     assert [quote.text for quote in answer.quotes] == [quote]
 
 
-def test_a_sign_stays_where_a_span_ends_inside_a_sentence() -> None:
+def test_a_sign_is_kept_at_the_end_of_a_span_inside_a_sentence() -> None:
     source = Source("The price rose by 5%, which hurt all the old shops of the long main street.")
     answer = ExtractiveEngine(max_words=6).answer("How much did the price rise?", [source])
     assert answer.quotes[0].text == "The price rose by 5%"
 
 
-def test_a_sign_stays_where_a_sentence_without_stops_is_cut() -> None:
+def test_a_sign_is_kept_where_a_sentence_without_stops_is_cut() -> None:
     passage = read_passage("word " * (MAX_SENTENCE_WORDS - 1) + "5% " + "word " * 20)
     assert span_text(passage, 0, passage.sentences[0].last).endswith("word 5%")

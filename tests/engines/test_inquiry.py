@@ -1,4 +1,4 @@
-"""What kind of answer a question asks for."""
+"""Parsing a question: kind of answer, stems, parts and units."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_kinds(question: str, kind: str) -> None:
     assert kind in KINDS
 
 
-def test_there_is_always_a_stem() -> None:
+def test_every_question_has_a_stem() -> None:
     assert read_inquiry("?").stems == ("",)
     assert read_inquiry("who is it").stems == ("who", "is", "it")
 
@@ -48,12 +48,12 @@ def test_the_two_parts_of_a_question() -> None:
     assert read_inquiry("Who built it and who paid?").parts == ()
 
 
-def test_function_words_of_another_language_are_no_content() -> None:
+def test_function_words_of_other_languages_are_ignored() -> None:
     assert read_inquiry("Wie lang ist die Brücke?").stems == ("brücke",)
     assert "die" in read_inquiry("When did the king die?").stems
 
 
-def test_the_measure_asked_for() -> None:
+def test_units_of_a_measure() -> None:
     assert "metres" in read_inquiry("How tall is the tower?").units
     assert read_inquiry("How tall is the tower?").stems == ("tower",)
     assert {"weeks", "metres"} <= read_inquiry("How long is it?").units

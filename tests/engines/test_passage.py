@@ -1,4 +1,4 @@
-"""Reading a body: words, sentences, headings, bounds."""
+"""Splitting a body into words and sentences; headings and size limits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_sentences(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
-def test_a_repeated_title_is_a_heading_and_no_sentence() -> None:
+def test_a_repeated_title_is_a_heading_not_a_sentence() -> None:
     assert sentences("Oslo Tower The tower fell.", "Oslo Tower") == ["The tower fell."]
     assert sentences("It fell. Oslo Tower The tower fell.", "Oslo Tower") == [
         "It fell.",
@@ -44,7 +44,7 @@ def test_a_repeated_title_is_a_heading_and_no_sentence() -> None:
     assert sentences("Oslo is a city.", "Oslo") == ["Oslo is a city."]
 
 
-def test_of_a_long_body_the_blocks_with_question_words_are_read() -> None:
+def test_only_blocks_with_question_words_are_read_of_a_long_body() -> None:
     body = "Nothing here. " * 20_000 + "The zebra was born in 1990. " + "Nothing here. " * 20_000
     p = read_passage(body, stems=("zebra", "born"))
     assert "zebra" in p.words
@@ -68,7 +68,7 @@ def test_words_and_sentences_are_in_order_and_inside_the_body(text: str, title: 
         done = sentence.last
 
 
-def test_a_markdown_heading_is_no_part_of_the_sentence_after_it() -> None:
+def test_a_markdown_heading_is_not_part_of_the_next_sentence() -> None:
     passage = read_passage("# Release notes\nPython came out.\n\n## More\nIt is # fast.")
     found = [" ".join(passage.words[s.first : s.last]) for s in passage.sentences]
     assert found == ["release notes", "python came out", "more", "it is fast"]

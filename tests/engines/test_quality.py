@@ -1,4 +1,4 @@
-"""Quality on the released questions: worse than recorded fails, better is a deliberate update."""
+"""Quality on the released questions must not fall below the recorded scores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_no_worse_than_recorded(name: str, shared: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_shipped_weights_are_those_the_script_fits(shared: Path) -> None:
+def test_the_script_reproduces_the_packaged_weights(shared: Path) -> None:
     done = subprocess.run(
         [
             sys.executable,

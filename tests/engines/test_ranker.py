@@ -1,4 +1,4 @@
-"""The ranker: fast sums equal the plain ones; the weights fit the features."""
+"""Span scores equal a slow reference; the weights match the features."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def test_expected_f1_equals_the_reference(body: str, title: str, question: str) 
         assert math.isclose(titled[span], expected, abs_tol=1e-9)
 
 
-def test_the_shipped_weights_name_exactly_the_features() -> None:
+def test_the_packaged_weights_name_exactly_the_features() -> None:
     _, (reading,) = read_request("Who?", [Source("Ann. Bob.", title="Ann")])
     weights = load_weights()
     assert set(weights.word) == {*reading.words, "bias"}
     assert set(weights.title) == {*reading.title, "bias"}
 
 
-def test_a_feature_without_a_weight_counts_nothing() -> None:
+def test_a_feature_without_a_weight_is_ignored() -> None:
     _, (reading,) = read_request("Who?", [Source("Ann.")])
     alone, _ = score_spans(reading, Weights({"bias": 0.0}, {"bias": 0.0}))
     assert alone.tolist() == pytest.approx([2 * 0.5 / (1 + 0.5)])

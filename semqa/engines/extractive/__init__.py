@@ -1,8 +1,8 @@
-"""The engine that ships with semqa: quotes chosen by small linear models, without any download.
+"""The built-in engine: small statistical models choose the quotes; nothing is downloaded.
 
-`engine` decides between two ways. Passages of one paragraph: `reading`, `relevance`, `candidates`,
-`ranker`, `chooser`, `compose`. Documents: `matching` (features of units), `selection` (the model),
-`documents` (the answer).
+`engine` picks one of two pipelines. For passages of one paragraph: `question`, `passage`,
+`evidence`, `relevance`, `spans`, `reading`, `compose`. For documents: `matching` (features of units
+and the model), then `documents` (the answer).
 """
 
 from semqa.engines.extractive.engine import ExtractiveEngine

@@ -1,4 +1,4 @@
-"""Choose the quote of each source that is worth most and fits, and compose a paragraph of them."""
+"""Choose the best quote of each source that fits, and compose a paragraph from them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from semqa.engines.extractive.evidence import evidence, trust
 from semqa.engines.extractive.lexicon import PREPOSITIONS, PRONOUNS, STOPWORDS, is_verb
 from semqa.engines.extractive.passage import SIGN_AFTER
 from semqa.engines.extractive.reading import score_spans
-from semqa.engines.extractive.relevance import best_of_each
-from semqa.engines.extractive.spans import Cut, is_surely_name, leaves_open, misleads
+from semqa.engines.extractive.relevance import max_per_sentence
+from semqa.engines.extractive.spans import (
+    Cut,
+    has_open_reference,
+    has_wrong_subject,
+    is_surely_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,12 +35,12 @@ if TYPE_CHECKING:
 _YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?![\d,.]\d|\d)")
 
 _DANGLING = " \t\r\n\u00a0:;,(-–—"
-"""Characters that no quote ends with."""
+"""Characters that a quote must not end with."""
 
 _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
 _SIGN_BEFORE = re.compile(r"(?<![^\s()\[\]\"“'‘«「])[-−–+±~≈<>≤≥$€£¥₹#№§.]+$")
-"""Without them a number after them is another number."""
+"""Signs that change the value of the number after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +48,12 @@ class Pick:
     """The quote chosen from one source.
 
     Attributes:
-        span: the quote from the body; empty when only the title is quoted.
-        title: the title where it is quoted too, else empty.
+        span: the quote from the body; empty if only the title is quoted.
+        title: the title if it is quoted as well, else empty.
         start: offset of the span's first word in the body, in code points.
+        opens: whether the span begins at the start of a sentence.
         breaks_off: whether the body ends in the middle of the quoted sentence.
-        follows: whether the span reads well after a connector and a comma: it begins with a name
+        follows: whether the span can follow a connector and a comma because it begins with a name
             or in lower case.
     """
 
@@ -61,16 +67,15 @@ class Pick:
 
 
 def count_words(text: str) -> int:
-    """Count the words of a text as a reader does: between white space."""
+    """Count the words of a text, separated by white space."""
     return len(text.split())
 
 
 def span_text(passage: Passage, first: int, last: int) -> str:
     """Return the verbatim text of a span, with the punctuation that belongs to it.
 
-    A span takes an opening quotation mark or bracket with it where its partner is inside, the sign
-    that a number begins or ends with, and the closing punctuation of a sentence it reaches the end
-    of.
+    That includes a quotation mark or bracket that pairs with one inside the span, the sign before
+    or after a number, and the closing punctuation if the span reaches the end of a sentence.
 
     Example:
         >>> from semqa.engines.extractive.passage import read_passage
@@ -102,10 +107,10 @@ def span_text(passage: Passage, first: int, last: int) -> str:
 def _unmatched(text: str) -> tuple[list[str], list[str]]:
     """Return the opening marks missing before a text and the closing marks missing after it.
 
-    A straight quotation mark opens where it stands before a word and not after one.
+    A straight quotation mark is an opening mark if a word follows it and none precedes it.
     """
     missing: list[str] = []
-    awaited: list[str] = []
+    expected: list[str] = []
     for i, char in enumerate(text):
         if char not in _MARKS:
             continue
@@ -114,12 +119,12 @@ def _unmatched(text: str) -> tuple[list[str], list[str]]:
         else:
             opening = char in _PARTNERS
         if opening:
-            awaited.append(_PARTNERS[char])
-        elif char in awaited:
-            awaited.remove(char)
+            expected.append(_PARTNERS[char])
+        elif char in expected:
+            expected.remove(char)
         else:
             missing.append(_OPENERS[char])
-    return missing, awaited
+    return missing, expected
 
 
 _PARTNERS = {"(": ")", "“": "”", "«": "»", '"': '"', "「": "」"}
@@ -128,7 +133,7 @@ _MARKS = frozenset(_PARTNERS) | frozenset(_OPENERS)
 
 
 def join_pick(pick: Pick) -> str:
-    """Return what stands between a quoted title and the span after it."""
+    """Return the text between a quoted title and the span after it."""
     first = pick.span.split(maxsplit=1)[0].lower().strip("\"“'(")
     if pick.opens:
         return ": "
@@ -148,7 +153,7 @@ def _plain(_source: int, quote: str) -> str:
 
 
 def _piece(pick: Pick, mark: Callable[[int, str], str]) -> str:
-    """Return one source's part of the paragraph, a sentence."""
+    """Return the sentence that quotes one source."""
     quotes = [mark(pick.source, quote) for quote in (pick.title, pick.span) if quote]
     body = join_pick(pick).join(quotes) if len(quotes) == 2 else quotes[0]
     if _FINAL.search(pick.span or pick.title):
@@ -157,7 +162,7 @@ def _piece(pick: Pick, mark: Callable[[int, str], str]) -> str:
 
 
 def _list(picks: Sequence[Pick], mark: Callable[[int, str], str]) -> str:
-    """Return one sentence that lists the spans as meanings of an abbreviation."""
+    """Return a sentence that lists the spans as meanings of an abbreviation."""
     quotes = [mark(pick.source, pick.span) for pick in picks]
     if len(quotes) == 1:
         return f"It stands for {quotes[0]}."
@@ -171,7 +176,7 @@ def words_of(pick: Pick) -> int:
 
 
 def write_list(picks: Sequence[Pick], max_words: int) -> str | None:
-    """Write the meanings of an abbreviation, as many as fit; None where not even one does."""
+    """List as many meanings of an abbreviation as fit; None if not even one fits."""
     kept = list(picks)
     while kept and count_words(_list(kept, _plain)) > max_words:
         kept.pop()
@@ -179,23 +184,23 @@ def write_list(picks: Sequence[Pick], max_words: int) -> str | None:
 
 
 def write_paragraph(picks: Sequence[Pick], max_words: int) -> str:
-    """Join the picks, in the order given, to one paragraph of marked text.
+    """Join the picks, in the order given, into one paragraph of marked text.
 
-    Glue says only what the quotes bear out: "Later" and "Earlier" where all years of a quote are
-    after or before those of the quote before it, and once "Also" between two statements.
+    Connectors state only what the quotes support: "Later" or "Earlier" if all years of a quote are
+    after or before those of the previous quote, and "Also", once, between two statements.
 
     Args:
-        max_words: most words of the paragraph, connectors included.
+        max_words: maximum length of the paragraph, including connectors.
     """
-    room = max_words - sum(words_of(pick) for pick in picks)
+    words_left = max_words - sum(words_of(pick) for pick in picks)
     out = _piece(picks[0], _marked)
     used: set[str] = {""}
     for before, pick in pairwise(picks):
         connector = _connector(before, pick)
-        if connector in used or count_words(connector) > room:
+        if connector in used or count_words(connector) > words_left:
             connector = ""
         used.add(connector)
-        room -= count_words(connector)
+        words_left -= count_words(connector)
         out += f" {connector}{_piece(pick, _marked)}"
     return out
 
@@ -214,16 +219,16 @@ def _connector(before: Pick, pick: Pick) -> str:
 
 
 _BARE = (Cut.VERB, Cut.PREPOSITION, Cut.PURPOSE, Cut.RELATIVE, Cut.EVIDENCE)
-"""Cuts after which a span begins without its subject."""
+"""Cuts at which a span begins without its subject."""
 
 
 class Chooser:
-    """Chooses the quote of one source.
+    """Chooses the quote from one source.
 
     Args:
-        title: its title as a quote; empty where it cannot be quoted.
-        doubt: share of its worth that a span keeps which holds no answer of the kind asked for,
-            where others of this source do.
+        title: the source's title as a quote; empty if it cannot be quoted.
+        doubt: factor for a span without an answer of the requested kind if another span of the
+            source has one.
     """
 
     def __init__(
@@ -235,31 +240,31 @@ class Chooser:
         self._weights = weights
         self._doubt = doubt
 
-    def best(self, room: int) -> Pick | None:
-        """Return the quote of greatest expected F1 among those of at most `room` words."""
-        return next((pick for _, pick in self.ranked(room)), None)
+    def best(self, max_words: int) -> Pick | None:
+        """Return the quote with the highest expected F1 among those that fit in `max_words`."""
+        return next((pick for _, pick in self.ranked(max_words)), None)
 
-    def ranked(self, room: int) -> Iterator[tuple[float, Pick]]:
-        """Yield the quotes of at most `room` words with their worth, the best first.
+    def ranked(self, max_words: int) -> Iterator[tuple[float, Pick]]:
+        """Yield the quotes of at most `max_words` words with their worth, best first.
 
-        The last is worth at least `tuning.LEAST` of the best.
+        All are worth at least `tuning.LEAST` times the best.
         """
         c = self._reading.candidates
         if not len(c.first):
             pick = Pick(self._number, "", self._title)
-            if self._title and words_of(pick) <= room:
+            if self._title and words_of(pick) <= max_words:
                 yield 0.0, pick
             return
         alone, titled = score_spans(self._reading, self._weights)
         if not self._title:
             titled = np.full(len(titled), -1.0)
         own = {word for word in self._reading.title_words if word not in STOPWORDS}
-        unnamed = leaves_open(self._reading.passage, c, own)
+        unnamed = has_open_reference(self._reading.passage, c, own)
         named = np.where(c.before == Cut.VERB, 0.0, tuning.NAMED * unnamed)
-        titled = np.where(misleads(self._reading.passage, c, own), -1.0, titled)
+        titled = np.where(has_wrong_subject(self._reading.passage, c, own), -1.0, titled)
         scores = np.concatenate([alone - self._fragments(c), titled - tuning.TITLE_MARGIN + named])
         if not self._reading.relevance.query.any():
-            # Nothing tells which part of a sentence matters.
+            # Without a match there is no reason to quote only part of a sentence.
             scores[np.tile((c.before != Cut.SENTENCE) | (c.after != Cut.SENTENCE), 2)] = -1.0
         scores -= tuning.BROKEN_OFF * np.tile(self._breaks_off(c.last), 2)
         scores *= np.tile(self._answering(c), 2)
@@ -268,19 +273,19 @@ class Chooser:
             if scores[i] < least:
                 break
             span = i % len(alone)
-            # Words never outnumber the pieces between spaces by more than dashes do.
-            if c.last[span] - c.first[span] > 3 * room:
+            # Cheap check first: only dashes make several words of one between spaces.
+            if c.last[span] - c.first[span] > 3 * max_words:
                 continue
             title = self._title if i >= len(alone) else ""
             pick = self._pick(int(c.first[span]), int(c.last[span]), int(c.sentence[span]), title)
-            if words_of(pick) <= room:
+            if words_of(pick) <= max_words:
                 yield (
                     float(scores[i]),
-                    self._with_antecedent(pick, span, room) if unnamed[span] else pick,
+                    self._with_antecedent(pick, span, max_words) if unnamed[span] else pick,
                 )
 
-    def _with_antecedent(self, pick: Pick, span: int, room: int) -> Pick:
-        """Return the pick with the sentence before it, where no title can say who is meant."""
+    def _with_antecedent(self, pick: Pick, span: int, max_words: int) -> Pick:
+        """Extend a pick by the sentence before it if no title can resolve its reference."""
         passage, c = self._reading.passage, self._reading.candidates
         number = int(c.sentence[span])
         before = passage.sentences[number - 1] if number else None
@@ -291,44 +296,44 @@ class Chooser:
         if gap.strip(" \"'“‘") or passage.words[first] in PRONOUNS:
             return pick
         longer = self._pick(first, int(c.last[span]), number - 1, "")
-        return longer if words_of(longer) <= min(room, tuning.LONGEST_PAIR) else pick
+        return longer if words_of(longer) <= min(max_words, tuning.LONGEST_PAIR) else pick
 
     def _fragments(self, c: Candidates) -> NDArray[np.float64]:
-        """Return what each span loses as a sentence of its own."""
+        """Return the penalty of each span for being a sentence fragment."""
         passage = self._reading.passage
         lower = np.array([passage.text[start].islower() for start in passage.starts])[c.first]
         bare = np.isin(c.before, _BARE)
-        lost: NDArray[np.float64] = np.where(
+        penalty: NDArray[np.float64] = np.where(
             lower, np.where(bare, tuning.LOWER_BARE, tuning.LOWER), tuning.FRAGMENT * bare
         )
-        return lost
+        return penalty
 
     def _answering(self, c: Candidates) -> NDArray[np.float64]:
-        """Return which share of its worth each span keeps for what it answers of the question."""
+        """Return a factor for each span: lower if it lacks an answer or is off topic."""
         r, passage = self._reading.relevance, self._reading.passage
-        asking = best_of_each(r.asked, passage) > 0
+        asking = max_per_sentence(r.asked, passage) > 0
         on_topic = asking | ~asking.any()
         held = c.holds(r.answers > 0)
         kept: NDArray[np.float64] = np.where(held | ~held.any(), 1.0, self._doubt)
         off_topic: NDArray[np.float64] = np.where(on_topic[c.sentence], 1.0, tuning.OFF_TOPIC)
         return kept * off_topic
 
-    def shortened(self, room: int) -> Pick | None:
-        """Return the best quote cut to `room` words, at least one; None without any text."""
+    def shortened(self, max_words: int) -> Pick | None:
+        """Return the best quote cut to `max_words`, at least one word; None if there is no text."""
         c = self._reading.candidates
         if not len(c.first):
-            cut = _first_words(self._title, room)
+            cut = _first_words(self._title, max_words)
             return Pick(self._number, "", cut) if cut else None
         alone, _ = score_spans(self._reading, self._weights)
         span = int(np.argmax(alone))
         first, sentence = int(c.first[span]), int(c.sentence[span])
-        for last in range(min(int(c.last[span]), first + 3 * room), first + 1, -1):
+        for last in range(min(int(c.last[span]), first + 3 * max_words), first + 1, -1):
             pick = self._pick(first, last, sentence, "")
-            if words_of(pick) <= room:
+            if words_of(pick) <= max_words:
                 return pick
-        # Even one word may have marks after it that count as words.
+        # Even a single word may be followed by marks that count as words.
         pick = self._pick(first, first + 1, sentence, "")
-        return replace(pick, span=_first_words(pick.span, room))
+        return replace(pick, span=_first_words(pick.span, max_words))
 
     def _pick(self, first: int, last: int, sentence: int, title: str) -> Pick:
         passage = self._reading.passage
@@ -344,7 +349,7 @@ class Chooser:
         )
 
     def _breaks_off(self, last: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say which spans end where the body does, without the stop of a sentence."""
+        """Return whether each span ends at the end of the body without a final stop."""
         passage = self._reading.passage
         end = passage.sentences[-1].end
         open_ended = end == passage.ends[-1] and not passage.text[end:].strip()
@@ -357,10 +362,10 @@ def _first_words(text: str, count: int) -> str:
     return text[: ends[min(count, len(ends)) - 1]] if ends else ""
 
 
-def other_part(inquiry: Inquiry, reading: Reading, pick: Pick, room: int) -> Pick | None:
-    """Return the sentence that answers what the quote of the same source leaves unanswered.
+def other_part(inquiry: Inquiry, reading: Reading, pick: Pick, max_words: int) -> Pick | None:
+    """Return a sentence that answers the part of the question that `pick` leaves unanswered.
 
-    It must hold a word of the missing part of the question besides an answer of its kind.
+    It must contain a word of that part and an answer of its kind.
     """
     passage, relevance = reading.passage, reading.relevance
     spans = [span_text(passage, s.first, s.last) for s in passage.sentences]
@@ -380,5 +385,5 @@ def other_part(inquiry: Inquiry, reading: Reading, pick: Pick, room: int) -> Pic
                 other = Pick(
                     pick.source, spans[i], start=passage.starts[passage.sentences[i].first]
                 )
-                return other if words_of(other) <= room else None
+                return other if words_of(other) <= max_words else None
     return None

@@ -1,4 +1,4 @@
-"""Answers from documents: the units that answer, with what a reader needs to understand them."""
+"""Answers from documents: the units that answer, plus the context a reader needs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "rate", "read", "write"]
 
 LONGEST_LIST, LIST_SHARE = 12, 0.4
-"""Items of a list that is quoted whole, if this share of it is quoted anyway."""
+"""A list of at most this many items is quoted whole if this share of it is quoted anyway."""
 
 LEAST_WORDS = 3
-"""Words of a part of a question."""
+"""Minimum number of words in a part of a question."""
 
 _NEXT_PART = re.compile(
     r"[,;]?\s+and\s+(?=(?:(?:at|by|for|from|in|on|to|until) )?(?:what|which|whom?|when|where|how|why|"
@@ -35,32 +35,32 @@ _BRACKETS = re.compile(r"[\[\]]+")
 _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
-"""How an item begins that brings its own number or letter; bullets are not quoted."""
+"""The number or letter of a list item, which is quoted; bullets are not."""
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
     r"before|after|then|there)\b",
     re.IGNORECASE,
 )
-"""Words by which a part of a question speaks of another part's subject."""
-_LIMITS = re.compile(
+"""Words by which one part of a question refers to the subject of another."""
+_QUALIFIES = re.compile(
     r"\W*(?:however|but|except|unless|otherwise|in that case|only|nor|exceptions?|"
     r"(?:this|these|it|they) (?:does|do) not|the (?:one|only) exception|if (?:it|they|you|not))\b",
     re.IGNORECASE,
 )
-"""How a sentence begins that limits the one before it."""
+"""Openings of a sentence that qualifies the sentence before it."""
 
 
 class Quoted(NamedTuple):
     """A unit of an answer.
 
     Attributes:
-        source: number of its source, from 1.
-        start: offset of its first character, without the bullet of an item.
-        end: offset after its last.
-        kind: ``sentence``, ``item``, ``row`` or a kind of `semqa.documents.structure`.
+        source: 1-based number of its source.
+        start: offset of its first character, after any bullet.
+        end: offset after its last character.
+        kind: ``sentence``, ``item``, ``row`` or another kind of `semqa.documents.structure`.
         group: number of its paragraph, list or table.
-        chance: chance that a person would quote it; 0 for what only makes others understood.
+        chance: probability that a person would quote it; 0 for units added as context.
     """
 
     source: int
@@ -72,13 +72,13 @@ class Quoted(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Documents as read for one question.
+    """Documents matched against one question.
 
     Attributes:
         found: their units, compared with the question.
-        judgement: which of them answer it.
-        parts: the parts of a question such as "What is it, and who pays?", each with which of them
-            answer it; empty for a question in one part.
+        judgement: which units answer the question.
+        parts: each part of a question such as "What is it, and who pays?", with its judgement;
+            empty if the question has only one part.
     """
 
     found: Match
@@ -87,17 +87,17 @@ class Reading(NamedTuple):
 
     @property
     def answers(self) -> bool:
-        """Whether the documents are taken to answer the question, or a part of it."""
+        """Whether the documents answer the question or a part of it, according to the model."""
         return self.judgement.answers or any(part.answers for _, part in self.parts)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """The parts of the question that the documents do not answer, where they answer others."""
+        """The parts of the question that the documents do not answer if they answer others."""
         return tuple(text for text, part in self.parts if not part.answers and self.answers)
 
 
 def are_documents(sources: Sequence[Source]) -> bool:
-    """Whether sources are documents or parts of them, and not passages of one paragraph each."""
+    """Whether sources are documents or excerpts, rather than passages of one paragraph each."""
     return any(source.context or _has_structure(read_units(source)) for source in sources)
 
 
@@ -119,12 +119,12 @@ def read(
     Args:
         question: the question.
         sources: the documents.
-        encoder: compares by meaning; None compares by words only.
-        model: other weights than those that ship.
+        encoder: compares by meaning; None to compare words only.
+        model: replaces the model that ships with the package.
 
     Raises:
-        InputError: the encoder is not usable.
-        UnavailableError: the encoder cannot be had, or packages are missing.
+        InputError: the encoder is invalid.
+        UnavailableError: the encoder cannot be loaded, or a package is missing.
     """
     found = match(question, sources, encoder)
     judgement = judge(found, model)
@@ -134,7 +134,7 @@ def read(
     judged = []
     for text in parts:
         part = judge(match(text, sources, encoder), model)
-        blended = blend(judgement, part)  # a part alone may not say what it is about
+        blended = blend(judgement, part)  # a part alone may not name its subject
         if not _REFERS.search(text):
             blended = replace(blended, relevance=part.relevance)
         judged.append((text, blended))
@@ -142,7 +142,7 @@ def read(
 
 
 def _parts(question: str) -> list[str]:
-    """Return the parts of a question that asks more than one thing.
+    """Split a question into its parts.
 
     Example:
         >>> _parts("How much is the deposit, and when is it due?")
@@ -156,8 +156,8 @@ def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder |
     """Return the cosine of the question and the nearest unit or paragraph; 0 without an encoder.
 
     Raises:
-        InputError: the encoder is not usable.
-        UnavailableError: the encoder cannot be had, or packages are missing.
+        InputError: the encoder is invalid.
+        UnavailableError: the encoder cannot be loaded, or a package is missing.
     """
     found = match(question, sources, encoder)
     if not found.by_meaning or not found.places:
@@ -171,31 +171,32 @@ def rate(
     encoder: SentenceEncoder | None,
     reading: Reading | None = None,
 ) -> QuotedAnswer:
-    """Say of each verified quote how likely a person would quote it: as the best unit that it is in.
+    """Add to each verified quote the probability that a person would quote it.
 
-    Units of documents are compared with those of all of them; passages, which may each have their
-    own answer, one by one and by words only. A quote of a title names its source and has no figure.
+    That is the probability of the best unit that overlaps the quote. Documents are compared with
+    the question together. Passages are compared one at a time, because each may have its own
+    answer, and by words only. A quote of a title only names its source and gets None.
 
     Args:
         question: the question.
         answer: the answer.
-        encoder: compares by meaning; None compares by words only.
-        reading: its sources, which are documents, as they were read for the question.
+        encoder: compares by meaning; None to compare words only.
+        reading: the answer's sources as already read for the question, if they are documents.
     """
     units: list[_Rated] = []
     if reading is None and are_documents(answer.sources):
         reading = read(question, answer.sources, encoder)
     if reading is not None:
-        units += _rated(reading)
+        units += _rate_units(reading)
     else:
         for number in {quote.source for quote in answer.quotes if quote.verified}:
             alone = read(question, [answer.sources[number - 1]], None)
-            units += (each._replace(source=number) for each in _rated(alone))
-    figures = []
+            units += (each._replace(source=number) for each in _rate_units(alone))
+    relevance = []
     for quote in answer.quotes:
         named = quote.verified and quote.text == answer.sources[quote.source - 1].title
         places = () if named else quote.occurrences
-        figures.append(
+        relevance.append(
             max(
                 (
                     each.chance
@@ -207,7 +208,7 @@ def rate(
                 default=None,
             )
         )
-    return answer.with_relevance(figures, reading.unanswered if reading is not None else ())
+    return answer.with_relevance(relevance, reading.unanswered if reading is not None else ())
 
 
 class _Rated(NamedTuple):
@@ -217,7 +218,7 @@ class _Rated(NamedTuple):
     chance: float
 
 
-def _rated(reading: Reading) -> Iterator[_Rated]:
+def _rate_units(reading: Reading) -> Iterator[_Rated]:
     judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
     relevance = np.max([judgement.relevance for judgement in judged], axis=0)
     for chance, (s, u) in zip(relevance.tolist(), reading.found.places, strict=True):
@@ -226,70 +227,70 @@ def _rated(reading: Reading) -> Iterator[_Rated]:
 
 
 def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[Quoted]:
-    """Return the units that an answer quotes: of the best document first, each in reading order.
+    """Return the units to quote, by document, the best document first, in reading order.
 
-    The most certain come first, each with what it needs to be understood; what makes the answer
-    longer than `max_words` is left out, but for the first. What is missing of lists comes last.
+    Units are added by decreasing probability, each with the context it needs, and finally the rest
+    of partly quoted lists. Except for the first, a unit that would exceed `max_words` is left out.
     """
     found, chances = reading.found, reading.judgement.chances
     rows = _chosen(reading)
     chosen = {found.places[row] for row in rows}
-    wanted: dict[tuple[int, int], float] = {}
-    said: set[str] = set()
+    kept: dict[tuple[int, int], float] = {}
+    seen: set[str] = set()
 
     def add(place: tuple[int, int], chance: float) -> None:
         s, u = place
         more = {(s, needed): 0.0 for needed in _needed(found.sources[s], u)}
         members = [(s, member) for member in _members(found.sources[s], u)]
-        if not chosen.intersection(members):  # a lead-in alone says nothing
+        if not chosen.intersection(members):  # a lead-in alone is no answer
             more |= dict.fromkeys(members, 0.0)
-        longer = more | wanted | {place: chance}
-        if not wanted or _length(_in_order(found, longer), sources) <= max_words:
-            wanted.update(longer)
+        longer = more | kept | {place: chance}
+        if not kept or _length(_in_order(found, longer), sources) <= max_words:
+            kept.update(longer)
 
     for row in sorted(rows, key=lambda row: -chances[row]):
         s, u = found.places[row]
         text = found.sources[s].texts[u].lower()
-        if text not in said:  # the same sentence may be in several documents
+        if text not in seen:  # the same sentence may be in several documents
             add((s, u), float(chances[row]))
-        said.add(text)
-    for place in _rest_of_lists(found, wanted):
-        add(place, wanted.get(place, 0.0))
-    return _in_order(found, wanted)
+        seen.add(text)
+    for place in _rest_of_lists(found, kept):
+        add(place, kept.get(place, 0.0))
+    return _in_order(found, kept)
 
 
-def _in_order(found: Match, wanted: Mapping[tuple[int, int], float]) -> list[Quoted]:
-    # Passages of one document have its title; they stay together.
+def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quoted]:
+    # Passages of one document share its title and stay together.
     titles = [units.title or s for s, units in enumerate(found.sources)]
     best: dict[str | int, float] = {}
-    for (s, _), chance in wanted.items():
+    for (s, _), chance in kept.items():
         best[titles[s]] = max(best.get(titles[s], 0.0), chance)
-    in_order = sorted(
-        wanted, key=lambda at: (-best[titles[at[0]]], titles.index(titles[at[0]]), at)
-    )
-    return [_quoted(found.sources[s], s + 1, u, wanted[s, u]) for s, u in in_order]
+    in_order = sorted(kept, key=lambda at: (-best[titles[at[0]]], titles.index(titles[at[0]]), at))
+    return [_quoted(found.sources[s], s + 1, u, kept[s, u]) for s, u in in_order]
 
 
 def _chosen(reading: Reading) -> list[int]:
-    """Return the rows to quote, for each part of the question what answers it."""
+    """Return the rows that answer each part of the question."""
     answered = [part for _, part in reading.parts if part.answers] or [reading.judgement]
     return list(dict.fromkeys(row for judgement in answered for row in select(judgement)))
 
 
 def _members(units: Units, lead: int) -> list[int]:
-    """Return the items or rows of the short list or table that a unit leads to."""
+    """Return the items or rows that a unit introduces, if the list or table is short."""
     found = units.structure.units
-    led = [u for u, unit in enumerate(found) if unit.over == lead and unit.kind in ("item", "row")]
-    return led if len(led) <= LONGEST_LIST else []
+    members = [
+        u for u, unit in enumerate(found) if unit.over == lead and unit.kind in ("item", "row")
+    ]
+    return members if len(members) <= LONGEST_LIST else []
 
 
 def _rest_of_lists(
-    found: Match, wanted: Mapping[tuple[int, int], float]
+    found: Match, kept: Mapping[tuple[int, int], float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the items of short lists of which a good part is quoted: half a list misleads."""
+    """Yield all items of short lists that are mostly quoted, because half a list is misleading."""
     quoted = {
         (s, unit.group)
-        for s, u in wanted
+        for s, u in kept
         if (unit := found.sources[s].structure.units[u]).kind == "item"
     }
     for s, group in sorted(quoted):
@@ -298,13 +299,13 @@ def _rest_of_lists(
             (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
         ]
         if len(members) <= LONGEST_LIST and (
-            len(wanted.keys() & set(members)) >= LIST_SHARE * len(members)
+            len(kept.keys() & set(members)) >= LIST_SHARE * len(members)
         ):
             yield from members
 
 
 def _needed(units: Units, u: int) -> list[int]:
-    """Return the units without which a unit is not understood, or misleads."""
+    """Return the units without which a unit is unclear or misleading."""
     found = units.structure.units
     out = []
     over = found[u].over
@@ -315,7 +316,7 @@ def _needed(units: Units, u: int) -> list[int]:
     if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
     after = _neighbour(units, u, 1)
-    if after is not None and _LIMITS.match(units.texts[after]):
+    if after is not None and _QUALIFIES.match(units.texts[after]):
         out.append(after)
     return out
 
@@ -342,10 +343,10 @@ def _quoted(units: Units, number: int, u: int, chance: float) -> Quoted:
 
 
 def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
-    """Write an answer as marked text: paragraphs, lists and tables, each source under its title.
+    """Write an answer as marked text: paragraphs, lists and tables, grouped by source.
 
-    A title is quoted if there are several; passages of one document have the same. At least one unit
-    is quoted, cut if it is longer than the answer may be. Empty if there is no unit.
+    Titles are quoted if the answer has more than one; passages of one document share a title. At
+    least one unit is quoted, and cut if it exceeds `max_words`. Empty if there are no units.
     """
     kept = choose(reading, sources, max_words)
     while len(kept) > 1 and _length(kept, sources) > max_words:
@@ -358,12 +359,12 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
             kept = [kept[0]._replace(start=words[0].start(), end=words[count - 1].end())]
             count -= 1
         if kept[0].kind == "item":
-            kept = [kept[0]._replace(kind="sentence")]  # one item is no list
+            kept = [kept[0]._replace(kind="sentence")]  # a single item is not a list
     return _text(kept, sources, canonical_mark)
 
 
 def _length(quoted: Sequence[Quoted], sources: Sequence[Source]) -> int:
-    """Count the words of an answer; the bars of a table are none."""
+    """Count the words of an answer; table bars do not count."""
     return len(_WORD.findall(_text(quoted, sources, lambda _source, span: span)))
 
 
@@ -393,10 +394,10 @@ def _text(
 
 
 def _quotable_parts(text: str) -> list[str]:
-    """Return what can be quoted of a text: no quote holds a square bracket."""
+    """Split a text at square brackets, which a quote must not contain."""
     parts = [part.strip() for part in _BRACKETS.split(text)]
-    telling = [part for part in parts if any(map(str.isalpha, part))]
-    return telling or [part for part in parts if any(map(str.isalnum, part))]
+    with_letters = [part for part in parts if any(map(str.isalpha, part))]
+    return with_letters or [part for part in parts if any(map(str.isalnum, part))]
 
 
 def _quotable(title: str) -> bool:
@@ -404,7 +405,7 @@ def _quotable(title: str) -> bool:
 
 
 def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]:
-    """Make one quote of sentences that follow each other in a paragraph."""
+    """Merge adjacent sentences of a paragraph into one quote."""
     out: list[Quoted] = []
     for each in quoted:
         before = out[-1] if out else None

@@ -1,8 +1,8 @@
-"""The extractive engine: answers from quotes alone, without any model.
+"""The extractive engine: answers made of quotes, without a language model.
 
-Time is bounded whatever the sources weigh: of a long body only the blocks with most of the
-question's words are read (`blocks.MAX_CHARACTERS`), and a source gives at most a few thousand
-candidate spans (`candidates.MAX_SPANS`).
+Running time is bounded for sources of any size: of a long passage only the blocks with the most
+question words are read (`passage.MAX_CHARACTERS`), and the number of candidate spans per source is
+limited (`spans.MAX_SPANS`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from semqa.engines.extractive.lexicon import language_of
 from semqa.engines.extractive.matching import read_units, texts_of
 from semqa.engines.extractive.passage import quotable, split_words
 from semqa.engines.extractive.question import questions_in
-from semqa.engines.extractive.reading import bears_on, load_weights, read_request
+from semqa.engines.extractive.reading import is_relevant, load_weights, read_request
 from semqa.errors import InputError, UnavailableError
 from semqa.history import earlier_questions, in_context
 from semqa.quotes import QuotedAnswer
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_WORDS = 100
 NEAR = 0.45
-"""Cosine from which a passage speaks to a question in other words. All 45 questions of QuoteSum's dev_a come
-this near to their own sources, and 1 of 90 asked of the sources of others."""
+"""Minimum cosine at which a passage without the question's words is still relevant. All 45 questions
+of QuoteSum's dev_a reach it with their own sources; with the sources of others, 1 of 90 does."""
 
 DEFAULT_COVERAGE = tuning.COVERAGE
 
@@ -56,13 +56,14 @@ _OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u2c00-\uffdc]")
 
 
 class Slot(NamedTuple):
-    """A place of an answer, and the quotes that could stand there.
+    """A position in an answer and the quotes that could fill it.
 
     Attributes:
-        strength: how relevant the source is, the best one 1.
+        strength: relevance of the source relative to the best source, which has 1.
         worths: expected F1 of each quote.
-        kind: ``expansion`` for what an abbreviation stands for, ``other`` for the second part of a
-            question whose first part another slot of the source answers, else empty.
+        kind: ``expansion`` if the quotes spell out an abbreviation; ``other`` if they answer the
+            second part of a question and another slot of the same source answers the first; else
+            empty.
     """
 
     source: int
@@ -73,18 +74,18 @@ class Slot(NamedTuple):
 
 
 class ExtractiveEngine:
-    """Quotes the most telling span of each relevant source.
+    """Quotes the most informative span of each relevant source.
 
     Args:
-        coverage: how readily a source is kept, in [0, 1]: a source stays when its best sentence is
-            at least ``1 - coverage`` times as relevant as the best of all. 0 keeps only the best
-            sources, 1 every source that shares a word with the question. Asked what an abbreviation
-            stands for, below 1 it keeps just the sources that spell it out, if any does.
+        coverage: in [0, 1]; a source is kept if its best sentence is at least ``1 - coverage``
+            times as relevant as the best sentence of all sources. 0 keeps only the best sources, 1
+            every source that shares a word with the question. If the question asks what an
+            abbreviation stands for and some sources spell it out, values below 1 keep only those.
         encoder: compares documents with the question by meaning: ``auto`` for the packaged encoder
-            if it is installed, the name of another, or ``none`` to compare by words only.
+            if it is installed, the name of another encoder, or ``none`` to compare words only.
 
     Raises:
-        InputError: an option is out of its range, or the encoder is a path where no folder is.
+        InputError: an option is out of range, or the encoder is a path that does not exist.
 
     Example:
         >>> from semqa.quotes import Source
@@ -117,7 +118,7 @@ class ExtractiveEngine:
         self.coverage = float(coverage)
         self._encoder_name = encoder
         if encoder not in ("auto", "none"):
-            _ = self._encoder  # says at once if it cannot be one
+            _ = self._encoder  # raises now if it cannot be loaded
 
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
@@ -128,10 +129,10 @@ class ExtractiveEngine:
     def attempt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer | None:
-        """Answer one question as `answer` does; None where no source has to do with it.
+        """Answer one question as `answer` does, or return None if no source is relevant.
 
         Raises:
-            InputError: the question is blank or there is no source.
+            InputError: the question is blank or there are no sources.
 
         Example:
             >>> from semqa.quotes import Source
@@ -150,37 +151,39 @@ class ExtractiveEngine:
                 return None
             answer = QuotedAnswer.parse(text, sources)
             return documents.rate(understood, answer, self._encoder_for(understood), reading)
-        bearing = self._bearing(question, sources, history)
-        if not bearing:
+        relevant = self._relevant(question, sources, history)
+        if not relevant:
             return None
-        return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)
+        return QuotedAnswer.parse(self._compose_all(relevant, sources, load_weights()), sources)
 
     def rate(self, question: str, answer: QuotedAnswer) -> QuotedAnswer:
-        """Estimate how relevant the quotes of an answer are, whoever wrote it.
+        """Estimate the relevance of an answer's quotes; any engine may have written the answer.
 
-        Passages of one paragraph are compared by words only, which takes a few milliseconds.
+        For passages of one paragraph only words are compared, which takes a few milliseconds.
         """
         if answer.abstained or not answer.quotes:
             return answer
         encoder = None
         if documents.are_documents(answer.sources):
-            encoder = self._encoder_for(question)  # for passages it is not even imported
+            encoder = self._encoder_for(question)  # never imported for passages
         return documents.rate(question, answer, encoder)
 
     def read_ahead(self, sources: Sequence[Source]) -> None:
-        """Embed what questions about documents are compared with, and keep it on disk.
+        """Embed the units of documents ahead of questions and cache the vectors on disk.
 
-        Does nothing without an encoder, or where the disk cannot be written to.
+        Does nothing without an encoder or if the disk is not writable.
         """
         if self._encoder is None:
             return
-        read = map(read_units, sources)
-        texts = dict.fromkeys(text for units in read for text in texts_of(units, units.content))
+        documents_read = map(read_units, sources)
+        texts = dict.fromkeys(
+            text for units in documents_read for text in texts_of(units, units.content)
+        )
         with suppress(UnavailableError):
             self._encoder.encode(list(texts))
 
     def lacks_encoder(self, sources: Sequence[Source]) -> bool:
-        """Return whether these sources would be read better with an encoder, which is missing."""
+        """Return whether an encoder would improve answers from these sources but is not installed."""
         return (
             self._encoder_name == "auto"
             and documents.are_documents(sources)
@@ -194,9 +197,9 @@ class ExtractiveEngine:
         most: int,
         history: Sequence[Exchange] = (),
     ) -> list[Slot]:
-        """Return what an answer could quote, for an engine that makes its own choice among it.
+        """Return candidate quotes, for an engine that makes its own choice among them.
 
-        There is nothing for questions that no source has to do with.
+        The list is empty if no source is relevant to the question.
 
         Example:
             >>> from semqa.quotes import Source
@@ -210,7 +213,7 @@ class ExtractiveEngine:
             return self._document_slots(in_context(question, history), sources)
         weights = load_weights()
         slots: list[Slot] = []
-        for inquiry, readings in self._bearing(question, sources, history):
+        for inquiry, readings in self._relevant(question, sources, history):
             if inquiry.kind == "expansion" and self.coverage < 1.0:
                 spelled_out = _expansions(inquiry, readings)
                 slots += [
@@ -238,7 +241,7 @@ class ExtractiveEngine:
     def _encoder(self) -> SentenceEncoder | None:
         if self._encoder_name == "none":
             return None
-        # Not needed for passages, and slow to import.
+        # Slow to import, and not needed for passages.
         from semqa.retrieval.encoder import SentenceEncoder, packaged_encoder
 
         if self._encoder_name == "auto":
@@ -246,24 +249,28 @@ class ExtractiveEngine:
         return SentenceEncoder(self._encoder_name)
 
     def _encoder_for(self, question: str) -> SentenceEncoder | None:
-        """Return the encoder if it knows the question's language: the packaged one knows English."""
+        """Return the encoder if it supports the question's language; the packaged one is English."""
         if self._encoder_name == "auto" and (
             language_of(question) or _OTHER_SCRIPT.search(question)
         ):
             return None
         return self._encoder
 
-    def _bearing(
+    def _relevant(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange]
     ) -> list[tuple[Inquiry, list[Reading]]]:
-        """Return the questions asked that the passages have to do with, by words or by meaning."""
-        read = _read(question, sources, history)
-        by_words = [(asked, found) for asked, found in read if bears_on(asked, found, sources)]
+        """Relevance gate: return the questions that the passages are relevant to."""
+        questions = _read(question, sources, history)
+        by_words = [
+            (inquiry, readings)
+            for inquiry, readings in questions
+            if is_relevant(inquiry, readings, sources)
+        ]
         if by_words:
             return by_words
         understood = in_context(question, history)
-        near = documents.nearest(understood, sources, self._encoder_for(understood))
-        return read if near >= NEAR else []
+        cosine = documents.nearest(understood, sources, self._encoder_for(understood))
+        return questions if cosine >= NEAR else []
 
     def _document_slots(self, question: str, sources: Sequence[Source]) -> list[Slot]:
         reading = documents.read(question, sources, self._encoder_for(question))
@@ -287,7 +294,7 @@ class ExtractiveEngine:
         """Return the answer as marked text.
 
         Args:
-            weights: other weights than those that ship.
+            weights: replaces the weights that ship with the package.
         """
         check_request(question, sources)
         if weights is None and documents.are_documents(sources):
@@ -302,22 +309,23 @@ class ExtractiveEngine:
 
     def _compose_all(
         self,
-        read: Sequence[tuple[Inquiry, list[Reading]]],
+        questions: Sequence[tuple[Inquiry, list[Reading]]],
         sources: Sequence[Source],
         weights: Weights,
     ) -> str:
-        """Write one paragraph that answers each question; those that follow say what is not said yet."""
-        if len(read) == 1:
-            return self.compose(*read[0], sources, weights)
+        """Write one paragraph that answers each question without repeating a quote."""
+        if len(questions) == 1:
+            return self.compose(*questions[0], sources, weights)
         picks: list[Pick] = []
-        for number, (inquiry, readings) in enumerate(read):
-            room = (self.max_words - sum(map(words_of, picks))) // (len(read) - number)
-            for pick in self._choose(inquiry, readings, sources, weights, room) if room else ():
-                said = [other.span for other in picks if other.source == pick.source]
-                if not any(pick.span in span or span in pick.span for span in said):
+        for number, (inquiry, readings) in enumerate(questions):
+            words_left = self.max_words - sum(map(words_of, picks))
+            share = words_left // (len(questions) - number)
+            for pick in self._choose(inquiry, readings, sources, weights, share) if share else ():
+                quoted = [other.span for other in picks if other.source == pick.source]
+                if not any(pick.span in span or span in pick.span for span in quoted):
                     picks.append(pick)
         if not picks:
-            return self.compose(*read[0], sources, weights)
+            return self.compose(*questions[0], sources, weights)
         in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
         return write_paragraph(in_order, self.max_words)
 
@@ -328,7 +336,7 @@ class ExtractiveEngine:
         sources: Sequence[Source],
         weights: Weights,
     ) -> str:
-        """Choose the spans and write the paragraph."""
+        """Choose the spans and write the paragraph for one question."""
         if inquiry.kind == "expansion" and self.coverage < 1.0:
             listed = write_list(_expansions(inquiry, readings), self.max_words)
             if listed:
@@ -345,9 +353,9 @@ class ExtractiveEngine:
         readings: Sequence[Reading],
         sources: Sequence[Source],
         weights: Weights,
-        room: int,
+        max_words: int,
     ) -> list[Pick]:
-        """Choose what to quote of each source that is kept, the most relevant source first."""
+        """Choose the quotes from each kept source, the most relevant source first."""
         picks: list[Pick] = []
         seen: set[tuple[str, ...]] = set()
         for k in sorted(range(len(sources)), key=lambda k: -readings[k].relevance.strength):
@@ -357,18 +365,18 @@ class ExtractiveEngine:
                 continue
             title = quotable(sources[k].title, readings[k].passage)
             chooser = Chooser(k + 1, readings[k], title, weights, trust(inquiry).span)
-            pick = chooser.best(room) or (None if picks else chooser.shortened(room))
+            pick = chooser.best(max_words) or (None if picks else chooser.shortened(max_words))
             if pick is None:
                 continue
             words = tuple(split_words(pick.span or pick.title))
             if words in seen:
                 continue
             seen.add(words)
-            room -= words_of(pick)
+            max_words -= words_of(pick)
             picks.append(pick)
-            other = other_part(inquiry, readings[k], pick, room)
+            other = other_part(inquiry, readings[k], pick, max_words)
             if other:
-                room -= words_of(other)
+                max_words -= words_of(other)
                 picks.append(other)
         return picks
 
@@ -376,12 +384,12 @@ class ExtractiveEngine:
 def _read(
     question: str, sources: Sequence[Source], history: Sequence[Exchange]
 ) -> list[tuple[Inquiry, list[Reading]]]:
-    asked = questions_in(question, " ".join(earlier_questions(question, history)))
-    return [read_request(text, sources, context) for text, context in asked]
+    questions = questions_in(question, " ".join(earlier_questions(question, history)))
+    return [read_request(text, sources, context) for text, context in questions]
 
 
 def _expansions(inquiry: Inquiry, readings: Sequence[Reading]) -> list[Pick]:
-    """Return the spelled-out forms of the abbreviation asked about, each once."""
+    """Return the distinct spelled-out forms of the abbreviation in the question."""
     picks: dict[str, Pick] = {}
     for number, reading in enumerate(readings, start=1):
         for first, last in expansions(reading.passage, inquiry)[:1]:

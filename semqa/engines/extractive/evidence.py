@@ -1,4 +1,4 @@
-"""Evidence: which words of a passage look like the kind of answer that a question asks for."""
+"""Evidence: how much each word of a passage looks like the requested kind of answer."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ _ASKED = (
 )
 _PATTERNS = tuple((name, re.compile(rf"\b(?:{p})" if p.isascii() else p)) for name, p in _ASKED)
 _POINTS = frozenset(["later", "ago", "earlier", "before", "after", "später", "zuvor"])
-"""Words that turn a span of time into a point of time."""
+"""Words that turn a duration into a point in time."""
 
 _YEAR = re.compile(r"(1[0-9]|20)\d\d$")
 
 
 def units_asked(question: str) -> frozenset[str]:
-    """Return the units that answer a question; empty where it asks for no measure.
+    """Return the units that a question asks for; empty if it does not ask for a measure.
 
     Example:
         >>> "metres" in units_asked("How tall is the tower?"), units_asked("Who built it?")
@@ -114,20 +114,20 @@ def _is_number(word: str) -> bool:
 
 
 def _is_date(passage: Passage, first: int, last: int) -> bool:
-    """Say whether the number at words ``first <= i < last`` is a year or a day of a month."""
+    """Whether the number at words ``first <= i < last`` is a year or a day of the month."""
     words = passage.words
-    beside = {*words[max(first - 1, 0) : first], *words[last : last + 1]}
-    if beside & (MONTHS | DATE_WORDS) - {"may", "second", "sun"}:
+    context = {*words[max(first - 1, 0) : first], *words[last : last + 1]}
+    if context & (MONTHS | DATE_WORDS) - {"may", "second", "sun"}:
         return True
     return last - first == 1 and _YEAR.match(words[first]) is not None
 
 
 def measures(passage: Passage, units: frozenset[str]) -> Array:
-    """Return how much each word looks like part of the number asked for; shape [words].
+    """Return how much each word looks like part of the requested number; shape [words].
 
-    With units, a number before one of them weighs 0.8 with it, and 1 where a word such as "long"
-    stands beside; any other number 0.3. Without, any number weighs 1 and a unit after it 0.7. A
-    date weighs 0.2.
+    If `units` is not empty, a number and one of these units after it weigh 0.8, or 1 next to a
+    word such as "long"; any other number weighs 0.3. If it is empty, any number weighs 1 and a unit
+    after it 0.7. A date weighs 0.2.
     """
     words = passage.words
     out = np.zeros(len(words))
@@ -142,17 +142,17 @@ def measures(passage: Passage, units: frozenset[str]) -> Array:
         end = j
         unit = next((k for k in range(j, min(j + 2, len(words))) if words[k] in units), -1)
         symbol = bool(units & {"dollars", "degrees"}) and _symbol(passage, i, j, units)
-        if (unit >= 0 and not _stops(passage, j, unit + 1)) or symbol:
+        if (unit >= 0 and not _has_punctuation(passage, j, unit + 1)) or symbol:
             end = max(unit + 1, j)
-            beside = {*words[max(i - 4, 0) : i], *words[end : end + 3]}
-            weight = 1.0 if beside & MEASURED or symbol else 0.8
+            context = {*words[max(i - 4, 0) : i], *words[end : end + 3]}
+            weight = 1.0 if context & MEASURED or symbol else 0.8
             if words[end : end + 1] and words[end] in _POINTS:
                 weight = 0.3
         elif _is_date(passage, i, j):
             weight = 0.2
         else:
             weight = 0.3 if units else 1.0
-            if not units and j < len(words) and not _stops(passage, j, j + 1):
+            if not units and j < len(words) and not _has_punctuation(passage, j, j + 1):
                 out[j] = 0.7 if words[j] in _EVERY else 0.0
         out[i:end] = weight
         i = max(end, i + 1)
@@ -160,15 +160,15 @@ def measures(passage: Passage, units: frozenset[str]) -> Array:
 
 
 def _symbol(passage: Passage, first: int, last: int, units: frozenset[str]) -> bool:
-    """Say whether a sign of money or degrees stands at the number."""
+    """Whether the number has a currency or degree sign."""
     before, after = passage.gaps[first][-1:], passage.gaps[last][:1]
     if "dollars" in units:
         return before in tuple("$€£¥") or after in tuple("$€£¥%")
     return after == "°"
 
 
-def _stops(passage: Passage, first: int, last: int) -> bool:
-    """Say whether a comma or a stop stands before one of the words."""
+def _has_punctuation(passage: Passage, first: int, last: int) -> bool:
+    """Whether there is punctuation before one of the words."""
     return any(c in gap for gap in passage.gaps[first:last] for c in ".,;:()。，")
 
 
@@ -181,13 +181,13 @@ _NO_ACRONYMS = STOPWORDS | {"stand", "stands", "abbreviation", "acronym"}
 
 
 class Trust(NamedTuple):
-    """How far evidence of one kind may be trusted.
+    """How reliable one kind of evidence is.
 
     Attributes:
-        least: evidence from which a word counts as an answer.
-        term: weight of an answer in a sentence, against that of a question word as rare.
-        span: share of its worth that a span without an answer keeps, where others have one.
-        source: share of its strength that a source without an answer keeps, where others have one.
+        least: minimum evidence for a word to count as an answer.
+        term: weight of an answer in a sentence, relative to a question word of the same rarity.
+        span: factor for the worth of a span without an answer if other spans have one.
+        source: factor for the strength of a source without an answer if other sources have one.
     """
 
     least: float
@@ -210,7 +210,7 @@ _NO_TRUST = Trust(least=2.0, term=0.0, span=1.0, source=1.0)
 
 
 def trust(inquiry: Inquiry) -> Trust:
-    """Return how far the evidence for a question may be trusted; most where it asks for a unit."""
+    """Return how reliable the evidence for a question is; units are the most reliable."""
     return _UNITS_TRUST if inquiry.units else _TRUST.get(inquiry.kind, _NO_TRUST)
 
 
@@ -232,10 +232,10 @@ def dates(passage: Passage) -> Array:
 
 
 def names(passage: Passage, inquiry: Inquiry) -> Array:
-    """Return a weight for each word that looks like part of a name new to the question.
+    """Weigh words that look like part of a name that is not in the question; shape [words].
 
-    Shape [words]. A capitalised run of two words or more weighs 1; a single word 0.7, and 0.2
-    where it opens a sentence.
+    A run of two or more capitalized words weighs 1; a single word 0.7, or 0.2 at the start of a
+    sentence.
     """
     words, capitals = passage.words, passage.capitals
     out = np.zeros(len(words))
@@ -263,9 +263,9 @@ def names(passage: Passage, inquiry: Inquiry) -> Array:
 
 
 def places(passage: Passage, inquiry: Inquiry) -> Array:
-    """Return a weight for each word of a name after a preposition of place; shape [words].
+    """Weigh words of a name after a preposition of place; shape [words].
 
-    Other names weigh half as much, and words such as "city" or "street" 0.5.
+    Other names weigh half as much; words such as "city" or "street" weigh 0.5.
     """
     out = names(passage, inquiry)
     for i, word in enumerate(passage.words):
@@ -280,7 +280,7 @@ def places(passage: Passage, inquiry: Inquiry) -> Array:
 
 
 def reasons(passage: Passage) -> Array:
-    """Return a weight for each word that leads to a reason or a purpose; shape [words]."""
+    """Weigh words that introduce a reason or a purpose; shape [words]."""
     words = passage.words
     out = np.array([float(word in REASONS) for word in words])
     for i, (word, following) in enumerate(pairwise(words)):
@@ -292,7 +292,7 @@ def reasons(passage: Passage) -> Array:
 
 
 def means(passage: Passage) -> Array:
-    """Return a weight for each word that tells how something is done; shape [words]."""
+    """Weigh words that say how something is done; shape [words]."""
     out = 0.3 * measures(passage, frozenset())
     for i, word in enumerate(passage.words):
         if word in ("by", "using", "through", "via"):
@@ -303,7 +303,7 @@ def means(passage: Passage) -> Array:
 
 
 def definitions(passage: Passage, inquiry: Inquiry) -> Array:
-    """Return a weight for each word of a name, and 0.5 for verbs that define; shape [words]."""
+    """Weigh words of a name, and verbs that define with 0.5; shape [words]."""
     out = names(passage, inquiry)
     for i, word in enumerate(passage.words):
         if word in ("refers", "defined", "means", "called", "known", "named"):
@@ -312,7 +312,7 @@ def definitions(passage: Passage, inquiry: Inquiry) -> Array:
 
 
 def materials(passage: Passage) -> Array:
-    """Return 1 for "made of" and the like with the words of the phrase after it; shape [words]."""
+    """Weigh phrases such as "made of" and the words that follow; shape [words]."""
     words = passage.words
     out = np.zeros(len(words))
     for i, (word, following) in enumerate(pairwise(words)):
@@ -322,10 +322,10 @@ def materials(passage: Passage) -> Array:
 
 
 def subjects(passage: Passage) -> Array:
-    """Return 1 for a copula with its article where a sentence tells what its subject is.
+    """Weigh a copula and its article if the sentence defines its subject; shape [words].
 
-    Shape [words]. The passage's first sentence weighs 1, any other 0.5: it is there that a subject
-    is introduced.
+    The weight is 1 in the first sentence of the passage, where a subject is usually introduced, and
+    0.5 in others.
     """
     words = passage.words
     out = np.zeros(len(words))
@@ -341,7 +341,7 @@ def subjects(passage: Passage) -> Array:
 
 
 def evidence(passage: Passage, inquiry: Inquiry) -> Array:
-    """Return how much each word looks like an answer of the question's kind; shape [words]."""
+    """Return how much each word looks like an answer to the question; shape [words]."""
     kinds = dict.fromkeys([inquiry.kind, *(kind for kind, _ in inquiry.parts)])
     weights: Array = np.max([_of_kind(kind, passage, inquiry) for kind in kinds], axis=0)
     return weights
@@ -379,24 +379,25 @@ def _of_kind(kind: str, passage: Passage, inquiry: Inquiry) -> Array:
 def expansions(passage: Passage, inquiry: Inquiry) -> list[tuple[int, int]]:
     """Return the word ranges whose initials spell a word of the question, in order.
 
-    Prepositions and articles may be passed over, as in "National Plan on Climate" for NPC.
+    Prepositions and articles may be skipped, as in "National Plan on Climate" for NPC.
     """
     initials = "".join(word[0] for word in passage.words)
-    every = list(range(len(initials)))
-    heads = [i for i in every if passage.words[i] not in _SKIPPED]
-    home = passage.sentence_of
+    all_words = list(range(len(initials)))
+    heads = [i for i in all_words if passage.words[i] not in _SKIPPED]
+    sentence_of = passage.sentence_of
     found: set[tuple[int, int]] = set()
     for acronym in inquiry.words:
         if not (acronym.isalpha() and 2 <= len(acronym) <= 10) or acronym in _NO_ACRONYMS:
             continue
-        for places_of_words, enough in ((every, 1), (heads, len(acronym))):
-            letters = "".join(initials[i] for i in places_of_words)
+        for indexes, least_capitals in ((all_words, 1), (heads, len(acronym))):
+            letters = "".join(initials[i] for i in indexes)
             at = letters.find(acronym)
             while at >= 0:
-                run = places_of_words[at : at + len(acronym)]
+                run = indexes[at : at + len(acronym)]
                 capitals = sum(passage.capitals[i] for i in run)
-                together = 0 <= home[run[0]] == home[run[-1]]
-                if capitals >= enough and together and run[-1] - run[0] <= len(acronym) + 3:
+                same_sentence = 0 <= sentence_of[run[0]] == sentence_of[run[-1]]
+                compact = run[-1] - run[0] <= len(acronym) + 3
+                if capitals >= least_capitals and same_sentence and compact:
                     found.add((run[0], run[-1] + 1))
                 at = letters.find(acronym, at + 1)
     return sorted(found)

@@ -1,4 +1,4 @@
-"""Words: lists of English words by what they do in a sentence, and the few words known of other languages."""
+"""Word lists: English words by grammatical function, and question words of other languages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class Language(NamedTuple):
-    """What is known of a language.
+    """Question patterns and stopwords of a language.
 
     Attributes:
-        kinds: kind of answer by the pattern of its question words; the first that matches counts.
+        kinds: pairs of a kind of answer and its question pattern; the first match wins.
     """
 
     kinds: tuple[tuple[str, re.Pattern[str]], ...]
@@ -78,7 +78,7 @@ _ENGLISH = re.compile(r"\b(who|whom|whose|what|when|where|why|which|how|is|are|d
 
 
 def language_of(question: str) -> Language | None:
-    """Return the language of a question, or None for English and all that is not known.
+    """Return the language of a question, or None if it is English or unknown.
 
     Example:
         >>> language_of("When did it open?") is None
@@ -118,7 +118,7 @@ PREPOSITIONS = _words(
 OPENING_PREPOSITIONS = _words(
     "in on at from by during between for since after before with due because as under until"
 )
-"""Words at which a phrase that stands by itself may begin, and a complete one end."""
+"""Words that can begin a phrase; a complete phrase can end before them."""
 
 RELATIVES = _words(
     "that which who whom whose where when while although though because if unless whereas what how "
@@ -150,7 +150,7 @@ PLACE_WORDS = _words(
 PLACING = _words(
     "in at near from of to on between above below beside off outside across beneath opposite"
 )
-"""Words before the name of a place."""
+"""Words that precede the name of a place."""
 
 MADE = _words("made built composed constructed consists consist cast carved woven")
 """Words before "of" and a material."""
@@ -160,7 +160,7 @@ MEASURED = _words(
     "weighed weigh age aged speed size area covers measures cost costs price lasted lasts took "
     "takes hour celsius fahrenheit lang hoch tief breit schwer alt largo alto 长 高 深 宽 重"
 )
-"""Words that say beside a number what it measures."""
+"""Words next to a number that say what it measures."""
 
 REASONS = _words(
     "because due since reason reasons cause caused causes result resulted results led owing thus "
@@ -186,7 +186,7 @@ STOPWORDS = (
 )
 
 IDLE = STOPWORDS - _words("name names called mean meaning take took taken come came get got go")
-"""Words that say nothing of what a question about documents is about."""
+"""Words that do not identify the topic of a question about documents."""
 
 _VERBS = AUXILIARIES | _words(
     "won led met held built wrote took began made went came sold lost ran gave sang shot fought "
@@ -319,7 +319,7 @@ _RELATED_WORDS = {
 
 
 def is_verb(word: str) -> bool:
-    """Say whether an English word, out of context, is likely the head of a predicate.
+    """Whether an English word, out of context, is likely the main verb of a clause.
 
     Example:
         >>> is_verb("founded"), is_verb("founder")
@@ -358,7 +358,7 @@ _RELATED = {
 
 
 def related(word: str) -> frozenset[str]:
-    """Return stems that often answer a question asked with the stem `word`.
+    """Return stems that often occur in the answer to a question that has the stem `word`.
 
     Example:
         >>> stem("premiere") in related(stem("come"))

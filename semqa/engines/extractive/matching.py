@@ -1,4 +1,4 @@
-"""Documents as units, how well each unit matches a question, and which units to quote."""
+"""Split documents into units, match each unit against a question, and select units to quote."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ __all__ = [
 
 
 LONGEST_GROUP = 1_200
-"""Characters of a paragraph, list or table that are embedded: what an encoder of sentences reads."""
+"""Maximum characters of a paragraph, list or table to embed; sentence encoders read no more."""
 
 READ_AT_ONCE = 512
-"""Texts whose units are kept in memory."""
+"""Number of texts whose units are cached in memory."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """A source as units.
+    """A source split into units.
 
     Attributes:
-        title: its title, plain.
+        title: its title as plain text.
         structure: its text and units.
-        texts: each unit, plain.
-        above: for each unit the plain texts above it, the outermost first: headings, then the
-            lead-in, header or question that it belongs to.
-        content: indexes of the units that say something and can be quoted.
+        texts: the plain text of each unit.
+        above: for each unit the plain texts above it, outermost first: headings, then the lead-in,
+            table header or question that it belongs to.
+        content: indexes of the units that have content and can be quoted.
     """
 
     title: str
@@ -73,7 +73,7 @@ class Units:
 
     @cached_property
     def embedded(self) -> tuple[str, ...]:
-        """For each unit what is embedded of it: a row names its columns, others are as they are."""
+        """The text to embed for each unit: its plain text, with column names added to a table row."""
         out = list(self.texts)
         for i in self.content:
             unit = self.structure.units[i]
@@ -87,7 +87,7 @@ class Units:
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """For each unit the paragraph, list or table it is in, under its heading."""
+        """For each unit its whole paragraph, list or table, preceded by its heading."""
         members: dict[int, list[int]] = {}
         for i in self.content:
             members.setdefault(self.structure.units[i].group, []).append(i)
@@ -98,14 +98,15 @@ class Units:
             head = [above[-1]] if above else []
             if first.over is not None and len(above) > 1:
                 head = list(above[-2:])
-            text = " ".join([*map(_ended, head), *(self.texts[i] for i in group)])[:LONGEST_GROUP]
+            text = " ".join([*map(_with_period, head), *(self.texts[i] for i in group)])
+            text = text[:LONGEST_GROUP]
             for i in group:
                 out[i] = text
         return tuple(out)
 
 
 def read_units(source: Source) -> Units:
-    """Read a source; of the same text the result is kept."""
+    """Split a source into units; results are cached by text."""
     return _read(source.text, source.title, source.context)
 
 
@@ -129,37 +130,34 @@ def _read(text: str, title: str, context: str) -> Units:
 
 
 def texts_of(units: Units, indexes: Sequence[int]) -> list[str]:
-    """Return what is embedded for some units: themselves, their groups, and what is above them."""
-    wanted: dict[str, None] = {}
+    """Return the texts to embed for some units: the units, their groups and the texts above."""
+    texts: dict[str, None] = {}
     for i in indexes:
-        wanted.setdefault(units.embedded[i])
-        wanted.setdefault(units.groups[i])
-        for text in units.above[i]:
-            wanted.setdefault(text)
-    return list(wanted)
+        texts |= dict.fromkeys((units.embedded[i], units.groups[i], *units.above[i]))
+    return list(texts)
 
 
 def embed(encoder: SentenceEncoder, question: str, texts: Sequence[str]) -> dict[str, float]:
     """Return the cosine of each text and the question.
 
-    Vectors of texts are kept on disk, if that can be written to; those of questions are not.
+    Vectors of texts are cached on disk if it is writable; vectors of questions are not cached.
 
     Raises:
-        InputError: the model is not usable.
-        UnavailableError: it cannot be had, or packages are missing.
+        InputError: the model is invalid.
+        UnavailableError: the model cannot be loaded, or a package is missing.
     """
     try:
         vectors = encoder.encode(texts)
     except UnavailableError:
-        vectors = encoder.embed(texts)  # no cache; or no model, which this says again
-    asked = encoder.embed([question])[0]
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
-    near = vectors @ asked / np.maximum(lengths, 1e-12)
-    return dict(zip(texts, near.tolist(), strict=True))
+        vectors = encoder.embed(texts)  # without the cache; raises again if the model is missing
+    query = encoder.embed([question])[0]
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
+    cosines = vectors @ query / np.maximum(lengths, 1e-12)
+    return dict(zip(texts, cosines.tolist(), strict=True))
 
 
 def _cells(row: str) -> list[str]:
-    """Return the cells of a row of a table, or of comma-separated values.
+    """Return the cells of a table row or a line of delimited values.
 
     Example:
         >>> _cells("| Gas | 4 hours |"), _cells('A1,"Phlox, white",8')
@@ -167,21 +165,21 @@ def _cells(row: str) -> list[str]:
     """
     if "|" in row:
         return [cell.strip() for cell in row.strip().strip("|").split("|")]
-    sign = max("\t;,", key=row.count)
-    return next(csv.reader([row], delimiter=sign), [])
+    delimiter = max("\t;,", key=row.count)
+    return next(csv.reader([row], delimiter=delimiter), [])
 
 
-def _ended(text: str) -> str:
+def _with_period(text: str) -> str:
     return text if text[-1:] in ".?!:" else f"{text}."
 
 
 MOST_EMBEDDED = 400
-"""Units whose meaning is compared; of more, those with the most words of the question."""
+"""Maximum number of units to embed; if there are more, those with the most question words."""
 
 _K1, _B = 1.2, 0.75
-"""Parameters of BM25; their usual values. Source: Robertson and Zaragoza 2009, section 3.5."""
+"""BM25 parameters at their usual values. Source: Robertson and Zaragoza 2009, section 3.5."""
 
-_ASKING = frozenset(("any", "anybody", "anyone", "please", "tell", "want", "need", "like"))
+_REQUEST_WORDS = frozenset(("any", "anybody", "anyone", "please", "tell", "want", "need", "like"))
 
 _MONEY = re.compile(
     r"[£$€]\s?\d|\d\s?(?:p\b|euros?\b|dollars?\b|pounds?\b|cents?\b|per ?cent|%)|\b\d+\.\d\d\b",
@@ -243,7 +241,7 @@ _KINDS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         _RULING,
     ),
 )
-"""What a question asks for, and what an answer of that kind holds."""
+"""Patterns of questions, each with the pattern of an answer of that kind."""
 
 _LISTING = re.compile(
     r"\b(?:what|which) (?:\w+ ){0,3}?(?:are|were|have|has|do|kinds|\w+s)\b|\blist\b|\ball\b|\beach\b|"
@@ -264,14 +262,14 @@ _GOES_ON = re.compile(
 
 @dataclass(frozen=True)
 class Match:
-    """All units of a question's sources, compared with it.
+    """Features of all units in a question's sources.
 
     Attributes:
-        sources: the sources as units.
-        places: for each row the source's index and the unit's.
+        sources: the sources split into units.
+        places: for each row the index of the source and of the unit.
         features: shape [rows, features], in the order of `names`.
-        names: what each feature is called.
-        by_meaning: whether an encoder took part.
+        names: the name of each feature.
+        by_meaning: whether an encoder was used.
     """
 
     sources: tuple[Units, ...]
@@ -281,7 +279,7 @@ class Match:
     by_meaning: bool
 
     def column(self, name: str) -> Array:
-        """Return one feature of all units, shape [rows]."""
+        """Return one feature of all units; shape [rows]."""
         found: Array = self.features[:, self.names.index(name)]
         return found
 
@@ -296,21 +294,21 @@ def match(
     Args:
         question: the question.
         sources: the sources.
-        encoder: compares by meaning; None compares by words only.
+        encoder: compares by meaning; None to compare words only.
 
     Raises:
-        InputError: the encoder is not usable.
-        UnavailableError: the encoder cannot be had, or packages are missing.
+        InputError: the encoder is invalid.
+        UnavailableError: the encoder cannot be loaded, or a package is missing.
     """
-    read = tuple(read_units(source) for source in sources)
-    places = tuple((s, u) for s, units in enumerate(read) for u in units.content)
+    split = tuple(read_units(source) for source in sources)
+    places = tuple((s, u) for s, units in enumerate(split) for u in units.content)
     if not places:
-        return Match(read, places, np.zeros((0, 0)), (), encoder is not None)
-    columns = _Words(question, read, places).columns() | _shape(question, read, places)
+        return Match(split, places, np.zeros((0, 0)), (), encoder is not None)
+    columns = _word_features(question, split, places) | _form_features(question, split, places)
     if encoder is not None:
-        columns |= _meaning(question, read, places, encoder, columns)
+        columns |= _embedding_features(question, split, places, encoder, columns)
     features = np.column_stack(list(columns.values()))
-    return Match(read, places, features, tuple(columns), encoder is not None)
+    return Match(split, places, features, tuple(columns), encoder is not None)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -318,96 +316,92 @@ def _stems(text: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in split_words(text) if word not in IDLE)
 
 
-class _Words:
-    """The words of the question in the units."""
-
-    def __init__(
-        self, question: str, read: Sequence[Units], places: Sequence[tuple[int, int]]
-    ) -> None:
-        language = language_of(question)
-        idle = _ASKING | (language.stopwords if language else frozenset())
-        asked = [stem(word) for word in split_words(question) if word not in IDLE | idle]
-        self._asked = tuple(dict.fromkeys(asked)) or _stems(question)[:1]
-        self._read, self._places = read, places
-
-    def columns(self) -> dict[str, Array]:
-        read, places, asked = self._read, self._places, self._asked
-        units = [_stems(read[s].texts[u]) for s, u in places]
-        above = [[_stems(text) for text in read[s].above[u]] for s, u in places]
-        titles = [set(_stems(units.title)) for units in read]
-        own = _held(asked, units)
-        soft = own.copy()
-        for j, word in enumerate(asked):
-            near = related(word)
-            if near:
-                soft[:, j] = np.maximum(
-                    soft[:, j], [0.5 * (not near.isdisjoint(held)) for held in units]
-                )
-        last = _held(asked, [texts[-1] if texts else () for texts in above])
-        over = _held(asked, [[w for text in texts for w in text] for texts in above])
-        named = np.array([[w in titles[s] for w in asked] for s, _ in places], float)
-        both = np.maximum(np.maximum(own, over), named.reshape(own.shape))
-        count = max(len(places), 1)
-        holding = own.sum(0)
-        idf = np.log1p((count - holding + 0.5) / (holding + 0.5))
-        share = idf / max(float(idf.sum()), 1e-9)
-        lengths = np.array([len(text) for text in units], float)
-        damping = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
-        times = np.array([[text.count(w) for w in asked] for text in units], float)
-        times = times.reshape(own.shape)
-        bm25 = (share * times * (_K1 + 1) / (times + damping[:, None])).sum(1)
-        of = np.array([s for s, _ in places], dtype=np.int64)
-        in_source = np.array([share @ both[of == s].max(0, initial=0.0) for s in range(len(read))])
-        words = own @ share
-        columns = {
-            "words": words,
-            "words_before": _beside(words, read, places, -1),
-            "words_after": _beside(words, read, places, 1),
-            "words_soft": soft @ share,
-            "words_above": over @ share,
-            "words_over": last @ share,
-            "words_all": both @ share,
-            "bm25": bm25,
-            "pairs": np.minimum(_pairs(asked, units), 3) / 3,
-            "source_words": in_source[of] - in_source.max(initial=0.0),
-        }
-        for name in ("words", "words_soft", "words_all", "bm25"):
-            columns |= _standing(name, columns[name], sharpness=4.0)
-        return columns
+def _word_features(
+    question: str, split: Sequence[Units], places: Sequence[tuple[int, int]]
+) -> dict[str, Array]:
+    """Return how many words of the question occur in each unit and in the texts above it."""
+    language = language_of(question)
+    ignored = IDLE | _REQUEST_WORDS | (language.stopwords if language else frozenset())
+    stems = [stem(word) for word in split_words(question) if word not in ignored]
+    terms = tuple(dict.fromkeys(stems)) or _stems(question)[:1]
+    units = [_stems(split[s].texts[u]) for s, u in places]
+    above = [[_stems(text) for text in split[s].above[u]] for s, u in places]
+    titles = [set(_stems(units.title)) for units in split]
+    own = _occurrence(terms, units)
+    soft = own.copy()
+    for j, term in enumerate(terms):
+        similar = related(term)
+        if similar:
+            soft[:, j] = np.maximum(
+                soft[:, j], [0.5 * (not similar.isdisjoint(text)) for text in units]
+            )
+    last = _occurrence(terms, [texts[-1] if texts else () for texts in above])
+    over = _occurrence(terms, [[w for text in texts for w in text] for texts in above])
+    in_title = np.array([[term in titles[s] for term in terms] for s, _ in places], float)
+    anywhere = np.maximum(np.maximum(own, over), in_title.reshape(own.shape))
+    count = max(len(places), 1)
+    frequency = own.sum(0)
+    idf = np.log1p((count - frequency + 0.5) / (frequency + 0.5))
+    weights = idf / max(float(idf.sum()), 1e-9)
+    lengths = np.array([len(text) for text in units], float)
+    damping = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
+    counts = np.array([[text.count(term) for term in terms] for text in units], float)
+    counts = counts.reshape(own.shape)
+    bm25 = (weights * counts * (_K1 + 1) / (counts + damping[:, None])).sum(1)
+    source_of = np.array([s for s, _ in places], dtype=np.int64)
+    in_source = np.array(
+        [weights @ anywhere[source_of == s].max(0, initial=0.0) for s in range(len(split))]
+    )
+    words = own @ weights
+    columns = {
+        "words": words,
+        "words_before": _neighbour_values(words, split, places, -1),
+        "words_after": _neighbour_values(words, split, places, 1),
+        "words_soft": soft @ weights,
+        "words_above": over @ weights,
+        "words_over": last @ weights,
+        "words_all": anywhere @ weights,
+        "bm25": bm25,
+        "pairs": np.minimum(_count_pairs(terms, units), 3) / 3,
+        "source_words": in_source[source_of] - in_source.max(initial=0.0),
+    }
+    for name in ("words", "words_soft", "words_all", "bm25"):
+        columns |= _rank_features(name, columns[name], sharpness=4.0)
+    return columns
 
 
-def _held(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
-    """Return 1 where a text holds a word; shape [texts, words]."""
-    held = np.array([[word in there for word in asked] for there in map(set, texts)], float)
-    return held.reshape(len(texts), len(asked))
+def _occurrence(terms: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
+    """Return 1 where a text has a term, else 0; shape [texts, terms]."""
+    found = np.array([[term in words for term in terms] for words in map(set, texts)], float)
+    return found.reshape(len(texts), len(terms))
 
 
-def _pairs(asked: Sequence[str], units: Sequence[Sequence[str]]) -> Array:
-    """Count neighbours in the question that stand within two words of each other in a unit."""
+def _count_pairs(terms: Sequence[str], units: Sequence[Sequence[str]]) -> Array:
+    """Count adjacent question terms that are at most two words apart in each unit."""
     out = np.zeros(len(units))
-    for left, right in pairwise(asked):
+    for left, right in pairwise(terms):
         for i, text in enumerate(units):
             if left in text and right in text and abs(text.index(left) - text.index(right)) <= 2:
                 out[i] += 1
     return out
 
 
-def _beside(
-    values: Array, read: Sequence[Units], places: Sequence[tuple[int, int]], step: int
+def _neighbour_values(
+    values: Array, split: Sequence[Units], places: Sequence[tuple[int, int]], step: int
 ) -> Array:
-    """Return the value of each unit's neighbour in its paragraph, list or table; 0 without one."""
+    """Return the value of the next or previous unit in the same group, or 0; shape [rows]."""
     rows = {place: row for row, place in enumerate(places)}
     out = np.zeros(len(values))
     for row, (s, u) in enumerate(places):
         other = rows.get((s, u + step))
-        units = read[s].structure.units
+        units = split[s].structure.units
         if other is not None and units[u + step].group == units[u].group:
             out[row] = values[other]
     return out
 
 
-def _standing(name: str, values: Array, sharpness: float) -> dict[str, Array]:
-    """Return how values stand among all: rank, and nearness to the best."""
+def _rank_features(name: str, values: Array, sharpness: float) -> dict[str, Array]:
+    """Return two features of values relative to all others: rank, and closeness to the best."""
     rank = np.empty(len(values))
     rank[np.argsort(-values, kind="stable")] = np.arange(len(values))
     return {
@@ -416,19 +410,19 @@ def _standing(name: str, values: Array, sharpness: float) -> dict[str, Array]:
     }
 
 
-def _shape(
-    question: str, read: Sequence[Units], places: Sequence[tuple[int, int]]
+def _form_features(
+    question: str, split: Sequence[Units], places: Sequence[tuple[int, int]]
 ) -> dict[str, Array]:
-    """Return what the units are, and whether they hold the kind of answer that is asked for."""
-    wanted = [holds for asks, holds in _KINDS if asks.search(question)]
+    """Return the form of each unit, and whether it contains the requested kind of answer."""
+    answers = [answer for asks, answer in _KINDS if asks.search(question)]
     listing = bool(_LISTING.search(question))
-    texts = [read[s].texts[u] for s, u in places]
-    kinds = [read[s].structure.units[u].kind for s, u in places]
-    typed = np.array([any(holds.search(text) for holds in wanted) for text in texts], float)
+    texts = [split[s].texts[u] for s, u in places]
+    kinds = [split[s].structure.units[u].kind for s, u in places]
+    typed = np.array([any(answer.search(text) for answer in answers) for text in texts], float)
     listed = np.array([kind in ("item", "row") for kind in kinds], float)
     return {
         "answer": typed,
-        "no_answer": (1 - typed) * bool(wanted),
+        "no_answer": (1 - typed) * bool(answers),
         "length": np.array([min(len(text.split()), 40) / 40 for text in texts]),
         "short": np.array([float(len(text.split()) <= 3) for text in texts]),
         "question": np.array([float(text.endswith("?")) for text in texts]),
@@ -440,54 +434,54 @@ def _shape(
     }
 
 
-def _meaning(
+def _embedding_features(
     question: str,
-    read: Sequence[Units],
+    split: Sequence[Units],
     places: Sequence[tuple[int, int]],
     encoder: SentenceEncoder,
     columns: dict[str, Array],
 ) -> dict[str, Array]:
-    """Return how near units, their groups and what is above them are to the question."""
+    """Return the cosines of units, their groups and the texts above them with the question."""
     chosen = list(range(len(places)))
     if len(places) > MOST_EMBEDDED:
         best = columns["words_all"] + columns["words_soft"] + 0.1 * columns["answer"]
         chosen = np.argsort(-best, kind="stable")[:MOST_EMBEDDED].tolist()
     texts = dict.fromkeys(
-        text for i in chosen for text in texts_of(read[places[i][0]], [places[i][1]])
+        text for i in chosen for text in texts_of(split[places[i][0]], [places[i][1]])
     )
-    near = embed(encoder, question, list(texts))
+    cosines = embed(encoder, question, list(texts))
     unit, group, above, over = (np.zeros(len(places)) for _ in range(4))
     for i in chosen:
         s, u = places[i]
-        units = read[s]
-        unit[i] = near[units.embedded[u]]
-        group[i] = near[units.groups[u]]
-        heads = [near[text] for text in units.above[u]]
+        units = split[s]
+        unit[i] = cosines[units.embedded[u]]
+        group[i] = cosines[units.groups[u]]
+        heads = [cosines[text] for text in units.above[u]]
         above[i] = max(heads, default=0.0)
         over[i] = heads[-1] if heads else 0.0
     nearest = np.maximum(unit, group)
-    of = np.array([s for s, _ in places])
+    source_of = np.array([s for s, _ in places])
     in_source = np.array(
         [
-            np.sort(nearest[of == s])[-3:].mean() if (of == s).any() else 0.0
-            for s in range(len(read))
+            np.sort(nearest[source_of == s])[-3:].mean() if (source_of == s).any() else 0.0
+            for s in range(len(split))
         ]
     )
     in_group: dict[tuple[int, int], float] = {}
     for (s, u), value in zip(places, unit.tolist(), strict=True):
-        key = (s, read[s].structure.units[u].group)
+        key = (s, split[s].structure.units[u].group)
         in_group[key] = max(in_group.get(key, -1.0), value)
-    best_there = np.array([in_group[s, read[s].structure.units[u].group] for s, u in places])
+    best_in_group = np.array([in_group[s, split[s].structure.units[u].group] for s, u in places])
     out = {
         "near": unit,
-        "near_before": _beside(unit, read, places, -1),
-        "near_after": _beside(unit, read, places, 1),
+        "near_before": _neighbour_values(unit, split, places, -1),
+        "near_after": _neighbour_values(unit, split, places, 1),
         "near_group": group,
         "near_above": above,
         "near_over": over,
         "near_gap": nearest.max(initial=0.0) - nearest,
-        "near_in_group": unit - best_there,
-        "source_near": in_source[of] - nearest.max(initial=0.0),
+        "near_in_group": unit - best_in_group,
+        "source_near": in_source[source_of] - nearest.max(initial=0.0),
         "near_words": unit * columns["words_soft"],
         "near_both": unit * group,
         "near_row": unit * columns["row"],
@@ -501,32 +495,33 @@ def _meaning(
         "words_answer": columns["words_soft"] * columns["answer"],
     }
     for name in ("near", "near_group"):
-        out |= _standing(name, out[name], sharpness=12.0)
+        out |= _rank_features(name, out[name], sharpness=12.0)
     return out
 
 
 SHARE = 0.4
-"""A unit is quoted if its chance is at least this share of the best one's; 0.5 is nearly as good."""
+"""Minimum probability of a quoted unit relative to the best one; 0.5 is nearly as good."""
 
 MOST = 10
-"""Units that are quoted at most, what they need to be understood not counted."""
+"""Maximum number of quoted units, not counting context."""
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Gradient-boosted trees: each puts a unit into one of its leaves, whose values add up.
+    """Gradient-boosted trees; the log odds of a unit are the sum of its leaf values.
 
     Source: Friedman 2001, algorithm 5 (for two classes); `scripts/fit_documents.py` fits them.
 
     Attributes:
-        names: the features that the trees look at.
-        bias: the sum's start.
-        feature: index of the feature that a node looks at; shape [trees, nodes]. The other arrays are alike.
-        threshold: a unit whose feature is not above this goes left.
-        left: where it goes then; a leaf leads to itself.
-        right: where it goes else.
-        value: log odds that a leaf adds; 0 for other nodes.
-        depth: steps from the root to the farthest leaf.
+        names: the features that the trees use.
+        bias: initial value of the sum.
+        feature: index of the feature that each node tests; this and the arrays below have shape
+            [trees, nodes].
+        threshold: a unit goes left if its feature is at most this.
+        left: index of the left child; a leaf points to itself.
+        right: index of the right child; a leaf points to itself.
+        value: log odds that a leaf adds; 0 for inner nodes.
+        depth: number of steps from the root to the deepest leaf.
     """
 
     names: tuple[str, ...]
@@ -542,7 +537,7 @@ class Trees:
     def of(
         cls, names: Sequence[str], bias: float, trees: Sequence[Sequence[Sequence[float]]]
     ) -> Trees:
-        """Make trees of lists of nodes: ``[feature, threshold, left, right]``, or ``[value]`` for a leaf."""
+        """Build trees from nodes ``[feature, threshold, left, right]`` and leaves ``[value]``."""
         shape = (len(trees), max(map(len, trees)))
         feature, left, right = (np.zeros(shape, dtype=np.intp) for _ in range(3))
         threshold, value = np.zeros(shape), np.zeros(shape)
@@ -565,7 +560,7 @@ class Trees:
         order = [match.names.index(name) for name in self.names]
         columns = match.features[rows][:, order].ravel()
         trees, nodes = self.feature.shape
-        # Flat indexes are several times as fast as pairs of them.
+        # Flat indexes are several times faster than pairs of indexes.
         root = np.arange(trees) * nodes
         row = (np.arange(len(rows)) * len(self.names))[:, None]
         node = np.broadcast_to(root, (len(rows), trees))
@@ -578,12 +573,12 @@ class Trees:
 
 @dataclass(frozen=True)
 class Model:
-    """What judges units.
+    """The model that judges units.
 
     Attributes:
-        unit: the chance that a person would quote a unit of documents that answer the question.
-        relevance: the same if the documents may as well not answer it.
-        least: relevance of the best unit below which the sources do not answer.
+        unit: predicts whether a person would quote a unit, given that the documents answer.
+        relevance: predicts the same if the documents may not answer the question.
+        least: minimum relevance of the best unit for the sources to answer the question.
     """
 
     unit: Trees
@@ -592,17 +587,18 @@ class Model:
 
 
 MOST_JUDGED = 120
-"""Units that the trees look at, the likeliest; the chance of others is 0."""
+"""Number of most likely units that the trees judge; the others get probability 0."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the model says of all units of a question.
+    """The model's predictions for all units of a question.
 
     Attributes:
-        chances: chance that a person would quote each unit if the sources answer; shape [rows].
-        relevance: that chance if they may as well not answer; shape [rows].
-        least: relevance of the best unit below which the sources do not answer the question.
+        chances: probability that a person would quote each unit, given that the sources answer the
+            question; shape [rows].
+        relevance: the same probability if the sources may not answer it; shape [rows].
+        least: minimum relevance of the best unit for the sources to answer the question.
     """
 
     chances: Array
@@ -611,13 +607,13 @@ class Judgement:
 
     @property
     def answers(self) -> bool:
-        """Whether the sources are taken to answer the question."""
+        """Whether the sources answer the question, according to the model."""
         return float(self.relevance.max(initial=0.0)) >= self.least
 
 
 @lru_cache(maxsize=1)
 def load_models() -> tuple[Model, Model]:
-    """Return the models that ship: with an encoder, and by words only."""
+    """Return the models that ship with the package: with an encoder, and for words only."""
     text = resources.files(__package__).joinpath("documents.json").read_text("utf-8")
     data = json.loads(text)
     with_meaning, by_words = (
@@ -628,7 +624,7 @@ def load_models() -> tuple[Model, Model]:
 
 
 def likeliest(match: Match) -> NDArray[np.intp]:
-    """Return the rows in the order of one plain score: how near a unit is, and the words it shares."""
+    """Return the rows sorted by a simple score: similarity plus shared words."""
     if not match.places:
         return np.zeros(0, dtype=np.intp)
     near = match.column("near_best" if match.by_meaning else "bm25_best")
@@ -640,7 +636,7 @@ def judge(match: Match, model: Model | None = None) -> Judgement:
 
     Args:
         match: the units, compared with the question.
-        model: another model than the one that ships.
+        model: replaces the model that ships with the package.
     """
     model = model or load_models()[0 if match.by_meaning else 1]
     rows = likeliest(match)[:MOST_JUDGED]
@@ -652,7 +648,7 @@ def judge(match: Match, model: Model | None = None) -> Judgement:
 
 
 def blend(whole: Judgement, part: Judgement) -> Judgement:
-    """Return the mean of two judgements of the same units, of their log odds."""
+    """Average two judgements of the same units in log odds."""
     return Judgement(
         _mean_odds(whole.chances, part.chances),
         _mean_odds(whole.relevance, part.relevance),
@@ -661,7 +657,7 @@ def blend(whole: Judgement, part: Judgement) -> Judgement:
 
 
 def select(judgement: Judgement) -> list[int]:
-    """Return the rows to quote, the most certain first; at least one if there is any."""
+    """Return the rows to quote, most likely first; at least one if there are any rows."""
     least = SHARE * float(judgement.chances.max(initial=0.0))
     order = np.argsort(-judgement.chances, kind="stable")[:MOST].tolist()
     return [row for row in order if judgement.chances[row] >= least]

@@ -1,4 +1,4 @@
-"""A passage: the words and sentences of a source's body, and whether its title names what it is about."""
+"""Passages: the words and sentences of a source's body, and whether its title can be quoted."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_CHARACTERS = 8_000
-"""Longest body that is read whole; of a longer one, this many characters are read."""
+"""Maximum number of characters that are read of a body."""
 
 _BLOCK = 1_000
 _SPACE = re.compile(r"\s")
 
 
 def read_blocks(text: str, stems: Iterable[str]) -> list[tuple[int, int]]:
-    """Return the stretches of a body to read, as ranges of code points in order.
+    """Return the parts of a body to read, as ordered ranges of code points.
 
-    All of a short body; of a longer one its beginning and the blocks with most of the stems.
+    A short body is read whole, a longer one at its beginning and in the blocks with the most stems.
     """
     if len(text) <= MAX_CHARACTERS:
         return [(0, len(text))]
@@ -37,18 +37,18 @@ def read_blocks(text: str, stems: Iterable[str]) -> list[tuple[int, int]]:
             counts.setdefault(match.start() // _BLOCK, set()).add(match.group().lower())
     ranked = sorted(counts, key=lambda b: (-len(counts[b]), b))
     blocks = sorted({0, *ranked[: MAX_CHARACTERS // _BLOCK - 1]})
-    stretches: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for block in blocks:
         start, end = block * _BLOCK, min((block + 1) * _BLOCK, len(text))
-        if stretches and stretches[-1][1] == start:
-            stretches[-1] = (stretches[-1][0], end)
+        if ranges and ranges[-1][1] == start:
+            ranges[-1] = (ranges[-1][0], end)
         else:
-            stretches.append((start, end))
-    return [_whole_words(text, start, end) for start, end in stretches]
+            ranges.append((start, end))
+    return [_whole_words(text, start, end) for start, end in ranges]
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Shrink a stretch to the nearest white space on each side, if there is any near."""
+    """Shrink a range to white space near each end, if there is any."""
     if start > 0:
         space = _SPACE.search(text, start, min(start + 100, end))
         start = space.end() if space else start
@@ -61,18 +61,18 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 MAX_SENTENCE_WORDS = 90
-"""A longer sentence is cut here: text without any stops must not cost quadratic time."""
+"""Longer sentences are split, so that text without stops does not cost quadratic time."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_]+")
 _STOP = re.compile(r"[.!?\u2026\u061f\u06d4\u0964][\"'”’)»]*\s|[。！？]")
 SIGN_AFTER = re.compile(r"[%‰°€$£¥₹+#]+")
-"""What belongs to the word that it touches, as in "5%" and "C++"."""
+"""Signs that belong to the word before them, as in "5%" and "C++"."""
 
 _TAIL = re.compile(r"[.!?\u2026\u061f\u06d4\u0964。！？\"'”’)»]*")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n|\n\s*(?=[-*•#|>\d])|(?<=[.!?:])[ \t\r]*\n")
 _MARKDOWN_HEADING = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 _OPENERS = frozenset(["the", "a", "an", "in", "it", "he", "she", "this"])
-"""Words that after a repeated title show that a sentence begins."""
+"""Words after a repeated title that show that a sentence begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,15 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
-    """The words of one body with their gaps and sentences.
+    """The words of one body, with the gaps between them and its sentences.
 
     Attributes:
-        starts: offset of each word; with `ends`, in code points of the body.
-        gaps: the text before each word, and one more after the last: ``len(words) + 1``.
-        sentences: in order; a heading belongs to none.
+        starts: start offset of each word in the body, in code points.
+        ends: end offset of each word in the body, in code points.
+        gaps: the text before each word and after the last; has ``len(words) + 1`` items.
+        sentences: the sentences in order; a heading does not belong to a sentence.
         sentence_of: index of each word's sentence, -1 in a heading; shape [words].
-        title_words: how many words at the start of the body repeat the title.
+        title_words: number of words at the start of the body that repeat the title.
     """
 
     text: str
@@ -113,7 +114,7 @@ class Passage:
 
     @property
     def openers(self) -> frozenset[int]:
-        """The words that open a sentence."""
+        """The indexes of words that open a sentence."""
         return frozenset(sentence.first for sentence in self.sentences)
 
     @property
@@ -123,7 +124,7 @@ class Passage:
 
 
 def _ends_sentence(gap: str, before: str, after: str, *, title_break: bool) -> int:
-    """Return how many characters of the gap belong to the sentence before it, or -1.
+    """Return how many characters of the gap belong to the sentence before it, or -1 if none ends.
 
     `before` is the word before the gap, `after` the word after it.
     """
@@ -155,11 +156,12 @@ def _ends_sentence(gap: str, before: str, after: str, *, title_break: bool) -> i
 def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passage:
     """Split a body into words and sentences.
 
-    A repeat of the title is taken for a heading, and belongs to no sentence; a Markdown heading is
-    a sentence of its own. Square brackets end a sentence: they cannot stand inside a quote.
+    A repetition of the title counts as a heading and does not belong to a sentence. A Markdown
+    heading is a separate sentence. Square brackets end a sentence because a quote cannot contain
+    them.
 
     Args:
-        stems: the question's stems, by which `read_blocks` chooses what to read of a long body.
+        stems: the question's stems, which `read_blocks` uses to choose parts of a long body.
 
     Example:
         >>> p = read_passage("Oslo It is small. Mr. Berg left.", "Oslo")
@@ -205,11 +207,11 @@ def _sentences(
     breaks: set[int],
     headings: dict[int, int],
 ) -> list[Sentence]:
-    """Return the sentences, headings left out.
+    """Return the sentences, without headings.
 
     Args:
-        gaps: the text before each word, and one more after the last.
-        breaks: words before which text is left out, or a heading ends.
+        gaps: the text before each word and after the last.
+        breaks: indexes of words that follow skipped text or a heading.
         headings: word ranges that repeat the title.
     """
     count = len(surfaces)
@@ -221,7 +223,7 @@ def _sentences(
         if i in breaks:
             kept = 0
         elif len(gap) == 1 and i not in cuts and not full and gap not in "[]\n。！？":
-            continue  # The common case, a single space, without a regular expression.
+            continue  # fast path for a single space, without a regular expression
         else:
             kept = _ends_sentence(gap, surfaces[i - 1], surfaces[i], title_break=i in cuts)
             if kept < 0 and full and (not gap or gap[-1:].isspace()):
@@ -240,23 +242,23 @@ def _sentences(
 def _headings(
     words: list[str], surfaces: list[str], gaps: list[str], title: str
 ) -> tuple[dict[int, int], int]:
-    """Return the word ranges where the title is repeated as a heading, and the leading one's size.
+    """Return the word ranges that repeat the title as a heading, and the size of a leading one.
 
-    A title counts as a heading where it opens a sentence and the next word opens another.
+    A title counts as a heading if it opens a sentence and the next word opens another.
     """
-    wanted = split_words(title)
-    size = len(wanted)
+    title_words = split_words(title)
+    size = len(title_words)
     heads: dict[int, int] = {}
     leading = 0
     at = 0
     while size:
         try:
-            at = words.index(wanted[0], at)
+            at = words.index(title_words[0], at)
         except ValueError:
             break
         after = at + size
-        if words[at:after] == wanted and after < len(words) and surfaces[after][0].isupper():
-            opener = words[after] in _OPENERS or words[after] == wanted[0]
+        if words[at:after] == title_words and after < len(words) and surfaces[after][0].isupper():
+            opener = words[after] in _OPENERS or words[after] == title_words[0]
             if at == 0:
                 leading = size
                 heads[at] = after
@@ -280,12 +282,12 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 def quotable(title: str, passage: Passage) -> str:
-    """Return the title as a quote, or nothing where it cannot be quoted or names nothing.
+    """Return the title as a quote, or "" if it cannot be quoted or is not a name.
 
-    Brackets forbid quoting. Text files often carry their file name as title: "notes" names
-    nothing, nor does "IMG_2041". A title is taken for a name when it stands in the body, when it
-    shares a content word with the body and does not look like an identifier, or when it is several
-    capitalised words. A source without a body has only its title.
+    A title with square brackets cannot be quoted. The title of a text file is often its file name:
+    "notes" and "IMG_2041" are not names. A title counts as a name if it occurs in the body, if it
+    shares a content word with the body and does not look like an identifier, or if it has several
+    capitalized words. A source without a body always yields its title.
 
     Example:
         >>> from semqa.engines.extractive.passage import read_passage

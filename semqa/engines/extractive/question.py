@@ -1,6 +1,6 @@
-"""Questions: their content words and kinds of answers, and the several questions of one text.
+"""Questions: content words, the kind of answer, and splitting a text into several questions.
 
-"Who kept the light, and what did it cost?" asks twice.
+"Who kept the light, and what did it cost?" is two questions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KINDS = (
     *("when", "who", "where", "quantity", "why", "how", "material", "definition", "whether"),
     *("which", "expansion"),
 )
-"""Kinds of answers; ``which`` is also the kind of a question that shows no other."""
+"""Kinds of answers; ``which`` is also the default."""
 
 _KINDS = (
     ("expansion", r"\bstands? for\b|\babbreviation\b|\bacronym\b|\bshort for\b"),
@@ -55,15 +55,15 @@ _SECOND = re.compile(r"\band (when|where|who|why|how)\b.*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """What the engine keeps of a question.
+    """A parsed question.
 
     Attributes:
-        parts: the two parts of a question such as "who built it, and when did it fall": of each the
-            kind and the stems; empty for any other question.
-        units: the units of the measure asked for; empty where any number does.
-        context: those of the stems that only the context has.
-        stems: the distinct stems of its content words, in order; one empty stem, which matches
-            nothing, where there is no word.
+        parts: kind and stems of each half of a two-part question such as "who built it, and when
+            did it fall"; empty for any other question.
+        units: accepted units if the question asks for a measure; empty if any number will do.
+        context: the stems that occur only in the context.
+        stems: the distinct stems of its content words, in order. Without any word, a single empty
+            stem that matches nothing.
     """
 
     kind: str
@@ -75,10 +75,10 @@ class Inquiry:
 
 
 def read_inquiry(text: str, context: str = "") -> Inquiry:
-    """Read a question.
+    """Parse a question.
 
     Args:
-        context: other questions that say what it is about; their words count less.
+        context: earlier questions on the same topic; their words count less.
 
     Example:
         >>> inquiry = read_inquiry("When was the song released?")
@@ -99,20 +99,24 @@ def read_inquiry(text: str, context: str = "") -> Inquiry:
     kinds = {kind, *(part for part, _ in parts)}
     units = units_asked(text) if "quantity" in kinds else frozenset()
     if units:
-        # "Tall" stands for its units, which are looked for by themselves.
+        # "Tall" is replaced by its units, which are matched separately.
         content = [w for w in content if w not in MEASURED] or content
     own = dict.fromkeys(stem(w) for w in content)
-    around = [w for w in split_words(context) if w not in stopwords]
-    if around and not any(map(_says_something, own)):
+    context_words = [w for w in split_words(context) if w not in stopwords]
+    if context_words and not any(map(_is_content, own)):
         own = {}
-    stems = tuple(dict.fromkeys((*own, *map(stem, around))))
-    told = frozenset(stems) - own.keys() if own else frozenset()
+    stems = tuple(dict.fromkeys((*own, *map(stem, context_words))))
     return Inquiry(
-        parts[0][0] if parts else kind, stems, frozenset((*words, *around)), parts, units, told
+        kind=parts[0][0] if parts else kind,
+        stems=stems,
+        words=frozenset((*words, *context_words)),
+        parts=parts,
+        units=units,
+        context=frozenset(stems) - own.keys() if own else frozenset(),
     )
 
 
-def _says_something(word: str) -> bool:
+def _is_content(word: str) -> bool:
     return word not in STOPWORDS and any(map(str.isalnum, word))
 
 
@@ -122,16 +126,16 @@ def _kind_of(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> st
 
 
 def _parts(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return kind and stems of what stands before and after "and when", "and who" and the like."""
-    rest = _SECOND.search(text)
-    if rest is None:
+    """Return kind and stems of the parts before and after "and when", "and who" and so on."""
+    second = _SECOND.search(text)
+    if second is None:
         return ()
     return tuple(
         (
             _kind_of(part, _PATTERNS),
             frozenset(stem(word) for word in split_words(part) if word not in STOPWORDS),
         )
-        for part in (text[: rest.start()], rest[0])
+        for part in (text[: second.start()], second[0])
     )
 
 
@@ -139,14 +143,14 @@ _NEXT = re.compile(r"[,;]?\s+and\s+(?=(?:what|which)\b)", re.IGNORECASE)
 
 
 class Asked(NamedTuple):
-    """One question."""
+    """One question and its context."""
 
     text: str
     context: str
 
 
 def questions_in(text: str, context: str = "") -> list[Asked]:
-    """Return the questions of a text, in order; one that cannot be taken apart is one.
+    """Split a text into its questions, in order; without a clear boundary the text is one question.
 
     Example:
         >>> questions_in("Who kept the light, and what did the lamp cost?")[1]

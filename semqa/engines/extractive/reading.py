@@ -1,7 +1,7 @@
-"""A reading: what the engine sees in a source, given the question, before it chooses.
+"""Readings: the features of a source for a question, and the scores of its spans.
 
-A logistic regression over word features gives each word the probability that a person would quote it. A
-span is worth its expected F1 against the words that a person would quote.
+A logistic regression over word features predicts the probability that a person would quote each
+word. The worth of a span is its expected F1 against the words that a person would quote.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _BETWEEN = (Cut.SENTENCE, Cut.PUNCTUATION, Cut.BRACKET, Cut.RELATIVE, Cut.CONJUN
 """Cuts between clauses rather than inside one."""
 
 _SURE = frozenset(["when", "quantity", "expansion", "why"])
-"""Kinds of questions whose evidence is seldom mistaken."""
+"""Kinds of questions with reliable evidence."""
 
 
 def _share(values: Array) -> Array:
-    """Return the values against the greatest."""
+    """Return the values divided by their maximum."""
     shares: Array = values / max(float(values.max(initial=0.0)), 1e-6)
     return shares
 
@@ -54,7 +54,7 @@ def _is_best(values: Array) -> Array:
 
 
 def sentence_features(inquiry: Inquiry, passage: Passage, relevance: Relevance) -> dict[str, Array]:
-    """Return the features of each sentence by name; shapes [sentences]."""
+    """Return the features of each sentence by name; each has shape [sentences]."""
     r, sentences = relevance, passage.sentences
     return {
         "sentence_cover": r.cover,
@@ -78,9 +78,9 @@ def sentence_features(inquiry: Inquiry, passage: Passage, relevance: Relevance) 
 def word_features(
     inquiry: Inquiry, passage: Passage, relevance: Relevance, candidates: Candidates
 ) -> dict[str, Array]:
-    """Return the features of each word by name; shapes [words].
+    """Return the features of each word by name; each has shape [words].
 
-    Words of a heading have the features of the last sentence; they are never quoted.
+    Words of a heading get the features of the last sentence, but are never quoted.
     """
     r, of = relevance, passage.sentence_of
     out = {
@@ -102,7 +102,7 @@ def word_features(
 
 
 def _clauses(candidates: Candidates, count: int) -> NDArray[np.int64]:
-    """Number the clauses: the pieces between cuts of the classes `_BETWEEN`; shape [words]."""
+    """Return the clause number of each word, counting the cuts in `_BETWEEN`; shape [words]."""
     cut = np.zeros(count + 1, dtype=np.int64)
     cut[candidates.first[np.isin(candidates.before, _BETWEEN)]] = 1
     cut[candidates.last[np.isin(candidates.after, _BETWEEN)]] = 1
@@ -111,7 +111,7 @@ def _clauses(candidates: Candidates, count: int) -> NDArray[np.int64]:
 
 
 def _run(answer: Array, evidence: Array, of: NDArray[np.int64]) -> Array:
-    """Mark the run of evidence around the word that answers best."""
+    """Mark the run of evidence around the best answer word; shape [words]."""
     run = np.zeros(len(answer))
     if answer.max(initial=0.0) <= 0:
         return run
@@ -132,9 +132,9 @@ def _outside(
     answer: Array,
     clauses: NDArray[np.int64],
 ) -> dict[str, Array]:
-    """Return features of the words left and right of all that a sentence has of topic and answer.
+    """Return features of words outside the part of a sentence that has the topic and the answer.
 
-    `clauses` numbers the clauses: a word one clause away is easier to leave out.
+    `clauses` has the clause number of each word: words in another clause are easier to leave out.
     """
     count = len(answer)
     left, right, apart, long = (np.zeros(count) for _ in range(4))
@@ -190,11 +190,11 @@ def title_features(
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What the fit learned: feature name to weight, with a constant under ``"bias"``.
+    """Fitted weights by feature name; ``"bias"`` is the constant.
 
     Attributes:
-        word: logistic regression of the chance that a word is quoted.
-        title: logistic regression of the chance that the title is quoted.
+        word: logistic regression for the probability that a word is quoted.
+        title: logistic regression for the probability that the title is quoted.
     """
 
     word: Mapping[str, float]
@@ -215,7 +215,7 @@ def _logistic(z: Array) -> Array:
 
 
 def chances(reading: Reading, weights: Weights) -> tuple[Array, float]:
-    """Return the chance that each word is quoted, shape [words], and that the title is."""
+    """Return the probabilities that each word, shape [words], and the title are quoted."""
     z = np.full(len(reading.passage.words), weights.word["bias"])
     for name, values in reading.words.items():
         z += weights.word.get(name, 0.0) * values
@@ -227,10 +227,10 @@ def chances(reading: Reading, weights: Weights) -> tuple[Array, float]:
 
 
 def score_spans(reading: Reading, weights: Weights) -> tuple[Array, Array]:
-    """Return the expected F1 of each candidate: alone, and with the title quoted before it.
+    """Return the expected F1 of each candidate, alone and with the title quoted before it.
 
-    With p the chance that a word is quoted, a span S has about 2 * sum(p over S) / (|S| + sum(p));
-    articles do not count. Shapes [spans].
+    If p is the probability that a word is quoted, the expected F1 of a span S is about
+    2 * sum(p over S) / (|S| + sum(p)). Articles do not count. Both have shape [spans].
     """
     p, title = chances(reading, weights)
     c, passage = reading.candidates, reading.passage
@@ -248,7 +248,7 @@ def score_spans(reading: Reading, weights: Weights) -> tuple[Array, Array]:
 
 
 def _repeated(reading: Reading) -> Array:
-    """Return which share of the title's words each span repeats; shape [spans]."""
+    """Return the share of the title's words that each span repeats; shape [spans]."""
     distinct = sorted(set(reading.title_words))
     there = np.array([[word == title for word in reading.passage.words] for title in distinct])
     share: Array = np.mean([reading.candidates.holds(flags) for flags in there], axis=0)
@@ -257,12 +257,12 @@ def _repeated(reading: Reading) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One source as the engine sees it.
+    """The features of one source for a question.
 
     Attributes:
-        words: features of each word, by name; shapes [words].
-        title: features of the title, by name.
-        title_words: the title's words, lower-cased, without articles.
+        words: features of each word by name; each has shape [words].
+        title: features of the title by name.
+        title_words: the title's words in lower case, without articles.
     """
 
     passage: Passage
@@ -276,7 +276,7 @@ class Reading:
 def read_request(
     question: str, sources: Sequence[Source], context: str = ""
 ) -> tuple[Inquiry, list[Reading]]:
-    """Read a question and its sources; one reading a source, in order."""
+    """Parse a question and read its sources; returns one reading per source, in order."""
     inquiry = read_inquiry(question, context)
     passages = []
     for source in sources:
@@ -303,30 +303,30 @@ def read_request(
     return inquiry, readings
 
 
-ENOUGH = 0.34
-"""Share of the question's words that one source must hold in body or title, a related word counting
-half: one word of three is too few. Of 45 questions of QuoteSum over their own sources 1 falls below,
-of the same questions over sources of others 97% do."""
+MIN_SHARE = 0.34
+"""Minimum share of the question's words that a relevant source has in its body or title; a related
+word counts half. One word in three is too few. Of 45 QuoteSum questions, 1 is below this with its
+own sources; with the sources of other questions, 97% are."""
 
 
-def bears_on(inquiry: Inquiry, readings: Sequence[Reading], sources: Sequence[Source]) -> bool:
-    """Whether one of the sources holds enough of what the question asks about.
+def is_relevant(inquiry: Inquiry, readings: Sequence[Reading], sources: Sequence[Source]) -> bool:
+    """Relevance gate: whether any source has enough of the question's words.
 
-    True for a question without a word that says anything: there is nothing to judge by.
+    True if the question has no content words, because nothing can be compared.
     """
-    asked = {
+    weights = {
         word: tuning.CONTEXT if word in inquiry.context else 1.0
         for word in inquiry.stems
         if any(map(str.isalnum, word))
     }
-    if not asked:
+    if not weights:
         return True
     for reading, source in zip(readings, sources, strict=True):
-        there = {*reading.passage.stems, *map(stem, split_words(source.title))}
-        held = sum(
-            weight * (word in there or 0.5 * any(other in there for other in related(word)))
-            for word, weight in asked.items()
+        stems = {*reading.passage.stems, *map(stem, split_words(source.title))}
+        score = sum(
+            weight * (word in stems or 0.5 * any(other in stems for other in related(word)))
+            for word, weight in weights.items()
         )
-        if held >= ENOUGH * sum(asked.values()):
+        if score >= MIN_SHARE * sum(weights.values()):
             return True
     return False

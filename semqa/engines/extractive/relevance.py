@@ -1,7 +1,7 @@
-"""Relevance: how the words and sentences of each source relate to the question.
+"""Relevance of the words and sentences of each source to the question.
 
-All statistics come from the sources at hand: a question word that stands in most of their
-sentences tells little about which sentence answers, whatever its frequency elsewhere.
+All statistics come from the given sources: a question word that occurs in most of their sentences
+says little about which one answers, whatever its frequency elsewhere.
 """
 
 from __future__ import annotations
@@ -27,44 +27,44 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _REFERRING = PERSONS | THINGS
-"""Words at the start of a sentence that stand for the subject, which then is credited in full."""
+"""Pronouns that refer to the subject at the start of a sentence; it then gets full credit."""
 
 
 _K1, _B = 1.2, 0.75
-"""Parameters of BM25; their usual values. Source: Robertson and Zaragoza 2009, section 3.5."""
+"""BM25 parameters at their usual values. Source: Robertson and Zaragoza 2009, section 3.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """How one passage relates to the question.
+    """Relevance of one passage to the question.
 
     Per word, shape [words], weights in [0, 1]:
 
     Attributes:
         query: weight of the question term that the word matches.
         topic: the same with terms of the title discounted.
-        evidence: how much the word looks like the kind of answer that is asked for.
-        answers: the evidence where it is enough to be trusted as an answer, else 0.
-        asked: how well the word matches a question word that neither the title nor the subject of
-            the first sentence supplies.
-        near: evidence times the nearness of topic words.
-        nearness: nearness of topic words.
+        evidence: how much the word looks like the requested kind of answer.
+        answers: the evidence if it is strong enough to count as an answer, else 0.
+        asked: how well the word matches a question word that is neither in the title nor in the
+            subject of the first sentence.
+        near: evidence times the proximity to topic words.
+        nearness: proximity to topic words.
 
     Per sentence, shape [sentences]:
 
     Attributes:
         cover: weight of the question terms found in the sentence.
-        topic_cover: the same by topic weights.
-        best_near: greatest `near`.
-        evident: greatest `evidence`.
-        brief: cover against length, plus a bonus for evidence.
-        bm25: BM25 against the question.
+        topic_cover: the same with topic weights.
+        best_near: maximum of `near`.
+        evident: maximum of `evidence`.
+        brief: cover normalized by length, plus a bonus for evidence.
+        bm25: BM25 score for the question.
 
-    Of the source:
+    Per source:
 
     Attributes:
         title_cover: weight of the question terms in the title.
-        strength: best sentence against the best of all sources, in [0, 1]; 1 for the best source.
+        strength: score of the best sentence relative to that of the best source, in [0, 1].
     """
 
     query: Array
@@ -85,13 +85,13 @@ class Relevance:
 
 
 def decayed(weights: Array, sentence_of: NDArray[np.int64], reach: float, side: int = 0) -> Array:
-    """Return for each word the greatest weight of its sentence, falling with the distance.
+    """Return for each word the maximum weight in its sentence, decayed by distance.
 
     Args:
         weights: weight of each word, shape [words].
         sentence_of: sentence of each word, shape [words].
-        reach: distance over which a weight falls by a factor e.
-        side: -1 looks only at the word and to its left, 1 only at it and to its right, 0 both.
+        reach: distance over which a weight decays by a factor e.
+        side: -1 for the word and those to its left, 1 for it and those to its right, 0 for both.
     """
     sources = np.flatnonzero(weights > 1e-6)
     if not len(sources):
@@ -107,12 +107,12 @@ def decayed(weights: Array, sentence_of: NDArray[np.int64], reach: float, side: 
 
 
 class _Match(NamedTuple):
-    """What one source holds of the question's terms and, as the last column, of an answer.
+    """Matches of the question's terms in one source; the last column is for an answer.
 
     Attributes:
         words: how well each word matches each term; shape [words, terms + 1].
-        sentences: the best of each sentence; shape [sentences, terms + 1].
-        title: 1 for each term that the title holds; shape [terms + 1].
+        sentences: the maximum in each sentence; shape [sentences, terms + 1].
+        title: 1 for each term in the title; shape [terms + 1].
         evidence: how much each word looks like an answer; shape [words].
     """
 
@@ -124,12 +124,12 @@ class _Match(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """What the question's terms and, last, an answer weigh.
+    """Weights of the question's terms; the last entry is for an answer.
 
     Attributes:
-        rarity: how rarely sentences hold each; shape [terms + 1].
-        weights: what each weighs, summing to 1; shape [terms + 1].
-        own: 1 for the terms of the question itself, less for those of its context alone; shape
+        rarity: inverse sentence frequency; shape [terms + 1].
+        weights: weights that sum to 1; shape [terms + 1].
+        own: 1 for terms of the question itself, less for those only in its context; shape
             [terms + 1].
     """
 
@@ -142,14 +142,14 @@ class _Terms(NamedTuple):
 def measure(
     inquiry: Inquiry, passages: Sequence[Passage], titles: Sequence[frozenset[str]]
 ) -> list[Relevance]:
-    """Measure all sources of one question together."""
+    """Compute the relevance of all sources of one question."""
     trusted = trust(inquiry)
     matches = []
     for passage, title in zip(passages, titles, strict=True):
         check_cancelled()
         matches.append(_match(inquiry, passage, title, trusted.least))
     terms = _weigh_terms(matches, trusted.term, inquiry)
-    # A question of yes or no names its subject, and asks about the rest.
+    # A yes-no question names its subject and asks about the rest.
     supplied = 1.0 if inquiry.kind == "whether" else tuning.SUPPLIED
     measured = [_measure_one(match, terms, supplied) for match in matches]
     strengths = _strengths(measured, matches, terms, trusted.source).tolist()
@@ -157,7 +157,7 @@ def measure(
 
 
 def _match(inquiry: Inquiry, passage: Passage, title: frozenset[str], least: float) -> _Match:
-    """Match one source; evidence of at least `least` is an answer."""
+    """Match one source; evidence of at least `least` counts as an answer."""
     index = {term: i for i, term in enumerate(inquiry.stems)}
     soft: dict[str, list[int]] = {}
     for term, i in index.items():
@@ -170,25 +170,25 @@ def _match(inquiry: Inquiry, passage: Passage, title: frozenset[str], least: flo
         if found in index:
             words[i, index[found]] = 1.0
     weights = evidence(passage, inquiry)
-    # An answer counts like one more word of the question: it decides where the title holds all.
+    # An answer counts like one more question word; it decides if the title has all the others.
     words[:, -1] = np.where(weights >= least, weights, 0.0)
     in_title = np.array([*(term in title for term in inquiry.stems), False], float)
-    return _Match(passage, words, best_of_each(words, passage), in_title, weights)
+    return _Match(passage, words, max_per_sentence(words, passage), in_title, weights)
 
 
 def _weigh_terms(matches: Sequence[_Match], answer: float, inquiry: Inquiry) -> _Terms:
-    """Weigh each term by how few sentences of all sources hold it.
+    """Weigh each term by its inverse frequency in the sentences of all sources.
 
     Args:
-        answer: what an answer weighs against a term as rare.
+        answer: weight of an answer relative to a term of the same rarity.
     """
-    there = np.concatenate([match.sentences for match in matches])
+    sentences = np.concatenate([match.sentences for match in matches])
     lengths = np.concatenate([match.passage.lengths for match in matches])
-    holding = (there >= 1).sum(0)
-    rarity = np.log1p((len(there) - holding + 0.5) / (holding + 0.5))
+    frequency = (sentences >= 1).sum(0)
+    rarity = np.log1p((len(sentences) - frequency + 0.5) / (frequency + 0.5))
     weights = rarity + tuning.COMMON
-    told = np.array([*(stem in inquiry.context for stem in inquiry.stems), False])
-    own = np.where(told, tuning.CONTEXT, 1.0)
+    in_context = np.array([*(stem in inquiry.context for stem in inquiry.stems), False])
+    own = np.where(in_context, tuning.CONTEXT, 1.0)
     rarity, weights = own * rarity, own * weights
     weights[-1] *= answer
     mean_length = float(lengths.mean()) if len(lengths) else 1.0
@@ -196,11 +196,11 @@ def _weigh_terms(matches: Sequence[_Match], answer: float, inquiry: Inquiry) -> 
 
 
 def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
-    """Measure one source, all but its strength.
+    """Compute the relevance of one source, except its strength.
 
     Args:
-        supplied: what a sentence is credited with of a term that title or subject hold, where it
-            does not begin with a word that stands for them.
+        supplied: credit for a term in the title or subject, unless the sentence begins with a
+            pronoun for the subject.
     """
     passage = match.passage
     given = np.maximum(match.title, _subject(match) >= 1)
@@ -211,11 +211,11 @@ def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
     for column, weight in zip(match.words.T, topical, strict=True):
         nearness += weight * decayed(column, passage.sentence_of, tuning.REACH)
     near = match.evidence * nearness
-    # A sentence that begins with "it" or "she" speaks of the subject as much as one that names it.
+    # A sentence that begins with "it" or "she" is about the subject as if it named it.
     referring = [passage.words[s.first] in _REFERRING for s in passage.sentences]
     credit = np.where(referring, 1.0, supplied)[:, None]
     cover = np.maximum(match.sentences, credit * given) @ terms.weights
-    evident = np.minimum(best_of_each(match.evidence, passage), 1.0)
+    evident = np.minimum(max_per_sentence(match.evidence, passage), 1.0)
     return Relevance(
         query=match.words @ terms.weights,
         topic=match.words @ topical,
@@ -226,7 +226,7 @@ def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
         nearness=nearness,
         cover=cover,
         topic_cover=match.sentences @ topical,
-        best_near=best_of_each(near, passage),
+        best_near=max_per_sentence(near, passage),
         evident=evident,
         brief=_brief(cover, passage, evident),
         bm25=_bm25(match, terms),
@@ -236,30 +236,30 @@ def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
 
 
 def _strengths(
-    measured: Sequence[Relevance], matches: Sequence[_Match], terms: _Terms, unanswering: float
+    measured: Sequence[Relevance], matches: Sequence[_Match], terms: _Terms, without_answer: float
 ) -> Array:
-    """Compare the sources by what their sentences hold themselves; shape [sources].
+    """Return the strengths of the sources, by the words in their own sentences; shape [sources].
 
     Args:
-        unanswering: share of its strength that a source without an answer keeps.
+        without_answer: factor for a source without an answer if another source has one.
     """
     shares = _shares_held(matches, terms)
     bests = np.zeros((len(measured), 2))
     for k, (r, match) in enumerate(zip(measured, matches, strict=True)):
-        # An answer counts for as much as the source has to do with the question.
+        # An answer counts in proportion to the source's relevance.
         own = match.sentences @ np.append(terms.weights[:-1], terms.weights[-1] * shares[k])
         brief = _brief(own, match.passage, r.evident)
         bests[k] = brief.max(initial=0.0), r.bm25.max(initial=0.0)
     strengths: Array = (bests / np.maximum(bests.max(0), 1e-9)).sum(1)
     answering = np.array([bool(r.answers.any()) for r in measured]) & (shares > 0)
-    strengths *= np.where(answering | ~answering.any(), 1.0, unanswering)
+    strengths *= np.where(answering | ~answering.any(), 1.0, without_answer)
     return strengths / max(float(strengths.max()), 1e-9)
 
 
 def _shares_held(matches: Sequence[_Match], terms: _Terms) -> Array:
-    """Return which share of the question's words each source holds in title or body.
+    """Return the weighted share of the question's terms in each source's title or body.
 
-    Shape [sources]; by weight. All 1 where no source holds any.
+    Shape [sources]. All are 1 if no source has any of the terms.
     """
     found = np.array([np.maximum(m.title, m.sentences.max(0, initial=0.0)) for m in matches])
     weights = terms.weights[:-1]
@@ -268,7 +268,7 @@ def _shares_held(matches: Sequence[_Match], terms: _Terms) -> Array:
 
 
 def _bm25(match: _Match, terms: _Terms) -> Array:
-    """Return BM25 of each sentence against the question; shape [sentences]."""
+    """Return the BM25 score of each sentence for the question; shape [sentences]."""
     held = match.words[:, :-1] >= 1
     counts = np.array([held[s.first : s.last].sum(0) for s in match.passage.sentences], float)
     counts = counts.reshape(-1, held.shape[1])
@@ -278,7 +278,7 @@ def _bm25(match: _Match, terms: _Terms) -> Array:
 
 
 def _brief(cover: Array, passage: Passage, evident: Array) -> Array:
-    """Return the cover of each sentence against its length, plus a bonus for evidence."""
+    """Return the cover of each sentence normalized by length, plus a bonus for evidence."""
     lengths = np.minimum(passage.lengths, tuning.LONGEST_COUNTED) / tuning.TYPICAL_LENGTH
     brief: Array = cover / (1 - tuning.LENGTH_SHARE + tuning.LENGTH_SHARE * lengths)
     return brief + tuning.EVIDENCE_BONUS * evident * (cover > 0)
@@ -296,7 +296,7 @@ def _subject(match: _Match) -> Array:
     return subject
 
 
-def best_of_each(values: Array, passage: Passage) -> Array:
-    """Return the greatest value of each sentence; shape [words, ...] to [sentences, ...]."""
+def max_per_sentence(values: Array, passage: Passage) -> Array:
+    """Return the maximum in each sentence; shape [words, ...] to [sentences, ...]."""
     best = [values[s.first : s.last].max(0) for s in passage.sentences]
     return np.array(best).reshape(-1, *values.shape[1:])

@@ -1,4 +1,4 @@
-"""Candidate spans: where in a sentence a quote may begin and end, and which spans leave open who or what they are about."""
+"""Candidate spans: where a quote may begin and end, and which spans have unresolved references."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.passage import Passage, Sentence
 
 _OPENING, _CLOSING = '("“', ')"”.,!?'
-"""Marks that touch the word after them, and the word before."""
+"""Marks attached to the word after them, and to the word before them."""
 
 _MARKS = frozenset('()"“”')
 _DEPTH = 1_000
-"""Weight of a bracket in a number; no sentence has more quotation marks."""
+"""Weight of a bracket in a nesting number, more than the quotation marks of any sentence."""
 
 
-class _Place(NamedTuple):
-    """How many brackets are open, and how many quotation marks have been passed."""
+class _Nesting(NamedTuple):
+    """The number of open brackets, and of quotation marks so far."""
 
     brackets: int = 0
     marks: int = 0
 
-    def after(self, text: str) -> _Place:
-        """Return the place after some text between words."""
+    def after(self, text: str) -> _Nesting:
+        """Return the nesting after some text between words."""
         brackets, marks = self
         for char in text:
             if char == "(":
@@ -57,19 +57,19 @@ class _Place(NamedTuple):
                 brackets = max(brackets - 1, 0)
             elif char in _MARKS:
                 marks += 1
-        return _Place(brackets, marks)
+        return _Nesting(brackets, marks)
 
     def number(self) -> int:
-        """Return 0 outside of all brackets and marks, and the same number inside of the same."""
+        """Return 0 outside all brackets and quotation marks, and the same number inside the same."""
         return self.brackets * _DEPTH + (self.marks if self.marks % 2 else 0)
 
 
 def nesting(passage: Passage, first: int, last: int) -> tuple[list[int], list[int], list[int]]:
-    """Say in which brackets and quotation marks each word of a sentence stands.
+    """Return the nesting of each word of a sentence in brackets and quotation marks.
 
-    Returns three lists over the words ``first <= i < last``: the nesting at the word, the nesting
-    before the marks that touch its start, and after the marks that touch its end. Zero means in
-    none; equal numbers mean in the same.
+    The three lists cover the words ``first <= i < last``: the nesting at the word, before the marks
+    attached to its start, and after the marks attached to its end. Zero means no nesting; equal
+    numbers mean the same brackets or quotation marks.
 
     Example:
         >>> from semqa.engines.extractive.passage import read_passage
@@ -79,9 +79,9 @@ def nesting(passage: Passage, first: int, last: int) -> tuple[list[int], list[in
     inside: list[int] = []
     before: list[int] = []
     after: list[int] = []
-    place = _Place()
+    place = _Nesting()
     for i in range(first, last):
-        # Of the gap before a sentence only the marks that touch its first word are its own.
+        # In the gap before a sentence, only marks attached to its first word belong to it.
         gap = passage.gaps[i][-3:] if i == first else passage.gaps[i]
         following = passage.gaps[i + 1]
         if _MARKS.isdisjoint(gap) and _MARKS.isdisjoint(following):
@@ -99,7 +99,7 @@ def nesting(passage: Passage, first: int, last: int) -> tuple[list[int], list[in
 
 
 class Cut(IntEnum):
-    """What makes a place a cut; named for the word or mark that stands there."""
+    """Kinds of cuts, named for the word or mark at the cut."""
 
     NONE = 0
     SENTENCE = 1
@@ -113,13 +113,13 @@ class Cut(IntEnum):
     EVIDENCE = 9
 
 
-_CLOSING_MARKS = OPENING_PREPOSITIONS | {
+_ENDING_WORDS = OPENING_PREPOSITIONS | {
     *("while", "when", "where", "who", "which", "whose", "although", "though")
 }
-"""Words before which a phrase that is complete may end."""
+"""Words before which a complete phrase may end."""
 
 _UNFINISHED = PREPOSITIONS | CONJUNCTIONS | DETERMINERS | RELATIVES | {"to", "not"}
-"""Words that want another word after them."""
+"""Words that need another word after them."""
 
 _BREAKS = frozenset(";:–—；：")
 _STOPS = _BREAKS | {"。"}
@@ -130,12 +130,12 @@ _BRACKETS_AFTER = frozenset("()”»」")
 
 
 def separates(gap: str) -> bool:
-    """Say whether a quote may be cut in this gap: at white space, or at a wide comma."""
+    """Whether a quote may be cut in this gap: at white space or full-width punctuation."""
     return not _WIDE.isdisjoint(gap) or any(c.isspace() for c in gap)
 
 
 def _list_comma(passage: Passage, i: int, last: int) -> bool:
-    """Say whether the comma before word `i` stands inside a list, a date or a place."""
+    """Whether the comma before word `i` is inside a list, a date or a place name."""
     words = passage.words
     if words[i].isdigit() and len(words[i]) == 4:
         return True
@@ -158,7 +158,7 @@ def _list_comma(passage: Passage, i: int, last: int) -> bool:
 
 
 def opens_at(passage: Passage, i: int, last: int) -> Cut:
-    """Return the kind of cut if a span may begin at word `i` of a sentence that ends at `last`."""
+    """Return the kind of cut at which a span may begin at word `i`, in a sentence up to `last`."""
     word, previous, gap = passage.words[i], passage.words[i - 1], passage.gaps[i]
     if not _BREAKS.isdisjoint(gap) or (
         not _COMMAS.isdisjoint(gap) and not _list_comma(passage, i, last)
@@ -184,7 +184,7 @@ def opens_at(passage: Passage, i: int, last: int) -> Cut:
 
 
 def closes_at(passage: Passage, i: int, last: int) -> Cut:
-    """Return the kind of cut if a span may end before word `i` of a sentence that ends at `last`."""
+    """Return the kind of cut at which a span may end before word `i`, in a sentence up to `last`."""
     word, previous, gap = passage.words[i], passage.words[i - 1], passage.gaps[i]
     if previous in _UNFINISHED:
         return Cut.NONE
@@ -206,28 +206,28 @@ def closes_at(passage: Passage, i: int, last: int) -> Cut:
         return Cut.CONJUNCTION
     if is_verb(previous) or previous.endswith("ing"):
         return Cut.NONE
-    # Before a preposition only a name or a number is surely the end of its phrase.
-    if word in _CLOSING_MARKS and (passage.capitals[i - 1] or previous[0].isdigit()):
+    # Before a preposition, only a name or a number certainly ends its phrase.
+    if word in _ENDING_WORDS and (passage.capitals[i - 1] or previous[0].isdigit()):
         return Cut.PREPOSITION
     return Cut.NONE
 
 
 MAX_WORDS = 45
-"""Longest span inside a sentence; a whole sentence may be longer."""
+"""Maximum length of a span inside a sentence; a whole sentence may be longer."""
 
 MAX_SPANS = 1_500
-"""Past this many candidates of one source only whole sentences are added."""
+"""After this many candidates from one source, only whole sentences are added."""
 
 _STRONG = 0.9
-"""Evidence from which a run of words is cut out as an answer."""
+"""Minimum evidence of a run of words that is cut out as an answer."""
 
 _LEADING = REASONS | RELATIVES | {"to", "of", "using", "via"}
-"""Words that lead to an answer, and so never end one."""
+"""Words that introduce an answer, and so never end one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Spans of one passage as parallel arrays; shapes [spans]."""
+    """Spans of one passage as parallel arrays; each has shape [spans]."""
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
@@ -236,20 +236,20 @@ class Candidates:
     after: NDArray[np.int64]
 
     def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum the values of the words in each span; shapes [words] to [spans]."""
+        """Sum the values of the words in each span; shape [words] to [spans]."""
         sums = np.concatenate([[0.0], np.cumsum(values)])
         totals: NDArray[np.float64] = sums[self.last] - sums[self.first]
         return totals
 
     def holds(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Say which spans hold a flagged word; shapes [words] to [spans]."""
+        """Return whether each span has a flagged word; shape [words] to [spans]."""
         counts = np.concatenate([[0], np.cumsum(flags)])
-        held: NDArray[np.bool_] = counts[self.last] > counts[self.first]
-        return held
+        found: NDArray[np.bool_] = counts[self.last] > counts[self.first]
+        return found
 
 
 def find_candidates(passage: Passage, evidence: NDArray[np.float64]) -> Candidates:
-    """List the whole sentences and every span between two cuts of one sentence.
+    """List the whole sentences and every span between two cuts in the same sentence.
 
     Args:
         evidence: the weight of each word as an answer, shape [words]; a span may also begin or
@@ -273,7 +273,7 @@ def _add_spans(
     strong: list[bool],
     rows: list[tuple[int, int, int, int, int]],
 ) -> None:
-    """Add to `rows` every span between two cuts of one sentence; `strong` flags the evidence."""
+    """Add every span between two cuts of a sentence to `rows`; `strong` flags the evidence."""
     a, b = sentence.first, sentence.last
     inside, before_mark, after_mark = nesting(passage, a, b)
     opens, closes = [(a, Cut.SENTENCE)], []
@@ -306,15 +306,17 @@ def _add_spans(
 
 _PLACING = frozenset(["in", "at", "from", "on", "near", "to"])
 _SUBORDINATE = RELATIVES | {"until", "after", "before", "as", "since", "than", "whether"}
-_NOT_MEANT = frozenset(["said", "believed", "thought", "estimated", "possible", "likely", "clear"])
-"""Words after "it is" that show that "it" stands for nothing."""
+_EXPLETIVE = frozenset(["said", "believed", "thought", "estimated", "possible", "likely", "clear"])
+"""Words after "it is" that show that "it" has no referent."""
 
 
-def leaves_open(passage: Passage, c: Candidates, title: Collection[str]) -> NDArray[np.bool_]:
-    """Say which spans leave open who or what is meant; shape [spans].
+def has_open_reference(
+    passage: Passage, c: Candidates, title: Collection[str]
+) -> NDArray[np.bool_]:
+    """Return whether each span has an unresolved reference; shape [spans].
 
-    Those with "he" or "she" before any name of a person, and those that begin with "it" or "they"
-    or have it as the subject of a main clause, and hold no name from the title.
+    That is, "he" or "she" before any person's name, or, without a name from the title, "it" or
+    "they" at the start or as the subject of a main clause.
     """
     words, count = passage.words, len(passage.words)
     persons = [i for i, word in enumerate(words) if word in PERSONS]
@@ -334,20 +336,20 @@ def leaves_open(passage: Passage, c: Candidates, title: Collection[str]) -> NDAr
     return out
 
 
-def misleads(passage: Passage, c: Candidates, title: Collection[str]) -> NDArray[np.bool_]:
-    """Say before which spans the title would pass for a subject that it may not be; shape [spans].
+def has_wrong_subject(passage: Passage, c: Candidates, title: Collection[str]) -> NDArray[np.bool_]:
+    """Return whether the title would look like the wrong subject before each span; shape [spans].
 
-    A predicate follows the title only where its own subject is the title or a pronoun.
+    A predicate may follow the title only if its own subject is the title or a pronoun.
     """
     allowed = PRONOUNS | ARTICLES | AUXILIARIES | set(title)
-    strange = np.concatenate([[0], np.cumsum([word not in allowed for word in passage.words])])
+    others = np.concatenate([[0], np.cumsum([word not in allowed for word in passage.words])])
     opening = np.array([sentence.first for sentence in passage.sentences])[c.sentence]
-    out: NDArray[np.bool_] = (c.before == Cut.VERB) & (strange[c.first] > strange[opening])
+    out: NDArray[np.bool_] = (c.before == Cut.VERB) & (others[c.first] > others[opening])
     return out
 
 
 def names_person(passage: Passage, i: int) -> bool:
-    """Say whether word `i` is of a name that may be a person's: no date, and not after "in"."""
+    """Whether word `i` is in a name that may be a person's: not a date, and not after "in"."""
     words, capitals = passage.words, passage.capitals
     if not capitals[i] or words[i] in STOPWORDS or words[i] in MONTHS or words[i] in DATE_WORDS:
         return False
@@ -357,16 +359,16 @@ def names_person(passage: Passage, i: int) -> bool:
 
 
 def is_subject(words: list[str], i: int) -> bool:
-    """Say whether word `i` is "it" or "they" before the verb of a main clause."""
+    """Whether word `i` is "it" or "they" before the verb of a main clause."""
     if words[i] not in ("it", "they") or (i and words[i - 1] in _SUBORDINATE):
         return False
     after = words[i + 1 : i + 3]
     verb = any(is_verb(word) or (word.endswith("s") and len(word) > 3) for word in after)
-    return verb and after[-1] not in _NOT_MEANT
+    return verb and after[-1] not in _EXPLETIVE
 
 
 def is_surely_name(passage: Passage, i: int) -> bool:
-    """Say whether word `i` has its capital not only because it opens a sentence.
+    """Whether word `i` is capitalized elsewhere than at the start of a sentence.
 
     Example:
         >>> from semqa.engines.extractive.passage import read_passage

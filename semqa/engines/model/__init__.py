@@ -1,1 +1,1 @@
-"""What engines that ask a language model share, whatever runs the model."""
+"""Code shared by all engines with a language model, whether local or behind an endpoint."""

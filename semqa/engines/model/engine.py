@@ -1,4 +1,4 @@
-"""What the engines share that ask a language model, and those among them that run it here."""
+"""Base classes of the engines with a language model, and of those that run the model locally."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ModelEngine:
-    """An engine that asks a language model."""
+    """An engine with a language model."""
 
     options: AnswerOptions
 
@@ -45,11 +45,11 @@ class ModelEngine:
         return self.answer_batch([Request(question, sources, history)])[0]
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        """Answer several questions, together where the engine can; raises as `answer` does.
+        """Answer several questions, in a batch if possible; raises like `answer`.
 
-        With transformers, each gets the answer that it would get alone, but for what the model
-        computes differently for other shapes of its input: nothing noticeable in float32, the last
-        digits of a score in half precision, where a tie may then fall another way.
+        With transformers, each answer is the same as without a batch, apart from rounding that
+        depends on the input shape. This is negligible in float32; in half precision it changes the
+        last digits of a score, so near-ties may be decided differently.
         """
         return [
             generation.read(request.sources)
@@ -57,7 +57,7 @@ class ModelEngine:
         ]
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it."""
+        """Return the model's output for each request."""
         raise NotImplementedError
 
     def _check(self, request: Request) -> None:
@@ -66,17 +66,17 @@ class ModelEngine:
 
 
 class LocalEngine(ModelEngine):
-    """An engine whose model runs here, so that its tokens are known."""
+    """An engine whose model runs locally, so that its vocabulary is known."""
 
     _encoder: PromptEncoder
     _vocabulary: Vocabulary
     _most: int
-    """Tokens of a prompt, at most."""
+    """Maximum number of tokens in a prompt."""
 
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return the prompt of a question, with the exemplars that fit."""
+        """Return the prompt for a question, with as many exemplars as fit."""
         self._check(Request(question, sources, history))
         return self._prompts.build(
             question,
@@ -89,11 +89,11 @@ class LocalEngine(ModelEngine):
 
     @property
     def chat(self) -> bool:
-        """Whether the model is given a prompt's messages; otherwise, its completion form."""
+        """Whether prompts are sent as chat messages; if False, in the completion form."""
         return self._encoder.chat
 
     def _encode_plain(self, prompts: Sequence[str], limit: int) -> list[list[int]]:
-        """Return the tokens of prompts without sources, of at most so many tokens."""
+        """Encode prompts without sources; raise if one has more than `limit` tokens."""
         spelled = Spelling(self._encoder.reserved)
         plain = [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
         encoded = [self._encoder.encode(prompt) for prompt in plain]
@@ -102,7 +102,7 @@ class LocalEngine(ModelEngine):
         return encoded
 
     def _generic(self, request: Request, prompt: Prompt) -> list[int]:
-        """Return the tokens of the prompt with a question that says nothing."""
+        """Encode the prompt with its question replaced by a generic one."""
         spelling = Spelling(self._encoder.reserved)
         generic = generic_prompt(self._prompts.template, prompt, request.sources, spelling)
         return self._encoder.encode(generic)
@@ -123,7 +123,10 @@ class LocalEngine(ModelEngine):
     def _generation(
         self, request: Request, prompt: Prompt, read: int, tokens: Sequence[int], *, finished: bool
     ) -> Generation:
-        """Read the tokens that a model wrote, an end token included, after `read` tokens."""
+        """Decode the generated `tokens` (including any end token) into a `Generation`.
+
+        `read` is the number of prompt tokens.
+        """
         text = self._text(prompt)
         ended = bool(tokens) and tokens[-1] in self._vocabulary.eos_ids
         written = "".join(map(text.add, tokens[:-1] if ended else tokens)) + text.end()
@@ -142,7 +145,7 @@ class LocalEngine(ModelEngine):
 
 
 def check_budget(new_tokens: int, context: int) -> None:
-    """See that a model's context has room for more than the answer."""
+    """Raise if the answer's token budget leaves no space for a prompt in the context."""
     if new_tokens >= context:
         raise InputError(
             f"must be less than the model's context of {context:,} tokens, got {new_tokens:,}.",

@@ -1,4 +1,4 @@
-"""Models on the Hub and in folders: whether they can be had, and what errors mean for the user."""
+"""Models on the Hub and in folders: availability, loading and user-facing errors."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from semqa.errors import SemqaError
 
 _lock = Lock()
-_inside = 0
+_depth = 0
 _restore: list[Callable[[], None]] = []
 
 
 @contextmanager
 def quiet_log() -> Iterator[None]:
-    """Let transformers and the Hub's client show errors alone.
+    """Silence transformers and the Hub's client, except for errors.
 
-    What was set before is put back when the last of those inside, in any thread, leaves.
+    The previous settings are restored when the last thread leaves the block.
     """
-    global _inside  # noqa: PLW0603  (the level of a log is global)
+    global _depth  # noqa: PLW0603  (log levels are global)
     with _lock:
-        if _inside == 0:
+        if _depth == 0:
             _silence()
-        _inside += 1
+        _depth += 1
     try:
         yield
     finally:
         with _lock:
-            _inside -= 1
-            while _inside == 0 and _restore:
+            _depth -= 1
+            while _depth == 0 and _restore:
                 _restore.pop()()
 
 
 @contextmanager
 def quiet_hub() -> Iterator[None]:
-    """Let the Hub's client log errors alone: no word of each try, nor of tokens that nobody needs."""
+    """Silence the Hub's client, except for errors: no lines about retries or missing tokens."""
     from huggingface_hub.utils import logging as hub_logging
 
     level = hub_logging.get_verbosity()
@@ -59,7 +59,7 @@ def quiet_hub() -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Do so, and keep back Python's and the Hub's warnings as well; for one thread at a time."""
+    """Like `quiet_log`, and also hide warnings. Not thread-safe."""
     with quiet_hub(), quiet_log(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -68,7 +68,7 @@ def quiet() -> Iterator[None]:
 def _silence() -> None:
     from transformers.utils import logging
 
-    # By its name: the module is hidden behind a class of the same name.
+    # Imported by name because a class of the same name shadows the module.
     hub: Any = import_module("huggingface_hub.utils.tqdm")
     level = logging.get_verbosity()
     if not hub.are_progress_bars_disabled():
@@ -81,45 +81,45 @@ def _silence() -> None:
     logging.set_verbosity_error()
 
 
-_SECONDS = 5.0
-"""How long the Hub may take to answer the first question."""
+_TIMEOUT = 5.0
+"""Timeout for the first request to the Hub."""
 
-_CLIENTS = ("httpx", "httpx2", "requests", "urllib3")
-"""Packages whose errors, of whatever class, mean that the Hub was not reached."""
+_HTTP_PACKAGES = ("httpx", "httpx2", "requests", "urllib3")
+"""HTTP packages; any of their errors means that the Hub could not be reached."""
 
 
 def is_on_disk_only(name: str, revision: str | None) -> bool:
-    """Tell whether the Hub does not give a model, and a copy on this machine has to do.
+    """Return whether the Hub is unavailable for a model that is in the local cache.
 
-    Asked once: its loaders ask for each file, and go on asking for a minute.
+    One request up front avoids the loaders' retries, which take a minute.
     """
     from huggingface_hub import HfApi
 
     try:
         with quiet_hub():
-            HfApi().model_info(name, revision=revision, timeout=_SECONDS)
-    except Exception as error:  # of the Hub, or of the client below it
-        if _has_copy(name, revision):
+            HfApi().model_info(name, revision=revision, timeout=_TIMEOUT)
+    except Exception as error:  # from the Hub or its HTTP client
+        if _is_cached(name, revision):
             return True
         raise explained(name, revision, error) from error
     return False
 
 
 def for_weights(shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a model's `from_pretrained`.
+    """Return the options for a model's `from_pretrained`.
 
-    Where peft is installed, transformers looks for an adapter, too, and asks the Hub for it for 20
-    seconds though files on disk were to do.
+    If peft is installed, transformers also looks for an adapter and tries the Hub for 20 seconds,
+    even with ``local_files_only``.
     """
     if not shared.get("local_files_only"):
         return dict(shared)
     return {**shared, "adapter_kwargs": {"local_files_only": True}}
 
 
-def _has_copy(name: str, revision: str | None) -> bool:
+def _is_cached(name: str, revision: str | None) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
-    with suppress(ValueError):  # no name that the Hub could know
+    with suppress(ValueError):  # not a valid Hub name
         return isinstance(try_to_load_from_cache(name, "config.json", revision=revision), str)
     return False
 
@@ -130,7 +130,7 @@ def explained(
     error: Exception,
     wanted: str = "a causal or encoder-decoder language model",
 ) -> SemqaError:
-    """Say in one line what a library's error means for the user."""
+    """Convert a library's error into a one-line error for the user."""
     from huggingface_hub import errors
 
     causes = _chain(error)
@@ -163,31 +163,31 @@ def explained(
             f"{name!r} is neither a folder nor a valid name on the Hub, such as Qwen/Qwen2.5-0.5B-Instruct."
         )
     if caused_by(errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError):
-        return _unreached(name)
+        return _unreachable(name)
     if caused_by(errors.HfHubHTTPError):
         return UnavailableError(
             f"The Hub failed to deliver model {name}: {first_line(error)}. Try again later, or give a folder."
         )
-    if caused_by(ConnectionError, TimeoutError) or any(map(_is_of_a_client, causes)):
-        return _unreached(name)
+    if caused_by(ConnectionError, TimeoutError) or any(map(_is_http_error, causes)):
+        return _unreachable(name)
     return InputError(f"Model {name} cannot be loaded: {first_line(error)} (expected {wanted}).")
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of a message, no longer than a line."""
+    """Return the first line of an error message, at most 200 characters."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     first = lines[0].strip()
     return first if len(first) <= 200 else first[:199] + "…"
 
 
-def _unreached(name: str) -> UnavailableError:
+def _unreachable(name: str) -> UnavailableError:
     return UnavailableError(
         f"Model {name} is not in the cache, and the Hub cannot be reached. Try again online, or give a folder."
     )
 
 
-def _is_of_a_client(error: BaseException) -> bool:
-    return type(error).__module__.partition(".")[0] in _CLIENTS
+def _is_http_error(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] in _HTTP_PACKAGES
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -200,7 +200,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def folder_of(name: str) -> str | None:
-    """Return the folder that a name stands for, if it is one."""
+    """Return the expanded path if a name is a model folder, or None if it is a Hub name."""
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
@@ -216,7 +216,7 @@ def folder_of(name: str) -> str | None:
 
 
 def check_revision(folder: str | None, revision: str | None) -> None:
-    """See that a revision is asked of the Hub only."""
+    """Raise if a revision is set for a folder."""
     if folder is not None and revision is not None:
         raise InputError(
             f"applies to models on the Hub; {folder} is a folder.", field="revision", value=revision
@@ -253,11 +253,11 @@ _PACKAGES = (
 
 
 def model_identity(engine: str, revision: object = None) -> str | None:
-    """Return a digest of a model's folder, or the commit of a cached model of the Hub, if any."""
+    """Return the digest of a model folder, the commit of a cached Hub model, or None."""
     family, _, name = engine.partition(":")
     if family == "openai":
-        return None  # what stands behind an endpoint, it alone knows
-    folder = Path(name).expanduser()  # as the model is loaded
+        return None  # an endpoint does not identify its model
+    folder = Path(name).expanduser()  # like the loaders
     if folder.is_dir():
         return f"sha256:{folder_digest(folder)}"
     try:
@@ -265,7 +265,7 @@ def model_identity(engine: str, revision: object = None) -> str | None:
     except ModuleNotFoundError:
         return None
     wanted = revision if isinstance(revision, str) else None
-    with suppress(ValueError):  # no name that the Hub could know
+    with suppress(ValueError):  # not a valid Hub name
         found = try_to_load_from_cache(name, "config.json", revision=wanted)
         if isinstance(found, str):
             return Path(found).parent.name
@@ -273,7 +273,7 @@ def model_identity(engine: str, revision: object = None) -> str | None:
 
 
 def model_versions() -> dict[str, str]:
-    """Return the versions of the packages that run models, of those that are installed."""
+    """Return the versions of the installed packages that run models."""
     versions = {}
     for package in _PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):

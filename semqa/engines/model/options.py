@@ -1,4 +1,4 @@
-"""Settings that all engines with a language model share: decoding, and what an answer may hold."""
+"""Settings shared by all engines with a language model: decoding and the rules for answers."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOptions:
-    """How an answer is written; the defaults are greedy and reproducible.
+    """Decoding options; the defaults are greedy and reproducible.
 
     Attributes:
-        temperature: 0 takes the likeliest token; above, tokens are drawn.
-        top_p: draw from the likeliest tokens that have this probability together.
-        top_k: draw from so many likeliest tokens; 0 for all.
-        seed: of the draws: the same question over the same sources gets the same answer.
-        constraint: one of `SWITCHES`: ``on``, so that only verbatim quotes can be written, or
-            ``off``.
-        free, boundary, quote_bias: as in `QuotePolicy`; without effect if the constraint is off.
-        quote_from: numbers of the sources that may be quoted (from 1); None for all. So, too.
+        temperature: 0 for greedy decoding; above 0, tokens are sampled.
+        top_p: sample from the smallest set of most likely tokens with at least this probability.
+        top_k: sample from this many most likely tokens; 0 for all.
+        seed: random seed; the same question with the same sources gets the same answer.
+        constraint: one of `SWITCHES`; ``on`` allows only verbatim quotes.
+        free, boundary, quote_bias: see `QuotePolicy`; ignored if the constraint is off.
+        quote_from: numbers of the sources that may be quoted, starting at 1; None for all. Ignored
+            if the constraint is off.
     """
 
     SWITCHES: ClassVar[tuple[str, ...]] = ("on", "off")
@@ -57,8 +57,8 @@ class AnswerOptions:
 
     def __post_init__(self) -> None:
         check_choice("constraint", self.constraint, self.SWITCHES)
-        for name, least in _LEAST.items():
-            check_whole(name, getattr(self, name), least)
+        for name, minimum in _MINIMUM.items():
+            check_whole(name, getattr(self, name), minimum)
         check_range("temperature", self.temperature, 0.0, 100.0)
         check_range("top_p", self.top_p, 0.0, 1.0, least_given=False)
         if self.temperature == 0 and (self.top_p < 1 or self.top_k > 0):
@@ -69,17 +69,17 @@ class AnswerOptions:
 
     @property
     def constrained(self) -> bool:
-        """Whether the constraint is not off."""
+        """Whether there is a constraint."""
         return self.constraint != "off"
 
     @property
     def policy(self) -> QuotePolicy:
-        """The rules of an answer."""
+        """The rules for answers."""
         settings = {name: getattr(self, name) for name in _POLICY}
         return QuotePolicy(**settings, sources=self.quote_from)
 
     def check_sources(self, count: int) -> None:
-        """See that the sources that may be quoted are among those given."""
+        """Raise if `quote_from` names a source that does not exist."""
         if self.constrained and self.quote_from and self.quote_from[-1] > count:
             raise InputError(
                 f"names source {self.quote_from[-1]}, but there are {count}.",
@@ -90,17 +90,17 @@ class AnswerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalOptions(AnswerOptions):
-    """How an answer is written by a model that runs here.
+    """Decoding options of a model that runs locally.
 
     Attributes:
-        decoding: ``spans`` to choose among whole quotes, ``tokens`` to choose token by token; by
-            default spans wherever `can_choose_spans`.
+        decoding: ``spans`` to choose among whole quotes, ``tokens`` to decode token by token; the
+            default is spans if `can_choose_spans`.
     """
 
     decoding: str | None = None
 
     def __post_init__(self) -> None:
-        AnswerOptions.__post_init__(self)  # `super()` fails where slots make the class anew
+        AnswerOptions.__post_init__(self)  # `super()` fails: slots=True recreates the class
         if self.decoding is not None:
             check_choice("decoding", self.decoding, ("spans", "tokens"))
         if self.decoding == "spans" and not self.can_choose_spans:
@@ -112,42 +112,42 @@ class LocalOptions(AnswerOptions):
 
     @property
     def can_choose_spans(self) -> bool:
-        """Whether the other settings allow whole quotes to be chosen."""
+        """Whether the other settings allow ``decoding="spans"``."""
         return self.constrained and self.temperature == 0
 
 
 _POLICY = ("free", "boundary", "quote_bias")
-_LEAST = {"max_new_tokens": 1, "top_k": 0, "seed": 0, "batch_size": 1}
+_MINIMUM = {"max_new_tokens": 1, "top_k": 0, "seed": 0, "batch_size": 1}
 
 
 def seed_of(seed: int, request: Request) -> int:
-    """Return the seed of one request: a number of 63 bits."""
+    """Derive the 63-bit random seed of one request."""
     digest = hashlib.sha256(str(seed).encode())
-    said = (part for exchange in request.history for part in exchange)
+    earlier = (part for exchange in request.history for part in exchange)
     texts = (part for source in request.sources for part in (source.title, source.text))
-    parts = (request.question, *texts, *said)
+    parts = (request.question, *texts, *earlier)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(b"%d:" % len(data) + data)
     return int.from_bytes(digest.digest()[:8], "big") >> 1
 
 
-_SETTINGS = "semqa-asked.json"
-_TEMPLATE = "semqa-prompt.jinja"
+_SETTINGS_FILE = "semqa-asked.json"
+_TEMPLATE_FILE = "semqa-prompt.jinja"
 
 
 def learned_files(template: Template, form: Form) -> dict[str, bytes]:
-    """Return the files, by name, for a model that learns from prompts of a template."""
-    settings = {"prompt": _TEMPLATE, "form": form, "shots": 0}
+    """Return the files (name to content) that record the prompt a model is fine-tuned with."""
+    settings = {"prompt": _TEMPLATE_FILE, "form": form, "shots": 0}
     return {
-        _TEMPLATE: template.raw,
-        _SETTINGS: (json.dumps(settings, indent=1) + "\n").encode(),
+        _TEMPLATE_FILE: template.raw,
+        _SETTINGS_FILE: (json.dumps(settings, indent=1) + "\n").encode(),
     }
 
 
 def learned_settings(model: str) -> dict[str, object]:
-    """Return the options by which a model is asked as it was trained; none for other models."""
-    file = Path(model).expanduser() / _SETTINGS
+    """Return the prompt options a model was fine-tuned with; empty for other models."""
+    file = Path(model).expanduser() / _SETTINGS_FILE
     if not file.is_file():
         return {}
     with open_input(file) as opened:
@@ -160,7 +160,7 @@ def learned_settings(model: str) -> dict[str, object]:
 
 
 def default_prompts() -> PromptBuilder:
-    """Return what asks a model that was given no prompts: with the exemplars that come with semqa."""
+    """Return the default prompt builder, with the exemplars that come with semqa."""
     from semqa.prompting import PromptBuilder, ShippedExemplars
 
     exemplars = ShippedExemplars()
@@ -168,11 +168,11 @@ def default_prompts() -> PromptBuilder:
 
 
 def check_template(template: Template) -> None:
-    """Check that a template can be used with the constraint."""
+    """Raise if a template cannot be used with the constraint."""
     for stop in template.header.stop:
         if "[" in stop or "]" in stop:
             raise InputError(
-                f"Prompt {template.name}: a stop text must not hold brackets while the constraint is on, got {stop!r}."
+                f"Prompt {template.name}: a stop string must not contain brackets while the constraint is on, got {stop!r}."
             )
     if template.answers != "quotes":
         raise InputError(
@@ -193,19 +193,19 @@ _GREEDY: dict[str, object] = {"temperature": 0.0, "top_p": 1.0, "top_k": 0}
 
 
 def free_options(options: _Options, max_new_tokens: int, *, sample: bool = False) -> _Options:
-    """Return options without a constraint.
+    """Return the options for unconstrained completion.
 
     Args:
         sample: keep the temperature, `top_p`, `top_k` and seed; otherwise decode greedily.
     """
     known = {field.name for field in fields(options)}
-    wanted = _FREE if sample else _FREE | _GREEDY
-    changed: dict[str, Any] = {name: value for name, value in wanted.items() if name in known}
+    overrides = _FREE if sample else _FREE | _GREEDY
+    changed: dict[str, Any] = {name: value for name, value in overrides.items() if name in known}
     return replace(options, max_new_tokens=max_new_tokens, **changed)
 
 
 def check_fits(tokens: int, limit: int) -> None:
-    """Check that a prompt fits into a model's context."""
+    """Raise if a prompt has more tokens than fit."""
     if tokens > limit:
         raise PromptTooLongError(
             f"The prompt has {tokens:,} tokens; at most {limit:,} fit. Shorten it."
@@ -213,7 +213,7 @@ def check_fits(tokens: int, limit: int) -> None:
 
 
 def read_text(tokens: Sequence[int], vocabulary: Vocabulary) -> str:
-    """Return the text of what a model wrote, without what stands around it."""
+    """Decode generated tokens, without end tokens and surrounding white space."""
     text = AnswerText(vocabulary, ())
     pieces = [text.add(token) for token in tokens if token not in vocabulary.eos_ids]
     return ("".join(pieces) + text.end()).strip()

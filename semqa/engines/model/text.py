@@ -1,4 +1,4 @@
-"""Between text and tokens: prompts encoded, answers read token by token."""
+"""Conversion between text and tokens: prompt encoding and incremental decoding of answers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 
 class StoppedText:
-    """Holds back of a text what may turn out to be a stop.
+    """Streams a text, holding back a possible beginning of a stop string.
 
     Args:
-        stops: texts that end an answer when the last piece completes one; they are cut off.
+        stops: strings that end an answer; they are cut off.
 
     Attributes:
-        stopped: whether the last piece completed one; the next piece makes it part of the text.
+        stopped: whether the last piece completed a stop string. If another piece follows, the stop
+            string counts as text.
 
     Example:
         >>> text = StoppedText([" Q:"])
@@ -35,7 +36,7 @@ class StoppedText:
         self.stopped = False
 
     def add(self, piece: str) -> str:
-        """Take one more piece, and return the text that is sure now."""
+        """Add a piece and return the text that is now final."""
         text = self._held + piece
         at = find_stop(text, len(piece), self._stops)
         self.stopped = at is not None
@@ -45,14 +46,14 @@ class StoppedText:
         return text[:at]
 
     def end(self) -> str:
-        """Return what was held back and belongs to the answer."""
+        """Return the rest of the answer that was held back."""
         return "" if self.stopped else self._held
 
 
 class AnswerText:
-    """Joins tokens to text.
+    """Decodes tokens to text incrementally.
 
-    Without stops, the pieces joined are ``vocabulary.decode(tokens)``.
+    Without stop strings, the joined pieces equal ``vocabulary.decode(tokens)``.
 
     Example:
         >>> from semqa.decoding import Vocabulary
@@ -69,7 +70,7 @@ class AnswerText:
         self._strip = vocabulary.strips_leading_space
 
     def add(self, token_id: int) -> str:
-        """Take one more token, and return the text that is sure now."""
+        """Add a token and return the text that is now final."""
         data = self._vocabulary.token_bytes(token_id)
         if not data:
             return ""
@@ -78,14 +79,14 @@ class AnswerText:
         return self._text.add(self._decoder.decode(data))
 
     def end(self) -> str:
-        """Return what was held back and belongs to the answer."""
+        """Return the rest of the answer that was held back."""
         if self._text.stopped:
             return ""
         return self._text.end() + self._decoder.decode(b"", final=True)
 
 
 def find_stop(text: str, new: int, stops: Iterable[str]) -> int | None:
-    """Return where the first stop begins that ends in the last `new` characters, if any does.
+    """Return the start of the first stop string that ends in the last `new` characters, or None.
 
     Example:
         >>> find_stop("yes. Q: and", 6, [" Q:"])
@@ -96,7 +97,7 @@ def find_stop(text: str, new: int, stops: Iterable[str]) -> int | None:
 
 
 def _overlap(text: str, stops: Iterable[str]) -> int:
-    """Return the length of the longest end of the text that a stop begins with."""
+    """Return the length of the longest suffix that is a prefix of a stop string."""
     return max(
         (
             length
@@ -112,7 +113,7 @@ class PromptEncoder:
     """Encodes prompts for one model.
 
     Attributes:
-        reserved: strings that the tokenizer reads as control tokens.
+        reserved: strings that the tokenizer maps to control tokens.
     """
 
     def __init__(self, tokenizer: Any, *, is_encoder_decoder: bool, form: Form = "auto") -> None:
@@ -124,10 +125,10 @@ class PromptEncoder:
         self.chat = has_template and form != "completion"
         self.reserved = _control_strings(tokenizer)
         self._tokenizer = tokenizer
-        self._ends = is_encoder_decoder
+        self._keeps_end = is_encoder_decoder
 
     def encode(self, prompt: Prompt) -> list[int]:
-        """Return the token ids that the model reads."""
+        """Return the token ids of a prompt."""
         text = self._chat_text(prompt) if self.chat else prompt.text
         try:
             text.encode()
@@ -135,20 +136,20 @@ class PromptEncoder:
             raise InputError(
                 f"Lone surrogate in the question or a source: {error.object[error.start]!a}."
             ) from error
-        # A chat template writes the control tokens itself.
+        # A chat template adds the control tokens itself.
         ids = self._tokenizer(text, add_special_tokens=not self.chat)["input_ids"]
-        if not self._ends:
+        if not self._keeps_end:
             ends = {self._tokenizer.eos_token_id, self._tokenizer.sep_token_id} - {None}
-            # Some tokenizers close each text, but a causal model is to go on with it.
+            # Some tokenizers append an end token, but a causal model has to continue the text.
             while not self.chat and ids and ids[-1] in ends:
                 ids = ids[:-1]
         return [int(number) for number in ids]
 
     def encode_answer(self, prompt: Prompt, answer: str) -> list[int]:
-        """Return the tokens of an answer as a decoder-only model is to write it after a prompt.
+        """Return the tokens of an answer that follows a prompt, for a decoder-only model.
 
-        Where the tokenizer would join the prompt's end and the answer's beginning to one token, the
-        answer is encoded by itself: the prompt's tokens are what they are when the model is asked.
+        If the tokenizer would merge the end of the prompt with the start of the answer, the answer is
+        encoded separately, so that the prompt has the same tokens as at inference.
         """
         given = self.encode(prompt)
         gap = "" if self.chat else " "
@@ -163,7 +164,7 @@ class PromptEncoder:
         from jinja2 import TemplateError
 
         failure: Exception | None = None
-        # Templates of models that know no system role refuse it.
+        # Templates of models without a system role reject it.
         for messages in (prompt.messages, prompt.folded):
             try:
                 return str(
@@ -176,13 +177,13 @@ class PromptEncoder:
             except (TemplateError, ValueError) as error:
                 failure = failure or error
         raise InputError(
-            f"The model's chat template refuses the prompt: {failure}.",
+            f"The model's chat template rejects the prompt: {failure}.",
             hint="Use the completion form (form=completion).",
         ) from failure
 
 
 def _control_strings(tokenizer: Any) -> tuple[str, ...]:
-    """Return what in a text becomes a control token, such as ``<|im_start|>``."""
+    """Return the strings that become control tokens, such as ``<|im_start|>``."""
     added = getattr(tokenizer, "added_tokens_decoder", {}).values()
     marked = {
         str(token)

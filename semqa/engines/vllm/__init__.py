@@ -1,4 +1,4 @@
-"""Answers from local language models, through vLLM."""
+"""The engine for local language models that run on vLLM."""
 
 from semqa.engines.vllm.engine import VllmEngine
 from semqa.engines.vllm.options import VllmOptions

@@ -1,6 +1,6 @@
-"""The engine for language models that vLLM runs: prompt, generate under the constraint, parse.
+"""The vLLM engine: build the prompt, generate under the constraint, parse.
 
-Loads vLLM when a model is loaded, not when it is imported.
+vLLM is imported when a model is loaded, not with this module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from semqa.engines.model.spans import ContinuationEncoder, SpanWriter
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import LOADING, VllmOptions
-from semqa.engines.vllm.service import Written
+from semqa.engines.vllm.service import Output
 from semqa.engines.vllm.spans import SpanTask, write_spans
 from semqa.errors import InputError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Task(NamedTuple):
-    """A request, ready for vLLM."""
+    """A request prepared for vLLM."""
 
     request: Request
     prompt: Prompt
@@ -38,16 +38,16 @@ class _Task(NamedTuple):
 
 
 class VllmEngine(LocalEngine):
-    """Answers with a model that vLLM runs in processes of its own.
+    """Answers with a model that runs on vLLM, in separate processes.
 
-    By default it chooses among whole quotes, which takes several requests for an answer. With the
-    constraint on, every answer is finished and every quote in it verified, whatever the model.
-    Calls from several threads are worked on together.
+    By default the model chooses among whole quotes, which takes several vLLM requests per answer.
+    With the constraint on, every answer is complete and every quote in it is verified, whatever the
+    model. Calls from several threads are batched together.
 
     Args:
-        model: a folder, or the name of a model on the Hub; or a `LoadedService`.
-        say: told in words when it is going to take long, which is when the constraint is compiled,
-            once for an installation.
+        model: a folder, the name of a model on the Hub, or a `LoadedService`.
+        say: called with a message before the constraint is compiled, which takes long but happens
+            once per installation.
     """
 
     options: VllmOptions
@@ -60,14 +60,14 @@ class VllmEngine(LocalEngine):
         prompts: PromptBuilder | None = None,
         name: str | None = None,
         say: Callable[[str], None] | None = None,
-        warm: bool = True,  # noqa: ARG002  (as other engines that ask a model)
+        warm: bool = True,  # noqa: ARG002  (same signature as other engines)
     ) -> None:
         called = name or f"vllm:{model if isinstance(model, str) else 'loaded'}"
         super().__init__(called, options or VllmOptions(), prompts)
         if isinstance(model, str):
             require_vllm(model)
-            # Here, where it can be said that it takes long; vLLM's processes find it compiled. Even
-            # with the constraint off, for their processor is always there.
+            # Compile here, where `say` can report it; vLLM's processes then load the result. They
+            # always have the processor, even if the constraint is off.
             warm_up(say)
             model = load_service(model, self.options)
         self._loaded = model
@@ -82,27 +82,27 @@ class VllmEngine(LocalEngine):
         self._most = model.context - self.options.max_new_tokens
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
-        """Do nothing: the constraint was made ready before vLLM started."""
+        """Do nothing: the constraint was prepared before vLLM started."""
 
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None
     ) -> VllmEngine | None:
-        """Return an engine with other settings and prompts that shares this one's vLLM."""
-        options = VllmOptions(**settings)  # type: ignore[arg-type]  # checked by the record itself
+        """Return an engine with other settings and prompts that shares this engine's vLLM."""
+        options = VllmOptions(**settings)  # type: ignore[arg-type]  # validated by the class
         if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
             return None
         if (options.temperature > 0) != (self.options.temperature > 0):
-            return None  # vLLM is started otherwise where tokens are drawn
+            return None  # vLLM is started with other arguments for sampling
         return VllmEngine(self._loaded, options, prompts=prompts, name=self.name)
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it."""
+        """Return the model's output for each request."""
         tasks = self._prepare(requests)
         if self._spans is not None:
             spans = [self._span_task(task, self._spans) for task in tasks]
             for _ in write_spans(self._loaded.service, spans):
                 pass
-            rows = [Written(each.writer.tokens, "stop") for each in spans]
+            rows = [Output(each.writer.tokens, "stop") for each in spans]
         else:
             rows = self._loaded.service.run([(task.ids, task.params) for task in tasks])
         return [
@@ -112,7 +112,7 @@ class VllmEngine(LocalEngine):
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation]:
-        """Give the answer's text piece by piece; closing the iterator stops the model."""
+        """Yield the answer's text piece by piece; closing the iterator stops generation."""
         (task,) = self._prepare([Request(question, sources, history)], streamed=self._spans is None)
         text, row, ended = self._text(task.prompt), list[int](), None
         ends = self._vocabulary.eos_ids
@@ -125,8 +125,8 @@ class VllmEngine(LocalEngine):
             yield rest
         return self._read(task, row, ended)
 
-    def _follow(self, task: _Task) -> Iterator[Written]:
-        """Give an answer's tokens while they are written."""
+    def _follow(self, task: _Task) -> Iterator[Output]:
+        """Yield an answer's tokens as they are generated."""
         if self._spans is None:
             yield from self._loaded.service.stream(task.ids, task.params)
             return
@@ -135,12 +135,12 @@ class VllmEngine(LocalEngine):
         for _ in write_spans(self._loaded.service, [spans]):
             new = spans.writer.tokens[count:]
             count += len(new)
-            yield Written(new, "stop")
+            yield Output(new, "stop")
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt."""
+        """Return the model's unconstrained reply to each prompt, without the prompt."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -158,11 +158,11 @@ class VllmEngine(LocalEngine):
         return [read_text(row.tokens, self._vocabulary) for row in rows]
 
     def close(self) -> None:
-        """Stop vLLM; this engine and those that share it answer no more."""
+        """Stop vLLM; this engine and all that share it can no longer answer."""
         self._loaded.service.close()
 
     def _prepare(self, requests: Sequence[Request], *, streamed: bool = False) -> list[_Task]:
-        """Find what is wrong with any request before vLLM gets the first."""
+        """Prepare all requests; raise before vLLM gets the first if any of them is invalid."""
         self._prompts.prepare([request.question for request in requests])
         tasks = []
         for request in requests:

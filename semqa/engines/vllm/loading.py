@@ -1,4 +1,4 @@
-"""Loading a model into vLLM, with errors of one line. Knows nothing of questions and answers."""
+"""Load a model into vLLM, with one-line errors. Independent of questions and answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WEIGHTS = (".safetensors", ".bin", ".pt")
 
 @dataclass(frozen=True, slots=True)
 class LoadedService:
-    """A model that vLLM runs, and its tokenizer."""
+    """A model that runs on vLLM, and its tokenizer."""
 
     service: Service
     tokenizer: Any
@@ -47,10 +47,10 @@ def load_service(name: str, options: VllmOptions) -> LoadedService:
     if folder is not None and "load_format" not in options.engine_args:
         _check_weights(name, folder)
     on_disk_only = folder is None and is_on_disk_only(name, options.revision)
-    # vLLM reads these when it is imported; what the user has set stays.
+    # vLLM reads these at import; the user's own values are kept.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-    # The engine is started in a thread, and a process with threads is not to be forked.
+    # The engine is started in a thread, and a process with threads must not be forked.
     os.environ.setdefault("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
     if on_disk_only:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -62,30 +62,30 @@ def load_service(name: str, options: VllmOptions) -> LoadedService:
     with quiet():
         try:
             tokenizer = load_tokenizer(name, folder, shared)
-            read_tokenizer(tokenizer)  # what is wrong with it is found at once
+            read_tokenizer(tokenizer)  # raises now if it is unusable
             service = Service(lambda: _start(folder or name, options))
-            vocabulary = vocabulary_of(service.config)  # as the processor has it
+            vocabulary = vocabulary_of(service.config)  # the same as the processor's
         except SemqaError:
             raise
-        except Exception as error:  # the libraries below raise all sorts
+        except Exception as error:  # vLLM and transformers raise many types
             raise _explained(name, options, error) from error
     return LoadedService(service, tokenizer, vocabulary, service.context)
 
 
 def require_vllm(name: str) -> None:
-    """See that vLLM is there, without importing it, which takes long."""
+    """Raise if vLLM is not installed, without importing it, which is slow."""
     if find_spec("vllm") is None:
         require("vllm", extra="vllm", purpose=f"the engine vllm:{name}")
 
 
 def _check_weights(name: str, folder: str) -> None:
-    """See that a folder holds weights: vLLM finds out late, and tells it on a hundred lines."""
+    """Raise if a folder has no weights; vLLM's own error comes late and is a hundred lines long."""
     if not any(path.suffix in _WEIGHTS for path in Path(folder).iterdir()):
-        raise InputError(f"{name} has no weights: none of {', '.join(_WEIGHTS)} is there.")
+        raise InputError(f"{name} has no weights ({', '.join(_WEIGHTS)}).")
 
 
 def _start(where: str, options: VllmOptions) -> Any:
-    """Start the engine; runs in the thread, and in the event loop, that it will live in."""
+    """Start the engine; must run in the thread and event loop that will use it."""
     vllm: Any = require("vllm", extra="vllm", purpose="the engine vllm")
     given: dict[str, Any] = {
         "model": where,
@@ -95,7 +95,7 @@ def _start(where: str, options: VllmOptions) -> Any:
         "pipeline_parallel_size": options.pipeline_parallel_size,
         "data_parallel_size": options.data_parallel_size,
         "seed": options.seed % 2**32,
-        # As a name in this list: vLLM passes over processors that it finds by itself in some set-ups.
+        # Named here because vLLM ignores processors from entry points in some configurations.
         "logits_processors": [NAME],
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
@@ -115,7 +115,7 @@ def _start(where: str, options: VllmOptions) -> Any:
         from vllm.platforms import current_platform
 
         if current_platform.is_cpu():
-            # Draws have seeds, and vLLM 0.32 dies on a CPU when it reads a prompt with one in pieces.
+            # vLLM 0.32 crashes on a CPU if it prefills a request with a seed in chunks.
             given.setdefault("enable_chunked_prefill", False)
     try:
         arguments = vllm.AsyncEngineArgs(**given)
@@ -129,7 +129,7 @@ def _start(where: str, options: VllmOptions) -> Any:
 
 
 def _explained(name: str, options: VllmOptions, error: Exception) -> SemqaError:
-    """Say in one line what an error of starting means; vLLM tells causes in its log alone."""
+    """Convert a startup error to one line; vLLM reports causes only in its log."""
     causes = [error, error.__cause__, error.__context__]
     if any(type(cause).__module__.startswith(("vllm", "pydantic")) for cause in causes) or (
         isinstance(error, (RuntimeError, ValueError))
@@ -142,7 +142,7 @@ def _explained(name: str, options: VllmOptions, error: Exception) -> SemqaError:
 
 
 def _message(error: Exception) -> str:
-    """Return what an error says; pydantic's begins with a line that says nothing."""
+    """Return an error's message; the first line of a pydantic error is not informative."""
     listed: Any = getattr(error, "errors", None)
     if callable(listed):
         for one in listed():

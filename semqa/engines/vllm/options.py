@@ -1,6 +1,6 @@
-"""The settings of the engine: what to load, and how.
+"""Settings of the vLLM engine.
 
-Knows nothing of vLLM, so that a wrong setting is found before it is loaded.
+This module does not import vLLM, so that invalid settings are found before it is loaded.
 """
 
 from __future__ import annotations
@@ -25,26 +25,25 @@ LOADING = (
     "quantization",
     "engine_args",
 )
-"""The settings that vLLM is started with: other ones need it started anew. Each request has a seed
-of its own."""
+"""Settings that vLLM is started with; changing one needs a restart. The seed is set per request."""
 
-_OURS = ("model", "tokenizer", "logits_processors", "skip_tokenizer_init")
-"""Arguments of vLLM that the engine gives itself."""
+_RESERVED = ("model", "tokenizer", "logits_processors", "skip_tokenizer_init")
+"""Arguments of vLLM that the engine sets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VllmOptions(LocalOptions):
-    """All settings of a `VllmEngine`, besides those of `LocalOptions`.
+    """Settings of a `VllmEngine`.
 
     Attributes:
-        context: tokens of prompt and answer together; by default what the model's configuration
-            says.
-        pipeline_parallel_size: groups of GPUs that share the layers.
-        data_parallel_size: copies of the model, each on GPUs of its own, that share the questions.
+        context: maximum tokens of prompt and answer together (default: from the model's
+            configuration).
+        pipeline_parallel_size: number of groups of GPUs among which the layers are split.
+        data_parallel_size: number of copies of the model, each on its own GPUs.
         distributed_executor_backend: what starts vLLM's processes for several GPUs: ``mp`` on one
-            machine, ``ray`` on several; by default vLLM's choice.
-        gpu_memory_utilization: share of a GPU's memory to use; by default vLLM's.
-        engine_args: further arguments of vLLM's ``AsyncEngineArgs``, by name.
+            machine, ``ray`` on several (default: vLLM's choice).
+        gpu_memory_utilization: share of GPU memory to use (default: vLLM's).
+        engine_args: more arguments of vLLM's ``AsyncEngineArgs``, by name.
     """
 
     batch_size: int = 64
@@ -79,7 +78,7 @@ class VllmOptions(LocalOptions):
             )
         for name in given:
             named = "context" if name == "max_model_len" else name
-            if name in _OURS or named in ("seed", *LOADING):
-                use = "the engine sets it" if name in _OURS else f"use the setting {named}"
+            if name in _RESERVED or named in ("seed", *LOADING):
+                use = "the engine sets it" if name in _RESERVED else f"use the setting {named}"
                 raise InputError(f"must not hold {name}; {use}.", field="engine_args", value=given)
         LocalOptions.__post_init__(self)

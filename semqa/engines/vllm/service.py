@@ -1,6 +1,6 @@
-"""vLLM's asynchronous engine in a thread of its own, for callers that wait.
+"""vLLM's asynchronous engine in a background thread, for synchronous callers.
 
-Requests of all threads meet there, so that vLLM forms batches of them. Knows nothing of questions
+Requests from all threads run in one event loop, so that vLLM batches them. Independent of questions
 and answers.
 """
 
@@ -18,17 +18,18 @@ from semqa.errors import InputError, SemqaError, UnavailableError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-_SECONDS_BETWEEN_LOOKS = 1.0
-_DEAD = "vLLM stopped working ({}). Set VLLM_LOGGING_LEVEL=INFO to see its log, and start again."
+_POLL_SECONDS = 1.0
+_FAILED = "vLLM stopped working ({}). Set VLLM_LOGGING_LEVEL=INFO to see its log, and start again."
 
 
-class Written(NamedTuple):
-    """What a model wrote for one request.
+class Output(NamedTuple):
+    """The output for one request.
 
     Attributes:
-        tokens: all of it, or, in a stream, what is new.
-        ended: ``stop`` or ``length`` once it is whole; None before.
-        prompt_ids: if scores of the prompt were asked for, the tokens that have one.
+        tokens: all output tokens or, in a stream, the new ones.
+        ended: ``stop`` or ``length`` once the output is complete, else None.
+        prompt_ids: the prompt tokens that have scores, if scores were requested.
+        prompt_scores: the log-probabilities of `prompt_ids`.
     """
 
     tokens: list[int]
@@ -38,13 +39,13 @@ class Written(NamedTuple):
 
 
 class Service:
-    """Runs requests, each a prompt's token ids and vLLM's sampling parameters."""
+    """Runs requests; each is a prompt's token ids with vLLM's sampling parameters."""
 
     def __init__(self, start: Callable[[], Any]) -> None:
         self._background = Background("semqa-vllm")
         self._process = os.getpid()
         self._numbers = count()
-        self._waiting: set[asyncio.Task[Any]] = set()  # touched in the loop's thread only
+        self._waiting: set[asyncio.Task[Any]] = set()  # used only in the loop's thread
         self._engine: Any = None
         try:
             self._background.run(self._begin(start))
@@ -54,39 +55,39 @@ class Service:
 
     @property
     def context(self) -> int:
-        """Tokens of prompt and answer together, as the engine was configured."""
+        """Maximum tokens of prompt and answer together, from the engine's configuration."""
         return int(self._open().model_config.max_model_len)
 
     @property
     def config(self) -> Any:
-        """VLLM's whole configuration."""
+        """The vLLM configuration."""
         return self._open().vllm_config
 
-    def run(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Written]:
-        """Return what is written for each of several requests; vLLM works on them together."""
+    def run(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Output]:
+        """Return the output for each of several requests, which vLLM batches."""
         self._open()
         try:
             return self._background.run(self._run_all(requests))
         except ExceptionGroup as group:
-            _raise_explained(group.exceptions[0])
+            _raise_converted(group.exceptions[0])
         except Exception as error:  # noqa: BLE001  (raised again)
-            _raise_explained(error)
+            _raise_converted(error)
 
-    def stream(self, prompt: Sequence[int], params: Any) -> Iterator[Written]:
-        """Give what is written piece by piece; closing the iterator abandons the request."""
+    def stream(self, prompt: Sequence[int], params: Any) -> Iterator[Output]:
+        """Yield the output piece by piece; closing the iterator cancels the request."""
         self._open()
 
-        async def follow(put: Callable[[Written], None]) -> None:
-            async for written in self._follow(prompt, params):
-                put(written)
+        async def follow(put: Callable[[Output], None]) -> None:
+            async for output in self._follow(prompt, params):
+                put(output)
 
         try:
             yield from self._background.iterate(follow)
         except Exception as error:  # noqa: BLE001  (raised again)
-            _raise_explained(error)
+            _raise_converted(error)
 
     def close(self) -> None:
-        """Stop the engine and give its memory back; more than once is fine."""
+        """Stop the engine and free its memory. Safe to call more than once."""
         engine, self._engine = self._engine, None
         if engine is not None and os.getpid() == self._process:
             self._background.run(self._shut_down(engine))
@@ -94,29 +95,29 @@ class Service:
 
     async def _begin(self, start: Callable[[], Any]) -> None:
         self._engine = start()
-        self._watch = asyncio.create_task(self._end_what_waits_in_vain())
+        self._watch_task = asyncio.create_task(self._watch_engine())
 
     async def _shut_down(self, engine: Any) -> None:
-        """Tell those who wait, then stop: nobody else would tell them."""
-        waiting = [*self._waiting, self._watch]
+        """Cancel all waiting tasks, then stop: vLLM would not end them."""
+        waiting = [*self._waiting, self._watch_task]
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
         engine.shutdown()
 
-    async def _run_all(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Written]:
-        async def one(prompt: Sequence[int], params: Any) -> Written:
+    async def _run_all(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Output]:
+        async def one(prompt: Sequence[int], params: Any) -> Output:
             tokens: list[int] = []
-            written = Written(tokens, None)
-            async for written in self._follow(prompt, params):
-                tokens += written.tokens
-            return written._replace(tokens=tokens)
+            output = Output(tokens, None)
+            async for output in self._follow(prompt, params):
+                tokens += output.tokens
+            return output._replace(tokens=tokens)
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(*request)) for request in requests]
         return [task.result() for task in tasks]
 
-    async def _follow(self, prompt: Sequence[int], params: Any) -> AsyncIterator[Written]:
+    async def _follow(self, prompt: Sequence[int], params: Any) -> AsyncIterator[Output]:
         engine = self._open()
         number = f"semqa-{next(self._numbers)}"
         task = asyncio.current_task()
@@ -126,20 +127,20 @@ class Service:
             async for output in engine.generate({"prompt_token_ids": [*prompt]}, params, number):
                 (completion,) = output.outputs
                 scored = output.prompt_logprobs
-                told = (scored.token_ids, scored.logprobs) if scored else ()
-                yield Written([*completion.token_ids], completion.finish_reason, *told)
+                scores = (scored.token_ids, scored.logprobs) if scored else ()
+                yield Output([*completion.token_ids], completion.finish_reason, *scores)
         except asyncio.CancelledError:
             self._open()
             if engine.errored:
-                raise UnavailableError(_DEAD.format("a process that died")) from None
+                raise UnavailableError(_FAILED.format("a process that died")) from None
             raise
         finally:
             self._waiting.discard(task)
 
-    async def _end_what_waits_in_vain(self) -> None:
-        """Look after the engine: not every death of its processes is told to those who wait."""
+    async def _watch_engine(self) -> None:
+        """Cancel waiting tasks if the engine fails, because vLLM does not always end them."""
         while self._engine is not None:
-            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            await asyncio.sleep(_POLL_SECONDS)
             if self._engine is not None and self._engine.errored:
                 for task in self._waiting:
                     task.cancel()
@@ -152,12 +153,12 @@ class Service:
         return self._engine
 
 
-def _raise_explained(error: Exception) -> NoReturn:
-    """Say in one line what an error of a request means."""
+def _raise_converted(error: Exception) -> NoReturn:
+    """Raise a one-line error for a failed request."""
     if isinstance(error, (CancelledError, SemqaError)):
         raise error
     from vllm.exceptions import VLLMClientError
 
     if isinstance(error, (VLLMClientError, ValueError, TypeError)):
         raise InputError(str(error)) from error
-    raise UnavailableError(_DEAD.format(repr(str(error) or type(error).__name__))) from error
+    raise UnavailableError(_FAILED.format(repr(str(error) or type(error).__name__))) from error

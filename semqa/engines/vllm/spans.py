@@ -1,4 +1,4 @@
-"""Decoding span by span with vLLM: several answers at once, each step of all of them in one batch."""
+"""Span-by-span decoding with vLLM; each step of several answers runs as one batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SpanTask(NamedTuple):
-    """An answer to write; `params` are for one that is written token by token."""
+    """An answer to write; `params` are used if it is written token by token."""
 
     writer: SpanWriter
     prompt: Sequence[int]
@@ -23,7 +23,7 @@ class SpanTask(NamedTuple):
 
 
 def write_spans(service: Service, tasks: Sequence[SpanTask]) -> Iterator[None]:
-    """Write answers, each to its writer's `tokens`; yields after each step."""
+    """Write each answer to its writer's `tokens`; yields after each step."""
     works = [task.writer.write(task.prompt, task.generic) for task in tasks]
     replies: dict[int, Any] = dict.fromkeys(range(len(works)))
     while replies:
@@ -57,7 +57,7 @@ def _words_params(most: int) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
-    # Without a mask: the writer leaves out words that the constraint refuses.
+    # Without a mask: the writer drops words that the constraint does not allow.
     return SamplingParams(
         max_tokens=most, temperature=0.0, stop=["["], output_kind=RequestOutputKind.FINAL_ONLY
     )
@@ -65,7 +65,7 @@ def _words_params(most: int) -> Any:
 
 def _score(service: Service, asks: Sequence[Score]) -> list[list[list[float]]]:
     """Return the log-probability of each token of each row."""
-    # First alone: rows that are read in one step share only what was read before it.
+    # Cache the prefix first: requests of one step share only what earlier steps have cached.
     service.run([(ask.before, _score_params(shared=True)) for ask in asks if len(ask.rows) > 1])
     rows = [(ask.before, row) for ask in asks for row in ask.rows]
     found = _read_scores(service, rows, shared=True)
@@ -95,7 +95,7 @@ def _score_params(*, shared: bool) -> Any:
 def _read_scores(
     service: Service, rows: Sequence[tuple[list[int], list[int]]], *, shared: bool
 ) -> list[list[float] | None]:
-    """Return scores of rows; None where tokens of a row were in vLLM's cache, which keeps no scores."""
+    """Return the scores of rows; None if vLLM had some of a row's tokens in its cache, without scores."""
     params = _score_params(shared=shared)
     written = service.run([([*before, *row], params) for before, row in rows])
     found: list[list[float] | None] = []

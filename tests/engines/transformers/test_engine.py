@@ -245,7 +245,7 @@ def test_a_template_that_knows_no_system_role_gets_it_in_the_first_turn(
     text = tokenizer.decode(made._encoder.encode(prompt))
     assert prompt.messages[0].content.split()[0] in text
     monkeypatch.setattr(tokenizer, "chat_template", "{{ raise_exception('never') }}")
-    with pytest.raises(InputError, match=r"^The model's chat template refuses the prompt: never"):
+    with pytest.raises(InputError, match=r"^The model's chat template rejects the prompt: never"):
         made.answer(*REQUESTS[0])
 
 

@@ -1,4 +1,4 @@
-"""The engine with the real vLLM, in processes of its own: answers, streams, refusals, the end."""
+"""The engine with the real vLLM: answers, streams, errors, closing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from semqa.errors import UnavailableError
 
 pytestmark = [
     pytest.mark.skipif(find_spec("vllm") is None, reason="needs vLLM; run make test-vllm"),
-    pytest.mark.filterwarnings("ignore"),  # those of vLLM
+    pytest.mark.filterwarnings("ignore"),  # vLLM's own
 ]
 
 SOURCES = [
@@ -42,7 +42,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def save_model(folder: Path) -> Path:
-    """Save a model with heads as wide as vLLM's attention wants them."""
+    """Save a model whose attention heads are wide enough for vLLM."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -51,7 +51,8 @@ def save_model(folder: Path) -> Path:
     made = tiny("llama-chat")
     torch.manual_seed(3)
     config = LlamaConfig(
-        vocab_size=made.model.config.vocab_size + 200,  # wider than its tokenizer, as many are
+        vocab_size=made.model.config.vocab_size
+        + 200,  # larger than the tokenizer, as in many models
         hidden_size=64,
         intermediate_size=96,
         num_hidden_layers=2,
@@ -98,7 +99,7 @@ def test_whole_quotes_are_chosen_as_in_transformers(folder: Path) -> None:
     made = create_engine(f"vllm:{folder}", greedy | {"engine_args": SMALL})
     assert isinstance(made, VllmEngine)
     try:
-        for _ in range(2):  # the second time vLLM has read all of it before
+        for _ in range(2):  # the second time everything is in vLLM's cache
             found = made.generate(asked)
             assert [each.text for each in found] == [each.text for each in expected]
             assert all(each.finished and each.breach is None for each in found)
@@ -108,7 +109,7 @@ def test_whole_quotes_are_chosen_as_in_transformers(folder: Path) -> None:
         made.close()
 
 
-def test_answers_quote_what_stands_there(engine: VllmEngine) -> None:
+def test_quotes_are_verbatim(engine: VllmEngine) -> None:
     made = engine.generate(REQUESTS * 4)
     for request, generation in zip(REQUESTS * 4, made, strict=True):
         answer = QuotedAnswer.parse(generation.text, request.sources)
@@ -118,13 +119,13 @@ def test_answers_quote_what_stands_there(engine: VllmEngine) -> None:
         assert generation.breach is None
         assert 0 < (generation.new_tokens or 0) <= 60
         assert (generation.prompt_tokens or 0) > 50
-    # The same question with the same seed gets the same answer, whatever is asked besides.
+    # The same question with the same seed gets the same answer, whatever else is in the batch.
     assert made[0].text == made[3].text
     assert made[0].text != made[1].text
     assert engine.answer(*REQUESTS[0]).marked == QuotedAnswer.parse(made[0].text, SOURCES).marked
 
 
-def test_prompts_of_draws_may_be_too_many_to_be_read_at_once(engine: VllmEngine) -> None:
+def test_sampled_prompts_may_exceed_one_batch_of_tokens(engine: VllmEngine) -> None:
     long = [Source("Ann built the bridge in 1932. " * 60)]
     requests = [Request(f"Who built bridge {number}?", long) for number in range(8)]
     made = engine.generate(requests)
@@ -132,7 +133,7 @@ def test_prompts_of_draws_may_be_too_many_to_be_read_at_once(engine: VllmEngine)
     assert all(generation.breach is None for generation in made)
 
 
-def test_a_stream_is_the_answer_piece_by_piece(engine: VllmEngine) -> None:
+def test_a_stream_adds_up_to_the_answer(engine: VllmEngine) -> None:
     for request, generation in zip(REQUESTS, engine.generate(REQUESTS), strict=True):
         text, streamed = text_of(engine, request)
         assert text == generation.text
@@ -154,7 +155,7 @@ def test_threads_share_an_engine(engine: VllmEngine) -> None:
     assert [found[number] for number in range(9)] == alone * 3
 
 
-def test_completions_are_free_greedy_and_the_same_together(engine: VllmEngine) -> None:
+def test_completions_are_free_greedy_and_the_same_in_a_batch(engine: VllmEngine) -> None:
     prompts = ["Who built the bridge?", "When?", "Say what you see, word for word."]
     texts = engine.complete(prompts, max_new_tokens=12)
     assert texts == [engine.complete([prompt], max_new_tokens=12)[0] for prompt in prompts]
@@ -163,7 +164,7 @@ def test_completions_are_free_greedy_and_the_same_together(engine: VllmEngine) -
         engine.complete(["word " * 3000], max_new_tokens=12)
 
 
-def test_what_cannot_be_answered_is_refused_and_the_engine_goes_on(engine: VllmEngine) -> None:
+def test_invalid_requests_raise_and_the_engine_goes_on(engine: VllmEngine) -> None:
     long = [Source("word " * 3000)]
     with pytest.raises(InputError, match=r"prompt has 3,\d+ tokens"):
         engine.answer("Who?", long)
@@ -174,7 +175,7 @@ def test_what_cannot_be_answered_is_refused_and_the_engine_goes_on(engine: VllmE
     assert engine.answer(*REQUESTS[0]).marked
 
 
-def test_an_engine_that_died_says_so_and_one_that_is_closed_too(folder: Path) -> None:
+def test_a_dead_or_closed_engine_raises(folder: Path) -> None:
     import psutil
 
     made = create_engine(f"vllm:{folder}", OPTIONS)
@@ -204,9 +205,7 @@ def test_an_engine_that_died_says_so_and_one_that_is_closed_too(folder: Path) ->
     ],
     ids=["argument", "quantization", "context"],
 )
-def test_what_vllm_refuses_is_told_in_one_line(
-    folder: Path, settings: dict[str, Any], message: str
-) -> None:
+def test_errors_of_vllm_are_one_line(folder: Path, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as raised:
         create_engine(f"vllm:{folder}", settings)
     assert "\n" not in str(raised.value)
@@ -216,7 +215,7 @@ def test_what_vllm_refuses_is_told_in_one_line(
     len(getattr(os, "sched_getaffinity", lambda _: ())(0)) < 2, reason="needs two processors"
 )
 def test_two_processes_share_each_layer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no GPU, vLLM wants to be told which processor each of them gets."""
+    """Without a GPU, vLLM needs to know which CPU cores each process gets."""
     first, second, *_ = sorted(os.sched_getaffinity(0))
     monkeypatch.setenv("VLLM_CPU_OMP_THREADS_BIND", f"{first}|{second}")
     spread = {"tensor_parallel_size": 2, "distributed_executor_backend": "mp"}

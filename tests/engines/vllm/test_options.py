@@ -1,4 +1,4 @@
-"""Settings of the engine for vLLM: what is refused, before anything is loaded."""
+"""Settings of the vLLM engine: invalid ones are rejected before anything is loaded."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from semqa.errors import MissingExtraError
         ("engine_args", {"data_parallel_size": 2}),
     ],
 )
-def test_a_setting_out_of_range_is_refused(field: str, value: Any) -> None:
+def test_a_setting_out_of_range_is_rejected(field: str, value: Any) -> None:
     with pytest.raises(InputError, match=f"^{field} "):
         create_engine("vllm:no/model", {field: value})
 
 
-def test_a_folder_without_weights_is_refused_before_vllm_starts(tmp_path: Path) -> None:
+def test_a_folder_without_weights_is_rejected_before_vllm_starts(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"has no weights"):
         load_service(str(tmp_path), VllmOptions())
 
 
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")
-def test_a_missing_vllm_is_named() -> None:
+def test_a_missing_vllm_is_reported() -> None:
     with pytest.raises(MissingExtraError, match=r"^the engine vllm:x needs .+'\.\[vllm\]'$"):
         create_engine("vllm:x", {"constraint": "off"})
 
 
-def test_what_vllm_is_given_for_several_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_of_vllm_for_several_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
 
     def refuse(**arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""The thread that an engine lives in: closed while others wait, and in a process that was forked."""
+"""The service's thread: closing while callers wait, and use in a forked process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Endless:
-    """Stands for vLLM's engine: begins answers, ends none, and tells nobody when it stops."""
+    """A fake vLLM engine that starts answers but never ends them, even at shutdown."""
 
     errored = False
 
@@ -38,7 +38,7 @@ class Endless:
         pass
 
 
-def test_closing_tells_those_who_wait() -> None:
+def test_closing_raises_in_waiting_threads() -> None:
     service = Service(Endless)
     told: list[str] = []
 
@@ -69,7 +69,7 @@ def test_closing_tells_those_who_wait() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_is_told_and_closes_nothing() -> None:
+def test_a_forked_process_gets_an_error_and_closes_nothing() -> None:
     service = Service(Endless)
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""The extractive engine tells when no source has to do with a question."""
+"""The extractive engine abstains if no source is relevant to the question."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOURCES = [
         ("qwzx?", False),
     ],
 )
-def test_it_attempts_what_sources_bear_on(question: str, answers: bool) -> None:
+def test_only_relevant_sources_are_answered_from(question: str, answers: bool) -> None:
     engine = create_engine("extractive")
     assert isinstance(engine, AbstainingEngine)
     attempted = engine.attempt(question, SOURCES)
@@ -38,7 +38,7 @@ def test_it_attempts_what_sources_bear_on(question: str, answers: bool) -> None:
         assert attempted == engine.answer(question, SOURCES)
 
 
-def test_sources_of_other_questions_are_told_from_their_own(shared: Path) -> None:
+def test_sources_of_other_questions_are_rejected(shared: Path) -> None:
     examples = list(read_quotesum(shared / "data" / "quotesum" / "dev_a.jsonl"))
     given = list({e.question: e.sources for e in examples}.items())
     engine = ExtractiveEngine()

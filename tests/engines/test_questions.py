@@ -1,4 +1,4 @@
-"""Questions in two parts, and questions that earlier ones explain."""
+"""Questions in two parts, and follow-up questions."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def ask(question: str, *before: str) -> str | None:
         ("Who built it, and what?", [("Who built it, and what?", "")]),
     ],
 )  # fmt: skip
-def test_what_is_asked(text: str, questions: list[tuple[str, str]]) -> None:
+def test_a_text_is_split_into_questions(text: str, questions: list[tuple[str, str]]) -> None:
     assert questions_in(text) == questions
 
 
 @given(st.text())
-def test_every_text_asks_something(text: str) -> None:
+def test_every_text_has_a_question(text: str) -> None:
     found = questions_in(text)
     assert found
     assert all(asked.text in text for asked in found)
 
 
-def test_what_was_asked_before_weighs_less_but_in_a_question_that_says_nothing() -> None:
+def test_context_weighs_less_unless_the_question_has_no_content_words() -> None:
     inquiry = read_inquiry("What did it cost?", "Who kept the light?")
     assert inquiry.context == frozenset({"kept", "light"})
     assert read_inquiry("Why?", "Who kept the light?").context == frozenset()
@@ -67,7 +67,7 @@ def test_both_parts_are_answered() -> None:
     assert answer.endswith(COST)
 
 
-def test_a_follow_up_is_not_answered_with_what_was_asked_before() -> None:
+def test_a_follow_up_is_not_answered_like_the_question_before_it() -> None:
     before = "Who was the last keeper of Hook Point?"
     assert ask("And what did the change cost?", before) == COST
     assert str(ask("When did she leave?", before)).startswith(KEEPER)
