@@ -69,7 +69,7 @@ def test_rows_are_what_they_are_alone(seed: int, budget: int | None) -> None:
             assert (rows.advance(np.array(slots), new) == -1).all()
         else:
             room = np.full((len(slots), rows.width), -1, np.int32)
-            assert (rows.go(np.array(slots), new, room) == -1).all()
+            assert (rows.advance_and_fill(np.array(slots), new, room) == -1).all()
             assert np.array_equal(room, [own[slot][0].mask(own[slot][1]) for slot in slots])
         places = [rng.choice(sorted(own)) for _ in range(5)]
         ahead, wanted = [], []
@@ -95,7 +95,7 @@ def test_what_is_not_allowed_ends_one_row_only() -> None:
     bracket = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"]")
     letter = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"a")
     room = np.empty((3, rows.width), np.int32)
-    status = rows.go(np.arange(3), [[letter], [letter, bracket], [letter]], room)
+    status = rows.advance_and_fill(np.arange(3), [[letter], [letter, bracket], [letter]], room)
     assert np.array_equal(room[1], ENDS)
     assert status.tolist() == [-1, 1, -1]
     masks = np.empty((4, rows.width), np.int32)
@@ -126,7 +126,7 @@ def test_what_an_end_costs_is_asked_for_before_it_is_needed(done: bool) -> None:
     for step in range(200):
         if not constraint.mask(state)[letter // 32] >> letter % 32 & 1:
             break
-        assert rows.go(np.array([0]), [[letter]], masks).tolist() == [-1]
+        assert rows.advance_and_fill(np.array([0]), [[letter]], masks).tolist() == [-1]
         state = constraint.advance(state, letter)
         assert np.array_equal(masks[0], constraint.mask(state))
         assert len(asked) <= (step > 100)

@@ -151,7 +151,7 @@ def test_what_is_no_state_is_refused(change: Any) -> None:
 @pytest.mark.parametrize("token", ["a", None, 2**70])
 def test_what_is_no_token_is_refused(token: Any) -> None:
     constraint = constraint_of(QuotePolicy())
-    with pytest.raises(InputError, match="token_id must be a token's number"):
+    with pytest.raises(InputError, match="token_id must be a token ID"):
         constraint.advance(constraint.start(), token)
 
 
@@ -180,4 +180,4 @@ def test_views_of_long_sources_are_not_piled_up() -> None:
     assert len(constraint._views) < 40
     assert bytes_kept < 2**26
     small = constraint_of(QuotePolicy())
-    assert small._most_views == 256
+    assert small._max_views == 256

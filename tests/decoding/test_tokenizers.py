@@ -290,7 +290,7 @@ def test_width_and_end_tokens_of_the_model() -> None:
     ],
 )
 def test_a_decoder_that_is_no_sum_of_tokens_is_refused(decoder: decoders.Decoder) -> None:
-    with pytest.raises(InputError, match="cannot be turned into bytes"):
+    with pytest.raises(InputError, match="cannot be converted to bytes"):
         Vocabulary.from_tokenizer(byte_level(decoder))
 
 
@@ -334,7 +334,7 @@ def test_metaspace_of_early_files() -> None:
 
 
 def test_what_is_no_tokenizer_is_refused() -> None:
-    with pytest.raises(InputError, match="Unknown kind of tokenizer: list"):
+    with pytest.raises(InputError, match="Unsupported tokenizer: list"):
         Vocabulary.from_tokenizer([b"a"])
 
 
