@@ -1,8 +1,8 @@
-"""The YAML file of a grid, parsed so that every setting knows its line.
+"""Parse the YAML file of a grid, keeping the line of every setting for error messages.
 
-Scalars stay text, as on a command line: ``on`` is not a boolean and ``1e3`` not a number until an
-option parses it. So a key takes what its flag takes. Knows no option by name, except the keys of its
-own.
+Scalars stay text, as on a command line: ``on`` is not a boolean and ``1e3`` is not a number until
+an option parses it, so a key accepts the same values as its flag. This module knows only its own keys,
+not the options.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_BYTES = 2**20
 MAX_CELLS = 10_000
 
 OBJECTS = ("engine_args",)
-"""Keys whose value may be a mapping; it is passed on as JSON."""
+"""Keys that accept a mapping, which is passed on as JSON."""
 
 RUNS, NAME, ENGINE = "runs", "name", "engine"
 
@@ -36,8 +36,8 @@ class Setting(NamedTuple):
     Attributes:
         text: the value as written; None for null, which means "not set".
         where: ``file:line``, or the flag, for messages.
-        axis: whether it is one of several values of its key.
-        own: whether it stands in an item of ``runs``.
+        axis: whether the key has several values.
+        own: whether it is set in an item of ``runs``.
     """
 
     key: str
@@ -48,7 +48,7 @@ class Setting(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The key as messages spell it."""
+        """The key as spelled in messages."""
         return self.key.replace("_", "-")
 
     def error(self, message: str, hint: str | None = None) -> InputError:
@@ -61,22 +61,22 @@ Settings = dict[str, "Sequence[Setting]"]
 
 @dataclass(frozen=True, slots=True)
 class GridConfig:
-    """Contents of a file."""
+    """A parsed grid file."""
 
     path: str
     settings: Settings
     runs: Sequence[Settings]
 
     def every(self) -> Iterator[tuple[str, Sequence[Setting]]]:
-        """Yield each key of the file with its values."""
+        """Yield each key in the file with its values."""
         for settings in (self.settings, *self.runs):
             yield from settings.items()
 
     def cells(self) -> list[dict[str, Setting]]:
-        """Return the settings of each cell: those of the grid first, then those of ``runs``.
+        """Return the settings of each cell: first the grid, then ``runs``.
 
-        The grid is the product of all lists at the top, the last varying fastest; it needs ``engine``
-        at the top. A run takes over everything at the top that is not a list.
+        The grid is the product of all top-level lists, the last varying fastest. It needs a
+        top-level ``engine``. A run inherits every top-level setting that has a single value.
         """
         found: list[dict[str, Setting]] = []
         if ENGINE in self.settings:
@@ -85,21 +85,21 @@ class GridConfig:
         for run in self.runs:
             found += self._product({**single, **run}, already=len(found))
         if not found:
-            raise InputError("There is nothing to run: add an engine or runs.", where=self.path)
+            raise InputError("Nothing to run: add an engine or runs.", where=self.path)
         return found
 
     def _product(self, settings: Settings, already: int = 0) -> Iterator[dict[str, Setting]]:
         count = already + math.prod(map(len, settings.values()))
         if count > MAX_CELLS:
             raise InputError(
-                f"There are {count:,} runs, and at most {MAX_CELLS:,} are allowed.", where=self.path
+                f"There are {count:,} runs; at most {MAX_CELLS:,} are allowed.", where=self.path
             )
         for chosen in itertools.product(*settings.values()):
             yield {each.key: each for each in chosen}
 
 
 def read_config(path: Path | str) -> GridConfig:
-    """Parse a file of settings."""
+    """Parse a grid file."""
     import yaml
 
     name = display_name(path)
@@ -111,19 +111,19 @@ def read_config(path: Path | str) -> GridConfig:
         mark = getattr(error, "problem_mark", None)
         where = f"{name}:{mark.line + 1}" if mark is not None else name
         problem = getattr(error, "problem", None) or "lists or mappings nested too deeply"
-        raise InputError(f"This is not YAML: {problem}.", where=where) from error
+        raise InputError(f"Invalid YAML: {problem}.", where=where) from error
     return _Parser(name).config(top)
 
 
 class _Parser:
-    """Turns YAML nodes into settings."""
+    """Converts YAML nodes to settings."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def config(self, top: Any) -> GridConfig:
         if top is None:
-            raise InputError("There are no settings in this file.", where=self._name)
+            raise InputError("The file has no settings.", where=self._name)
         settings: Settings = {}
         runs: list[Settings] = []
         for key, node in self._pairs(top, None):
@@ -132,7 +132,7 @@ class _Parser:
                     raise self._wrong(node, key, f"must be a list, got {_kind(node)}.")
                 runs = [self._run(each) for each in node.value]
             elif key == NAME:
-                raise self._wrong(node, key, "belongs to an item of runs, not to all of them.")
+                raise self._wrong(node, key, "can only be set in an item of runs.")
             else:
                 settings[key] = self._values(key, node)
         return GridConfig(self._name, settings, runs)
@@ -178,7 +178,7 @@ class _Parser:
         raise self._wrong(node, key, f"must be a value, got {_kind(node)}.")
 
     def _plain(self, key: str, node: Any, depth: int = 0) -> object:
-        """Return what a node holds as JSON values: numbers and booleans are what they look like."""
+        """Convert a node to JSON values, with YAML numbers and booleans as such."""
         if depth > 20:
             raise self._wrong(node, key, "is nested too deeply.")
         if node.id == "mapping":

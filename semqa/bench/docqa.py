@@ -1,8 +1,8 @@
-"""Questions over a user's own documents: reading them, answering them, and keeping the answers.
+"""Questions over the user's own documents: read them, answer them and save the answers.
 
-`QuestionSet.read` reads a file of questions with their documents. `answer_questions` asks an engine,
-from `whole_documents` or from the passages that `TemporaryCollections` find. `AnswerFile` keeps each
-answer as soon as it is there.
+`QuestionSet.read` reads a file of questions and their documents. `answer_questions` asks an engine,
+with `whole_documents` or the passages found by `TemporaryCollections` as sources. `AnswerFile`
+saves each answer immediately.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages import Collection
 
 LIMITS = Limits(seconds=600.0)
-"""A user's own documents may take their time."""
+"""Generous, because the documents are the user's own."""
 
-UNREACHED = 3
-"""Failures in a row of something outside, such as an endpoint, after which no more is asked."""
+MAX_UNAVAILABLE = 3
+"""Stop after this many consecutive `UnavailableError`s, such as an endpoint that is down."""
 
 _TEXTS = ("txt", "md")
-"""Kinds of documents that ``semqa answer --source`` reads as they are."""
+"""Document kinds that ``semqa answer --source`` reads without extraction."""
 
 
 class File(NamedTuple):
     """A document.
 
     Attributes:
-        source: all of it as one source.
+        source: the whole document as one source.
     """
 
     data: bytes
@@ -59,7 +59,7 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Questions and the documents that they are asked of."""
+    """Questions and their documents."""
 
     questions: tuple[DocsQuestion, ...]
     documents: Mapping[str, File]
@@ -70,8 +70,8 @@ class QuestionSet:
         """Read questions and their documents.
 
         Args:
-            path: JSON lines, a question each; ``-`` is standard input.
-            folder: where the documents are; by default in ``documents`` beside the file.
+            path: a JSON Lines file, one question per line; ``-`` is standard input.
+            folder: the folder with the documents; by default ``documents`` beside the file.
         """
         if folder is None:
             if str(path) == STDIN:
@@ -83,7 +83,8 @@ class QuestionSet:
             question = _question(row)
             if question.id in rows:
                 raise InputError(
-                    f'{row.where}: the id "{question.id}" is taken by {rows[question.id].where}.'
+                    f'{row.where}: the id "{question.id}" is already used at '
+                    f"{rows[question.id].where}."
                 )
             rows[question.id], questions[question.id] = row, question
         documents: dict[str, File] = {}
@@ -159,7 +160,7 @@ def _is_texts(value: object) -> bool:
 
 
 def _read_document(folder: Path, name: str) -> File:
-    """Read a document: text as ``semqa answer --source`` reads it, other kinds as they are extracted."""
+    """Read a document: text files as ``semqa answer --source`` does, other kinds by extraction."""
     path = folder / check_name(name)
     if not path.is_file():
         raise InputError(
@@ -179,12 +180,12 @@ def _read_document(folder: Path, name: str) -> File:
 def whole_documents(
     question: DocsQuestion, documents: Mapping[str, File]
 ) -> list[tuple[str, Source]]:
-    """Return the documents of a question as its sources, each with its name."""
+    """Return the documents of a question as (name, source) pairs."""
     return [(name, documents[name].source) for name in question.documents]
 
 
 class TemporaryCollections:
-    """Collections of the documents of questions, one for each list; use it as a context manager."""
+    """Temporary collections, one per set of documents; use as a context manager."""
 
     def __init__(self, documents: Mapping[str, File], passages: int) -> None:
         from semqa.engines.extractive import ExtractiveEngine
@@ -206,13 +207,13 @@ class TemporaryCollections:
 
     @property
     def encoder(self) -> str | None:
-        """The encoder that searches compare meanings by; None if they go by words alone."""
+        """The encoder used for semantic search; None if search is by words only."""
         return self._library.encoder
 
     def prepare(
         self, questions: Sequence[DocsQuestion], on_progress: Callable[[int, int], None]
     ) -> None:
-        """Index the documents of questions, each list of them once."""
+        """Index the documents of questions, once per set of documents."""
         lists = {frozenset(question.documents) for question in questions}
         new = sorted((names for names in lists if names not in self._collections), key=sorted)
         done, total = 0, sum(map(len, new))
@@ -224,7 +225,7 @@ class TemporaryCollections:
             done += len(names)
 
     def find(self, question: DocsQuestion) -> list[tuple[str, Source]]:
-        """Return the passages that fit a question best, each with the name of its document."""
+        """Return the most relevant passages as (document name, source) pairs."""
         collection = self._collections[frozenset(question.documents)]
         found = collection.search(question.question, self._passages)
         return [(passage.name, passage.source) for passage in found]
@@ -232,12 +233,12 @@ class TemporaryCollections:
 
 @dataclass(frozen=True, slots=True)
 class DocsAnswer:
-    """An answer to a question over documents, as a line of a file holds it.
+    """An answer to a question over documents, stored as one line of a file.
 
     Attributes:
-        prediction: what of it is scored.
-        seconds: that it took, with the search for passages; None if unknown.
-        key: changes with all that the answer depends on; empty if unknown.
+        prediction: the scored part of the answer.
+        seconds: time taken, including the search for passages; None if unknown.
+        key: digest of everything the answer depends on; empty if unknown.
     """
 
     id: str
@@ -296,7 +297,7 @@ def _name(quote: Mapping[str, object], field: str) -> str | None:
 
 
 def read_answers(path: Path) -> dict[tuple[str, str], DocsAnswer]:
-    """Read a file of answers by engine and question, of which the last one counts."""
+    """Read a file of answers, keyed by engine and question id; the last of duplicates counts."""
     return _by_question(read_rows(path))
 
 
@@ -305,10 +306,10 @@ def _by_question(rows: Iterable[Row]) -> dict[tuple[str, str], DocsAnswer]:
 
 
 class AnswerFile:
-    """A file to which answers are appended, each at once; use it as a context manager.
+    """An append-only file of answers, saved one by one; use as a context manager.
 
     Args:
-        path: the file, which may hold answers already; None keeps answers in memory alone.
+        path: the file, which may already contain answers; None keeps answers in memory only.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -325,12 +326,12 @@ class AnswerFile:
             self._file.close()
 
     def has(self, engine: str, question: str, *, key: str) -> bool:
-        """Whether there is an answer with this key that did not fail."""
+        """Return whether the file has an answer with this key that did not fail."""
         found = self.answers.get((engine, question))
         return found is not None and found.key == key and found.prediction.error is None
 
     def append(self, answer: DocsAnswer) -> None:
-        """Add an answer; once this returns, killing the process does not lose it."""
+        """Append an answer; it survives a killed process once this returns."""
         self.answers[answer.engine, answer.id] = answer
         if self._file is not None:
             self._file.append(answer.to_dict())
@@ -343,12 +344,16 @@ def answer_questions(
     find: Callable[[DocsQuestion], Sequence[tuple[str, Source]]],
     keys: Mapping[str, str],
 ) -> Iterator[DocsAnswer]:
-    """Answer questions one by one; one that fails gives an answer that says why.
+    """Answer questions one by one; a failed one yields an answer with the error.
 
     Args:
-        keys: of each answer, by the question's id.
+        keys: the key of each answer, by question id.
+
+    Raises:
+        MissingExtraError: an optional dependency is missing.
+        UnavailableError: `MAX_UNAVAILABLE` questions in a row failed with this error.
     """
-    unreached = 0
+    unavailable = 0
     for question in questions:
         started = time.perf_counter()
         text, prediction = "", DocsPrediction()
@@ -359,11 +364,11 @@ def answer_questions(
         except MissingExtraError:
             raise
         except SemqaError as error:
-            unreached = unreached + 1 if isinstance(error, UnavailableError) else 0
+            unavailable = unavailable + 1 if isinstance(error, UnavailableError) else 0
             prediction = DocsPrediction(error=str(error))
             failure = error
         else:
-            unreached = 0
+            unavailable = 0
             text = answer.marked
             names = [name for name, _ in found]
             prediction = DocsPrediction(
@@ -371,12 +376,12 @@ def answer_questions(
             )
         seconds = round(time.perf_counter() - started, 6)
         yield DocsAnswer(question.id, spec, text, prediction, seconds, keys[question.id])
-        if unreached == UNREACHED:
+        if unavailable == MAX_UNAVAILABLE:
             raise failure
 
 
 def _named(quote: Quote, names: Sequence[str], sources: Sequence[Source]) -> DocsQuote:
-    """Return a quote with its document: that of the source which has it, or else which it names."""
+    """Return a quote with its document: where it was found, else the one it cites."""
     number = quote.found_in[0] if quote.found_in else quote.source
     if not 1 <= number <= len(names):
         return DocsQuote(quote.text)
@@ -389,7 +394,7 @@ def _named(quote: Quote, names: Sequence[str], sources: Sequence[Source]) -> Doc
 def answer_key(
     question: DocsQuestion, documents: Mapping[str, File], settings: Mapping[str, object]
 ) -> str:
-    """Return what changes with all that an answer depends on: question, documents, settings, version."""
+    """Return a digest of what an answer depends on: question, documents, settings and version."""
     digests = {
         name: hashlib.sha256(documents[name].data).hexdigest() for name in question.documents
     }

@@ -1,8 +1,8 @@
-"""The folder of a run: its files, the one run that it holds, and the journal of its examples.
+"""The folder of a run: its files, the identity of the run, and the journal of examples.
 
-The journal has one JSON line per finished example, appended as it is finished. A process killed at
-any moment leaves whole lines and at most one torn line, which the next process cuts off. An example
-that failed may be tried again: its later row counts, until `Journal.tidy` leaves one row each.
+Each finished example is appended to the journal as one JSON line. A process killed at any moment
+leaves at most one incomplete line, which the next process truncates. A failed example may be
+retried: its later row counts, and `Journal.tidy` removes the earlier one.
 """
 
 from __future__ import annotations
@@ -36,42 +36,42 @@ RESULTS_FILE = "results.json"
 RUN_FILE = "run.json"
 
 _IGNORED = ("data", "train")
-"""Keys of an identity that may differ: file names."""
+"""Identity keys that may differ: file names."""
 
 
 def make_folder(out: Path) -> None:
-    """Make a folder if it is missing."""
+    """Create a folder if it does not exist."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"Cannot make the folder {out}: {error.strerror}.") from error
+        raise InputError(f"Cannot create the folder {out}: {error.strerror}.") from error
 
 
 @contextmanager
 def own_errors(out: Path) -> Iterator[None]:
-    """Turn system errors about files of a folder into an InputError; leave all others alone."""
+    """Convert an OSError about a file in this folder to an InputError; others pass through."""
     try:
         yield
     except OSError as error:
-        if not _lies_in(error.filename, out):
+        if not _is_inside(error.filename, out):
             raise
         raise InputError(
             f"Cannot use the folder {out}: {error.strerror} for {error.filename}."
         ) from error
 
 
-def _lies_in(name: object, folder: Path) -> bool:
+def _is_inside(name: object, folder: Path) -> bool:
     if not isinstance(name, str):
         return False
-    parent, own = os.path.split(name)  # a link that stands there is not followed
+    parent, own = os.path.split(name)  # a symlink there is not followed
     return Path(os.path.realpath(folder)) in Path(f"{os.path.realpath(parent)}/{own}").parents
 
 
 def claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> bool:
-    """Make a folder that of a run, or check that it is.
+    """Start a run in a folder, or check that the folder contains this run.
 
     Returns:
-        Whether the run has just begun.
+        Whether the run is new.
     """
     path = out / RUN_FILE
     if not path.exists():
@@ -88,42 +88,42 @@ def claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]
     if (key := other_key(found, identity)) is not None:
         raise InputError(
             f"{out} holds another run: its {key} is {found.get(key)!r}, not {identity.get(key)!r}.",
-            hint="Use another folder, or remove this one to start again.",
+            hint="Use another folder, or delete this one to start again.",
         )
     return False
 
 
 def release(out: Path) -> None:
-    """Give back a folder in which nothing was done."""
+    """Delete the files of a run that has no answers yet."""
     for name in (RUN_FILE, ABOUT_FILE, EXAMPLES_FILE):
         (out / name).unlink(missing_ok=True)
 
 
 def other_key(found: Mapping[str, object], identity: Mapping[str, object]) -> str | None:
-    """Return the first key by which the contents of ``run.json`` are not of this identity."""
+    """Return the first key in which ``run.json`` differs from this identity, or None."""
     expected = json.loads(json.dumps(identity))
     keys = (key for key in {**expected, **found} if key not in _IGNORED)
     return next((key for key in keys if found.get(key) != expected.get(key)), None)
 
 
 def read_object(path: Path) -> dict[str, object]:
-    """Read a file of one JSON object."""
+    """Read a file with one JSON object."""
     with open_input(path) as file:
         text = decode_text(file.read_all(), file.name)
         return as_row(decode_json(text, file.name), file.name).fields
 
 
 def pretty(value: Mapping[str, object]) -> bytes:
-    """Return an object as the text of a file."""
+    """Serialize an object as indented JSON."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     return (text + "\n").encode("utf-8")
 
 
 def read_records(path: Path) -> dict[str, Record]:
-    """Read the rows of a run by their ids, without changing the file.
+    """Read the rows of a run, keyed by id, without changing the file.
 
-    If an example has several rows, the last with an answer counts, else the last. A torn line at the
-    end is ignored.
+    Of several rows for one example, the last with an answer counts, or else the last. An incomplete
+    last line is ignored.
     """
     found: dict[str, Record] = {}
     raw = path.read_bytes()
@@ -139,10 +139,10 @@ def read_records(path: Path) -> dict[str, Record]:
 
 
 class Journal:
-    """An append-only file of records; use it as a context manager.
+    """An append-only file of records; use as a context manager.
 
     Args:
-        retry_failed: count failed examples as not finished.
+        retry_failed: treat failed examples as unfinished.
     """
 
     def __init__(self, path: Path, known: Iterable[str], *, retry_failed: bool = False) -> None:
@@ -155,7 +155,7 @@ class Journal:
         for row in self._file.rows:
             key = row.text("id")
             if key not in ids or key in self.records:
-                what = "occurs twice" if key in self.records else "is not of this run"
+                what = "occurs twice" if key in self.records else "does not belong to this run"
                 raise InputError(
                     f"The id {key!r} {what}.", where=row.where, hint="Use another folder."
                 )
@@ -177,13 +177,13 @@ class Journal:
         self._file.close()
 
     def append(self, record: Record) -> None:
-        """Add a finished example; once this returns, killing the process does not lose it."""
+        """Append a finished example; it survives a killed process once this returns."""
         self._file.append(record.to_dict())
         self.records[record.id] = record
         self._order.append(record.id)
 
     def tidy(self, order: Sequence[str]) -> None:
-        """Leave one row per example, in this order; call it when all are done."""
+        """Rewrite the file with one row per example, in this order; call when all are done."""
         if self._order != list(order):
             write_atomic(self._path, (encode_row(self.records[key].to_dict()) for key in order))
             self._order = list(order)

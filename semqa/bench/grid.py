@@ -1,4 +1,4 @@
-"""Run the cells of a grid one after the other; a cell that fails does not end it."""
+"""Run the cells of a grid one by one; a failed cell does not stop the grid."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GRID_FILE = "grid.json"
 
 
 class Cell(NamedTuple):
-    """One run of a grid; `where` is the line of the file that it comes from."""
+    """One run of a grid; `where` is its ``file:line``."""
 
     plan: Plan
     label: str
@@ -47,11 +47,11 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CellOutcome:
-    """What became of a cell.
+    """The outcome of a cell.
 
     Attributes:
         state: ``done``; ``kept`` if it was finished before; or ``failed``.
-        exemplars: how many were asked for and how many prompts had, as in ``results.json``.
+        exemplars: how many were requested and how many the prompts had, as in ``results.json``.
     """
 
     folder: str
@@ -66,7 +66,7 @@ class CellOutcome:
 
 
 class HeldEngine:
-    """Holds the last engine loaded, so that runs in a row share a model."""
+    """Caches the last engine, so that consecutive runs share a model."""
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
         self._say = say
@@ -74,7 +74,7 @@ class HeldEngine:
         self._held: Engine | None = None
 
     def take(self, plan: Plan, prompts: PromptBuilder | None) -> Engine | None:
-        """Return the engine of a run, with its settings; it stays held."""
+        """Return the engine of a run; it stays cached."""
         held = self._held
         if isinstance(held, SharingEngine) and self._spec == plan.engine:
             shared = held.with_settings(plan.given, prompts)
@@ -82,12 +82,12 @@ class HeldEngine:
                 if isinstance(shared, ConstrainedEngine):
                     shared.warm_up(self._say)
                 return shared
-        self.close()  # before the next one is loaded: two models may not fit
+        self.close()  # before loading the next one: two models may not fit
         self._held, self._spec = plan.create_engine(prompts, self._say), plan.engine
         return self._held
 
     def close(self) -> None:
-        """Close the engine that is held."""
+        """Close the cached engine."""
         held, self._held, self._spec = self._held, None, None
         close_engine(held)
 
@@ -105,14 +105,14 @@ def run_grid(
     retry_failed: bool = False,
     workers: Workers | None = None,
 ) -> list[CellOutcome]:
-    """Run every cell that is not finished, each in its folder below `out`.
+    """Run every unfinished cell, each in its own subfolder of `out`.
 
-    Cells of one engine are run in a row, so that its model is loaded once. ``grid.json`` records the
-    outcome of each cell, and is written again after each. A grid that was killed goes on where it
-    stopped, within a cell too.
+    Cells with the same engine run consecutively, so that its model is loaded once. ``grid.json``
+    records the outcome of each cell and is rewritten after each. A killed grid resumes where it
+    stopped, even within a cell.
 
     Args:
-        workers: answer instead of this process.
+        workers: processes that answer instead of this one.
     """
     make_folder(out)
     outcomes: dict[int, CellOutcome] = {}
@@ -146,12 +146,12 @@ def run_grid(
         folder, started = cell.plan.folder, time.perf_counter()
         try:
             state, results = results_of(cell.plan, out / folder)
-        except Exception as error:  # noqa: BLE001 (one cell must not cost the others)
+        except Exception as error:  # noqa: BLE001 (the other cells must still run)
             if not isinstance(error, InputError):
-                held.close()  # the state of its model is unknown
-            said = str(error) if isinstance(error, SemqaError) else repr(error)
+                held.close()  # the model may be in a bad state
+            message = str(error) if isinstance(error, SemqaError) else repr(error)
             seconds = round(time.perf_counter() - started, 3)
-            return CellOutcome(folder, cell.label, "failed", seconds=seconds, error=said)
+            return CellOutcome(folder, cell.label, "failed", seconds=seconds, error=message)
         scores = results["results"]
         return CellOutcome(
             folder,
@@ -183,7 +183,7 @@ def run_grid(
 
 
 def _finished(folder: Path, identity: Mapping[str, object]) -> dict[str, Any] | None:
-    """Return the results of a finished run of this identity, or None."""
+    """Return the results of a finished run with this identity, or None."""
     if not ((folder / RUN_FILE).is_file() and (folder / RESULTS_FILE).is_file()):
         return None
     if other_key(read_object(folder / RUN_FILE), identity) is not None:

@@ -1,8 +1,8 @@
-"""Judgements of a run: AutoAIS, citation recall and precision, Disambig-F1 and DR.
+"""Judge a run: AutoAIS, citation recall and precision, Disambig-F1 and DR.
 
-A judge of entailment gives the first three, one that answers questions the others. Judgements are not
-part of a run's identity: a finished run can be judged later, from its rows, by one judge or another.
-They change no other score.
+The first three need an entailment judge, the others a judge that answers questions. Judgements are
+not part of a run's identity: any judge can judge a finished run later, from its rows. They do not
+affect other scores.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Judged(NamedTuple):
-    """What a judge says of a run."""
+    """The judgements of a run."""
 
     summary: dict[str, object]
     rows: list[dict[str, object]]
@@ -61,9 +61,9 @@ class Disambig(NamedTuple):
 
 
 def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge) -> Judged:
-    """Judge the answers of a run by everything that a judge can do.
+    """Compute every judgement that the judge supports for the answers of a run.
 
-    Answers that failed or are empty count in Disambig-F1 only, where they score 0.
+    Failed and empty answers count only in Disambig-F1, where they score 0.
     """
     summary: dict[str, object] = {"judge": judge.name, "identity": judge.identity}
     rows: list[dict[str, object]] = [
@@ -86,7 +86,7 @@ def _judge_support(
     summary: dict[str, object],
     rows: list[dict[str, object]],
 ) -> int:
-    """Add what follows from what; return how many texts were too long for the judge."""
+    """Add the entailment scores; return how many texts were too long for the judge."""
     answers = [
         ToCheck(
             item.question.question, QuotedAnswer.parse(record.prediction, item.question.sources)
@@ -131,27 +131,27 @@ def _judge_readings(
     summary: dict[str, object],
     rows: list[dict[str, object]],
 ) -> int:
-    """Add what can be read off the answers; return how many texts were too long for the judge."""
+    """Add Disambig-F1 and DR; return how many texts were too long for the judge."""
     reader = PatientJudge(judge)
     read = _read_answers(items, records, cast("AnsweringJudge", reader))
     rouge = [
         rouge_of(item, record.prediction) if scores.pairs else None
         for item, record, scores in zip(items, records, read, strict=True)
     ]
-    told = sum_up([each.qid for each in records], read, rouge)
+    total = sum_up([each.qid for each in records], read, rouge)
     summary |= {
         "disambig_f1": {
-            "value": told.f1,
-            "interval": _listed(told.interval),
-            "n": told.n,
+            "value": total.f1,
+            "interval": _listed(total.interval),
+            "n": total.n,
             "unscored": dict(Counter(each.unscored for each in read if each.unscored is not None)),
         },
-        "disambig_em": {"value": told.exact, "n": told.n},
+        "disambig_em": {"value": total.exact, "n": total.n},
         "dr": {
-            "value": told.dr,
-            "interval": _listed(told.dr_interval),
-            "rouge_l": told.rouge,
-            "n": told.n,
+            "value": total.dr,
+            "interval": _listed(total.dr_interval),
+            "rouge_l": total.rouge,
+            "n": total.n,
         },
     }
     for row, scores in zip(rows, read, strict=True):
@@ -163,9 +163,9 @@ def _judge_readings(
 def _read_answers(
     items: Sequence[Item], records: Sequence[Record], judge: AnsweringJudge
 ) -> list[DisambigScores]:
-    """Have a judge read the short answers off each answer, without its marks and citations.
+    """Have a judge extract the short answers from each answer, without marks and citations.
 
-    Only questions that come with sub-questions are scored: of QuoteSum, those from AmbigQA.
+    Only questions with sub-questions are scored: in QuoteSum, those from AmbigQA.
 
     Source: Stelmakh et al. 2022, ASQA, section 4.
     """
@@ -186,14 +186,14 @@ def _read_answers(
 
 
 def rouge_of(item: Item, prediction: str) -> float | None:
-    """Return ROUGE-L (ROUGE-Lsum) of an answer without its citations, whose numbers are no words."""
+    """Return ROUGE-L (ROUGE-Lsum) of an answer, ignoring its citation numbers."""
     return score_item(item, remove_citations(prediction)).rougeLsum
 
 
 def sum_up(
     qids: Sequence[str], scores: Sequence[DisambigScores], rouge: Sequence[float | None]
 ) -> Disambig:
-    """Sum up Disambig-F1 and DR.
+    """Aggregate Disambig-F1 and DR over a run.
 
     Source: Stelmakh et al. 2022, ASQA, section 4.
 
@@ -225,13 +225,13 @@ def _listed(interval: tuple[float, float] | None) -> list[float] | None:
 
 
 def disambig_again(row: Mapping[str, Any], where: str) -> DisambigScores | None:
-    """Return the scores of a row of ``judged.jsonl``, computed again from what the judge read.
+    """Recompute the scores of a row of ``judged.jsonl`` from the short answers found.
 
     Returns:
-        None if the judge read nothing in this run.
+        None if the run was not judged for Disambig-F1.
     """
-    told = row.get("disambig")
-    if told is None:
+    saved = row.get("disambig")
+    if saved is None:
         return None
     try:
         return DisambigScores(
@@ -240,13 +240,13 @@ def disambig_again(row: Mapping[str, Any], where: str) -> DisambigScores | None:
                     ShortAnswers(str(pair["question"]), tuple(map(str, pair["short_answers"]))),
                     str(pair["found"]),
                 )
-                for pair in told["pairs"]
+                for pair in saved["pairs"]
             ),
-            told.get("unscored"),
+            saved.get("unscored"),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"is not what a judge wrote ({error!r}).",
+            f"is invalid ({error!r}).",
             field="disambig",
             where=where,
             hint="Judge the run again.",

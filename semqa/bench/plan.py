@@ -1,7 +1,7 @@
-"""What a benchmark run does: which questions, which engine, which options.
+"""The plan of a benchmark run: its questions, engine and options.
 
 A plan has an identity: data, prompt, options and versions. A folder holds the run of one identity
-only, so a resumed run cannot mix two.
+only, so resuming never mixes two runs.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from semqa.retrieval.settings import ExemplarShelf
 
 HUMAN = "human"
-"""The engine name of the human row: each reference, scored against the others of its question."""
+"""Engine name of the leave-one-out run: each reference scored against the question's others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One answer to be made and scored.
+    """One example to answer and score.
 
     Attributes:
-        left_out: in the human row, the index of the reference that is the prediction; the others are
-            its references.
+        left_out: in the human row, the index of the reference used as the prediction; the others
+            are its references.
     """
 
     key: str
@@ -48,12 +48,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A benchmark run, before it is run.
+    """The settings of a benchmark run.
 
     Attributes:
         engine: a name for `semqa.engines.create_engine`, or ``human``.
-        prompts: how questions are put to a language model; None for engines that ask none.
-        name: what people call the run; not part of its identity.
+        prompts: prompt settings; None for engines without a language model.
+        name: display name; not part of the identity.
     """
 
     data: Path
@@ -65,14 +65,14 @@ class Plan:
 
     @property
     def given(self) -> dict[str, object]:
-        """The options that are set, by name."""
+        """The options that are not None, sorted by name."""
         return {name: value for name, value in sorted(self.options.items()) if value is not None}
 
     @property
     def folder(self) -> str:
-        """Name of its folder in a grid.
+        """Name of the run's folder in a grid.
 
-        It depends on the settings of this run alone, so a grid that grows finds its finished runs.
+        It depends only on this run's settings, so an extended grid finds its finished runs.
 
         Example:
             >>> from pathlib import Path
@@ -102,13 +102,13 @@ class Plan:
         return f"{readable or 'run'}-{digest.hexdigest()[:8]}"
 
     def check(self) -> None:
-        """Check what can be checked before anything is loaded."""
+        """Validate the plan as far as possible without loading anything."""
         if self.engine == HUMAN and self.given:
             first = next(iter(self.given))
-            raise InputError("is not an option of the human row, which has none.", field=first)
+            raise InputError("is not an option of the human row.", field=first)
 
     def about(self) -> dict[str, object]:
-        """Return what is useful to know about the run but not part of its identity."""
+        """Return metadata about the run that is not part of its identity."""
         found: dict[str, object] = {"data_path": str(self.data)}
         return found if self.name is None else {"name": self.name, **found}
 
@@ -120,11 +120,11 @@ class Plan:
         prepare: bool = True,
         shelf: ExemplarShelf | None = None,
     ) -> PromptBuilder | None:
-        """Create the prompt builder. A question is never an exemplar of itself, by text or by qid.
+        """Create the prompt builder. A question is never its own exemplar, by text or by qid.
 
         Args:
-            prepare: choose the exemplars of all questions now; their identity needs no choice.
-            shelf: encoders and files that several runs share.
+            prepare: choose the exemplars of all questions now; the identity does not need them.
+            shelf: cache of encoders and files shared by several runs.
         """
         if self.prompts is None:
             return None
@@ -139,7 +139,7 @@ class Plan:
     def create_engine(
         self, prompts: PromptBuilder | None = None, say: Callable[[str], None] | None = None
     ) -> Engine | None:
-        """Create the engine; None for the human row."""
+        """Create the engine; return None for the human row."""
         from semqa.engines import create_engine
 
         self.check()
@@ -149,7 +149,7 @@ class Plan:
         return create_engine(self.engine, self.given | asking)
 
     def batch_size(self) -> int:
-        """Return how many questions the engine answers together, without loading it."""
+        """Return the engine's batch size without loading it."""
         from semqa.engines import batch_size_of
 
         return batch_size_of(self.engine, self.given)
@@ -162,7 +162,7 @@ class Plan:
         return read_quotesum(self.data)[: self.limit]
 
     def items(self, questions: Sequence[Question]) -> list[Item]:
-        """List what is to be answered, in order, every key once."""
+        """Return the examples to answer, in order, with unique keys."""
         if self.engine != HUMAN:
             return [Item(question.qid, question) for question in questions]
         return [
@@ -172,7 +172,7 @@ class Plan:
         ]
 
     def identity(self, prompts: PromptBuilder | None = None) -> dict[str, object]:
-        """Return what must be equal for a run to be resumed, ready for JSON.
+        """Return what must match to resume a run, as a JSON-ready object.
 
         Args:
             prompts: result of `create_prompts`.
@@ -193,7 +193,7 @@ class Plan:
         return identity | self.versions(asking=prompts is not None)
 
     def versions(self, *, asking: bool) -> dict[str, object]:
-        """Return the part of the identity that depends on this machine: versions and weights."""
+        """Return the machine-dependent part of the identity: versions and weights."""
         found: dict[str, object] = {"semqa": semqa.__version__}
         if asking:
             found["model"] = model_identity(self.engine, self.options.get("revision"))
@@ -202,14 +202,18 @@ class Plan:
 
 
 def items_of(identity: Mapping[str, object], data: Path, out: Path) -> list[Item]:
-    """Return what a finished run was to answer."""
+    """Return the items of an existing run, read from its data.
+
+    Raises:
+        InputError: the data has another digest than that of the run.
+    """
     limit = identity.get("limit")
     first = limit if isinstance(limit, int) and limit > 0 else None
     plan = Plan(data, str(identity.get("engine")), limit=first)
     questions = plan.questions()
     if data_digest(data) != identity.get("data_sha256"):
         raise InputError(
-            f"{data} is not the data of {out}, which is {identity.get('data')!r} with another digest."
+            f"{data} is not the data of {out}: {identity.get('data')!r} has another digest."
         )
     return plan.items(questions)
 
@@ -222,7 +226,7 @@ def data_digest(path: Path) -> str:
 def _check_regular(path: Path, key: str) -> None:
     if str(path) == "-" or (path.exists() and not path.is_file()):
         raise InputError(
-            f"must be a regular file, which a resumed run can read again, got {path}.",
+            f"must be a regular file, so that the run can be resumed, got {path}.",
             field=key,
             value=str(path),
             hint="Save the data to a file first.",
@@ -241,7 +245,7 @@ def settings_of(plan: Plan) -> dict[str, object]:
 
 
 def settings_of_identity(identity: Mapping[str, object]) -> dict[str, object]:
-    """Return the same settings from the ``run.json`` of a run."""
+    """Return the same settings as `settings_of`, from the contents of ``run.json``."""
     found: dict[str, object] = {"engine": str(identity.get("engine"))}
     prompts = identity.get("prompts")
     if isinstance(prompts, dict):
@@ -254,7 +258,7 @@ def settings_of_identity(identity: Mapping[str, object]) -> dict[str, object]:
 
 
 def labels_of(runs: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return a unique label for each run: its engine, and the settings that distinguish it.
+    """Return a unique label for each run: its engine and the settings that distinguish it.
 
     Example:
         >>> labels_of([{"engine": "lead-1"}, {"engine": "t:m", "shots": 0}, {"engine": "t:m", "shots": 5}])
@@ -263,7 +267,7 @@ def labels_of(runs: Sequence[Mapping[str, object]]) -> list[str]:
     by_engine: dict[object, list[Mapping[str, object]]] = {}
     for run in runs:
         by_engine.setdefault(run["engine"], []).append(run)
-    # A prompt often follows from the shots, and rules of quoting from the constraint.
+    # The prompt often depends on the shots, and the quoting rules on the constraint.
     first = ("shots", "prompt", "exemplars", "constraint")
     others = ("engine", "data", "limit")
     own = {
@@ -276,7 +280,9 @@ def labels_of(runs: Sequence[Mapping[str, object]]) -> list[str]:
     labels = []
     for run in runs:
         keys = [key for key in own[run["engine"]] if key in run] + shared
-        labels.append(", ".join([str(run["engine"]), *(_said(k, run.get(k)) for k in keys)]))
+        labels.append(
+            ", ".join([str(run["engine"]), *(_setting_text(k, run.get(k)) for k in keys)])
+        )
     alike = Counter(labels)
     seen: Counter[str] = Counter()
     for at, label in enumerate(labels):
@@ -287,7 +293,7 @@ def labels_of(runs: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _distinguishing(runs: Sequence[Mapping[str, object]], keys: Sequence[str]) -> list[str]:
-    """Return the keys, in this order, that distinguish runs which those before do not."""
+    """Return the keys, in order, that tell apart runs which the earlier keys do not."""
     chosen: list[str] = []
     apart = 1
     for key in dict.fromkeys(keys):
@@ -298,15 +304,15 @@ def _distinguishing(runs: Sequence[Mapping[str, object]], keys: Sequence[str]) -
     return chosen
 
 
-def _said(key: str, value: object) -> str:
+def _setting_text(key: str, value: object) -> str:
     match key:
         case "shots":
             return f"{value} shot" if value == 1 else f"{value} shots"
         case "prompt" | "exemplars" | "data":
             return _text(value)
         case "constraint":
-            said = {"on": "constrained", "off": "unconstrained"}
-            return said.get(_text(value), f"constraint {_text(value)}")
+            names = {"on": "constrained", "off": "unconstrained"}
+            return names.get(_text(value), f"constraint {_text(value)}")
         case "limit":
             return "all questions" if value is None else f"{value} questions"
         case _:

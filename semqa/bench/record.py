@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from semqa.quotes import Quote
 
 MOST = 1e15
-"""Largest number in a row; sums of such numbers are exact enough and fit into a float."""
+"""Largest number allowed in a row, so that sums fit in a float with enough precision."""
 
 
 class Asked(NamedTuple):
-    """What a model was given for one answer, and what it wrote.
+    """Input and output of the model for one answer.
 
-    Each field but the first is None if the engine does not report it.
+    Every field except `exemplars` is None if the engine does not report it.
 
     Attributes:
-        written: the raw text, before anything was parsed or repaired.
+        written: the raw output, before parsing and repair.
     """
 
     exemplars: tuple[str, ...]
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def by(cls, made: Generation, *, chat: bool = True) -> Self:
-        """Return what a generation tells."""
+        """Make it from a generation."""
         repairs = made.repairs
         return cls(
             tuple(exemplar.qid for exemplar in made.prompt.exemplars),
@@ -61,14 +61,14 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One answer and what became of it.
+    """One answer, its scores and how it was produced.
 
     Attributes:
-        scores: result of `ExampleScores.to_dict`, for readers of the file; results are computed from
+        scores: result of `ExampleScores.to_dict`, for information only: results are computed from
             `prediction`.
-        seconds: time of the engine; questions answered together have equal shares.
-        asked: what a model was given and wrote; None if none was asked, or there is no answer. Its
-            fields are written among the others.
+        seconds: time taken by the engine; a batch is divided equally among its questions.
+        asked: input and output of the model; None without a model or an answer. Its fields are
+            written as fields of the row.
     """
 
     id: str
@@ -98,7 +98,7 @@ class Record:
         error: str | None,
         asked: Asked | None = None,
     ) -> Record:
-        """Make the record of an answer that was just given; it is empty if there is an error."""
+        """Make the record of a new answer; the answer is empty if there is an error."""
         free = [s.text for s in answer.segments if isinstance(s, FreeText)]
         return cls(
             id=key,
@@ -119,7 +119,7 @@ class Record:
 
     @classmethod
     def read(cls, row: Row) -> Record:
-        """Read a row; it names a model's prompt only if a model was asked."""
+        """Parse a row; `asked` is None if the row has no exemplars field."""
         fields = {name: _typed(row, name, kind) for name, kind in _FIELDS.items()}
         for name, count in fields["quotes"].items():
             _check(row, name, count, int)
@@ -128,24 +128,24 @@ class Record:
         error = None if row.fields.get("error") is None else row.text("error")
         asked = None
         if row.fields.get("exemplars") is not None:
-            told = {
+            given = {
                 name: _typed(row, name, kind)
                 for name, kind in _ASKED.items()
                 if row.fields.get(name) is not None
             }
-            asked = Asked(**{**told, "exemplars": tuple(told["exemplars"])})
+            asked = Asked(**{**given, "exemplars": tuple(given["exemplars"])})
         verdict = Verdict(fields.pop("verdict"))
         return cls(**fields, error=error, verdict=verdict, asked=asked)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the row."""
+        """Return the row, ready for JSON."""
         row = {name: getattr(self, name) for name in self.__slots__ if name != "asked"}
-        told = self.asked._asdict() if self.asked is not None else {}
-        return row | {name: value for name, value in told.items() if value is not None}
+        given = self.asked._asdict() if self.asked is not None else {}
+        return row | {name: value for name, value in given.items() if value is not None}
 
 
 def shown_scores(scores: ExampleScores | None) -> dict[str, object]:
-    """Return scores as a row has them."""
+    """Return scores as stored in a row."""
     shown = {} if scores is None else scores.to_dict()
     shown.pop("qid", None)
     return shown
@@ -204,5 +204,5 @@ def _wrong(row: Row, value: object, name: str, rule: str) -> InputError:
         f"must be {rule}, got {describe(value)}.",
         field=name,
         where=row.where,
-        hint="Remove the line to run the example again.",
+        hint="Delete the line to run the example again.",
     )

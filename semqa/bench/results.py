@@ -1,4 +1,4 @@
-"""The results of a run: scores with intervals, what quoting looked like, and what ran where."""
+"""The results of a run: scores with intervals, quoting statistics, versions and machine."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from semqa.bench.record import Asked, Record
 
 RESAMPLES, SEED = 1_000, 0
-"""Of the intervals of all runs and reports, which draw questions."""
+"""Bootstrap settings for the intervals of all runs and reports."""
 
 SHOWN_FAILURES = 3
-"""How many reasons of failures the results name; the rows have all of them."""
+"""Number of distinct errors listed in the results; the rows have all of them."""
 
 
 def score_item(item: Item, prediction: str) -> ExampleScores:
     """Score one prediction against the references of its item.
 
-    In the human row that is the reference that the item leaves out, whatever `prediction` says.
+    In the human row, the left-out reference is scored and `prediction` is ignored.
     """
     question = item.question
     if item.left_out is not None:
@@ -54,10 +54,9 @@ def make_results(
     records: Sequence[Record],
     identity: Mapping[str, object],
 ) -> dict[str, object]:
-    """Sum up a finished run; scores are computed anew from the predictions.
+    """Compute the results of a finished run, with scores recomputed from the predictions.
 
-    An example that failed is scored as an empty answer, as one that is missing among predictions; it
-    counts nowhere else.
+    A failed example is scored as an empty answer and excluded from all other statistics.
     """
     pairs = zip(items, records, strict=True)
     scores = [score_item(item, record.prediction) for item, record in pairs]
@@ -81,7 +80,7 @@ def make_results(
 
 
 def _failures(records: Sequence[Record]) -> list[dict[str, object]]:
-    """Return the first failed example of each of the first reasons."""
+    """Return the first `SHOWN_FAILURES` distinct errors, each with its first example."""
     first: dict[str, str] = {}
     for record in records:
         if record.error is not None:
@@ -90,7 +89,7 @@ def _failures(records: Sequence[Record]) -> list[dict[str, object]]:
 
 
 def _exemplars(counts: Sequence[int], identity: Mapping[str, object]) -> dict[str, object] | None:
-    """Return how many exemplars were asked for and how many stood in the prompts."""
+    """Return how many exemplars were requested and how many the prompts had."""
     prompts = identity.get("prompts")
     if not isinstance(prompts, dict):
         return None
@@ -102,7 +101,7 @@ def _exemplars(counts: Sequence[int], identity: Mapping[str, object]) -> dict[st
 
 
 def _tokens(asked: Sequence[Asked]) -> dict[str, object] | None:
-    """Return what models read and wrote, if engines report it."""
+    """Return prompt and output token counts, if the engine reports them."""
     read = [each.prompt_tokens for each in asked if each.prompt_tokens is not None]
     wrote = [each.new_tokens for each in asked if each.new_tokens is not None]
     if not (read and wrote):
@@ -117,20 +116,20 @@ def _tokens(asked: Sequence[Asked]) -> dict[str, object] | None:
 
 
 def _constraint(asked: Sequence[Asked]) -> dict[str, object] | None:
-    """Return how models were kept to verbatim quotes, and how well, where engines tell."""
-    told = [each for each in asked if each.constraint is not None]
-    if not told:
+    """Return how quotes were constrained and how well, if the engine reports it."""
+    reported = [each for each in asked if each.constraint is not None]
+    if not reported:
         return None
     return {
-        "ways": dict(Counter(str(each.constraint) for each in told)),
-        "breaches": sum(each.breach is not None for each in told),
-        "repaired_quotes": sum(each.repaired or 0 for each in told),
-        "dropped_marks": sum(each.dropped or 0 for each in told),
+        "ways": dict(Counter(str(each.constraint) for each in reported)),
+        "breaches": sum(each.breach is not None for each in reported),
+        "repaired_quotes": sum(each.repaired or 0 for each in reported),
+        "dropped_marks": sum(each.dropped or 0 for each in reported),
     }
 
 
 def _throughput(records: Sequence[Record]) -> dict[str, float] | None:
-    """Return how much was answered in a second of answering; seconds between batches do not count."""
+    """Return answers and tokens per second, not counting the time between batches."""
     seconds = sum(record.seconds for record in records)
     if not seconds:
         return None
@@ -172,9 +171,9 @@ def _versions() -> dict[str, str]:
 
 
 def describe_machine() -> dict[str, object]:
-    """Return system, Python, processor, memory and the GPUs of this machine, ready for JSON.
+    """Return system, Python, processor, memory and GPUs of this machine, ready for JSON.
 
-    GPUs are told where a model was loaded that could use them: torch is not loaded for this.
+    GPUs are included only if torch is already imported.
     """
     found: dict[str, object] = {
         "platform": platform.platform(),

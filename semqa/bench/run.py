@@ -1,4 +1,4 @@
-"""Run a plan: answer, score, journal and sum up; or go on where a killed run stopped."""
+"""Run a plan: answer, score, record and aggregate; or resume a killed run."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
-        again: failed earlier, and tried again.
+        resumed: number of examples finished before this process started.
+        again: number of earlier failures that are retried.
     """
 
     done: int
@@ -55,7 +56,7 @@ class Progress(NamedTuple):
     last: Record | None = None
 
     def after(self, record: Record) -> Progress:
-        """Return the progress with one more example."""
+        """Return the progress after one more example."""
         wrote = record.asked.new_tokens if record.asked is not None else None
         return self._replace(
             done=self.done + 1,
@@ -67,7 +68,7 @@ class Progress(NamedTuple):
 
 
 class Workers(Protocol):
-    """Other processes that answer for a run (`semqa.distributed`); it writes its own files."""
+    """Other processes that answer for a run (`semqa.distributed`); this one writes the files."""
 
     def answer(
         self,
@@ -77,13 +78,13 @@ class Workers(Protocol):
     ) -> Iterator[Record]:
         """Answer items as `answer_items` does, group by group.
 
-        Records come in any order, and one may come twice. Every item has a record in the end, a
-        failed one if need be.
+        Records arrive in any order, possibly more than once. Every item gets a record, if need be
+        a failed one.
         """
         ...
 
     def describe(self) -> dict[str, object]:
-        """Return what worked for a run, for its record, ready for JSON."""
+        """Return a description of the workers for the results, ready for JSON."""
         ...
 
 
@@ -99,20 +100,20 @@ def run(
     retry_failed: bool = False,
     workers: Workers | None = None,
 ) -> dict[str, object]:
-    """Run a plan to its end, in a folder that holds this run alone.
+    """Run a plan to completion in a folder of its own.
 
-    The folder gets ``run.json`` (what is run), ``about.json`` (name, path of the data, start),
-    ``examples.jsonl`` (a row per example, written as it is finished) and ``results.json``. A run that
-    was killed goes on where it stopped and ends with the same scores; a finished one is summed up
-    again without loading its engine. An engine that answers several questions at once always gets the
-    same ones together, resumed or not; but what failed, and so was asked alone, is asked alone again.
+    The folder gets ``run.json`` (the identity), ``about.json`` (name, data path, start time),
+    ``examples.jsonl`` (one row per finished example) and ``results.json``. A killed run resumes
+    where it stopped and ends with the same scores; for a finished one, only the results are
+    recomputed, without loading the engine. Batches contain the same questions whether resumed or
+    not, except that the unfinished questions of a batch with a failure are asked one by one.
 
     Args:
-        say: called with messages on slow steps, from any thread.
-        judge: judges the answers when all are there; what it said goes to ``judged.jsonl``.
-        engines: returns the engine, which it closes itself; by default the plan creates one, which is
-            closed at the end.
-        workers: answer instead of this process, which then loads no engine.
+        say: called with messages about slow steps, from any thread.
+        judge: judges the answers at the end; its judgements go to ``judged.jsonl``.
+        engines: returns the engine, and is responsible for closing it; by default the plan creates
+            one, which is closed at the end.
+        workers: processes that answer instead of this one, which then loads no engine.
     """
     plan.check()
     questions = plan.questions()
@@ -127,12 +128,12 @@ def run(
             if engines is not None:
                 return engines(plan, prompts)
             made = plan.create_engine(prompts, say)
-            # What an engine leaves running would keep the process from ending.
+            # An engine left open could keep the process from exiting.
             closing.callback(close_engine, made)
             return made
 
-        # An engine that cannot be created is found before anything is written. If a run has begun, it
-        # was created then, and loading it waits until it is known that there is something to do.
+        # Create the engine of a new run before writing anything, because it may fail. For a resumed
+        # run, load it only if there is something left to answer.
         here = workers is None
         engine = create_engine() if here and not (out / RUN_FILE).exists() else None
         loaded = engine is not None
@@ -143,7 +144,7 @@ def run(
             keys = [item.key for item in items]
             journal = Journal(out / EXAMPLES_FILE, keys, retry_failed=retry_failed)
             resumed, again = len(journal.records), len(journal.failed) if retry_failed else 0
-            # Summing up is not running, and what was judged stays judged.
+            # Recomputing the results must not change what was recorded about the run.
             kept = ("versions", "machine", "judged")
             before = _earlier(out, kept) if resumed == len(items) else {}
             with journal:
@@ -163,7 +164,7 @@ def run(
                             on_progress(progress)
                 except SemqaError:
                     if begun and not here and not journal.records:
-                        release(out)  # as if the engine had been created before
+                        release(out)  # leave no trace, as if creating the engine had failed
                     raise
             journal.tidy(keys)
             records = [journal.records[key] for key in keys]
@@ -180,7 +181,7 @@ def run(
 
 
 def _earlier(out: Path, keys: Sequence[str]) -> dict[str, object]:
-    """Return these parts of the results that are there already."""
+    """Return these keys of the existing results, if any."""
     path = out / RESULTS_FILE
     found = read_object(path) if path.is_file() else {}
     return {key: found[key] for key in keys if key in found}
@@ -207,7 +208,7 @@ def _batch_size(engine: Engine | None) -> int:
 
 
 def _groups(items: Sequence[Item], size: int, journal: Journal) -> list[Sequence[Item]]:
-    """Return what to answer together: groups by position, without those that are finished."""
+    """Return batches by position, without finished items."""
     groups: list[Sequence[Item]] = []
     for start in range(0, len(items), size):
         group = items[start : start + size]
@@ -220,10 +221,10 @@ def _groups(items: Sequence[Item], size: int, journal: Journal) -> list[Sequence
 
 
 def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
-    """Answer and score some items.
+    """Answer and score items.
 
-    An example that cannot be answered does not end the run: its record says why. What fails outside
-    (`UnavailableError`) does, and is tried again when the run is resumed.
+    An InputError does not end the run: the record contains the error. Other errors, such as
+    `UnavailableError`, do; the items are retried when the run is resumed.
     """
     from semqa.engines import GeneratingEngine
 
@@ -232,7 +233,7 @@ def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
         try:
             answers = _ask(items, engine)
         except InputError:
-            # One of them, found before any was answered: it shows when each is asked alone.
+            # One item is invalid; ask each alone to find it.
             return [_record(item, engine) for item in items]
         share = (time.perf_counter() - started) / len(items)
         return [
@@ -243,7 +244,7 @@ def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
 
 
 def failed_record(item: Item, error: str, *, seconds: float = 0.0) -> Record:
-    """Return the record of an example without an answer, which is scored as an empty one."""
+    """Return the record of a failed example, scored as an empty answer."""
     nothing = QuotedAnswer.parse("", item.question.sources)
     return _scored(item, nothing, "", seconds, error=error)
 
@@ -266,7 +267,7 @@ def _record(item: Item, engine: Engine | None) -> Record:
 
 
 def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, Asked | None]]:
-    """Answer items, with what the model was asked if the engine asks one."""
+    """Answer items; the second value is None for engines without a language model."""
     from semqa.engines import GeneratingEngine, Request
 
     requests = [Request(item.question.question, item.question.sources) for item in items]

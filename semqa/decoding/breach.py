@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.quotes.answer import ABSTENTION
 from semqa.quotes.words import (
+    cuts_word,
     function_words,
     glue_words,
     language_of,
@@ -118,13 +119,11 @@ def _in_quotes(
 
 
 def _places(span: str, field: str, number: int, words: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield the places of a span in a field; if `words`, only those that cut no word."""
+    """Yield the occurrences of a span in a field; with `words`, only those that cut no word."""
     at = field.find(span)
     while at >= 0:
         end = at + len(span)
-        before = at == 0 or not (field[at - 1].isalnum() and span[0].isalnum())
-        behind = end == len(field) or not (span[-1].isalnum() and field[end].isalnum())
-        if not words or (before and behind):
+        if not words or not (cuts_word(field, at) or cuts_word(field, end)):
             yield number, at, end
         at = field.find(span, at + 1)
 

@@ -1,8 +1,8 @@
 r"""The copy constraint as a grammar, for servers with grammar-constrained decoding.
 
 There are two dialects. *Lark* is llguidance's dialect, which vLLM supports: each quote is one
-terminal, a run of pieces of one field (``substring_chunks``). A piece is a run of alphanumeric
-characters or any other single character. *GBNF* is llama.cpp's dialect, which has no substrings, so
+terminal, a run of pieces of one field (``substring_chunks``). Pieces are words, numbers and other
+characters (`semqa.quotes.words.cuts_word`). *GBNF* is llama.cpp's dialect, which has no substrings, so
 the suffix automaton over the same pieces is written out as rules. Both allow the same quotes, those
 of ``docs/constraint.md``.
 
@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.quotes.answer import ABSTENTION
 from semqa.quotes.words import (
+    cuts_word,
     function_words,
     glue_words,
     language_of,
@@ -109,22 +110,23 @@ def _fields(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[_Field]:
 
 
 def _parts(text: str, boundary: str) -> Iterator[list[str]]:
-    """Split a field at brackets, which no span contains, and its parts where spans may be cut."""
+    """Split a field at brackets, which no span contains, and each part where spans may be cut."""
     for part in re.split(r"[\[\]]", text):
         if not part.strip():
             continue
         if boundary == "char":
             yield list(part)
         else:
-            yield [
-                piece
-                for in_word, run in groupby(part, str.isalnum)
-                for piece in (["".join(run)] if in_word else run)
-            ]
+            cuts = [at for at in range(1, len(part)) if not cuts_word(part, at)]
+            yield [part[start:end] for start, end in pairwise([0, *cuts, len(part)])]
 
 
 def _has_content(pieces: Sequence[str], functions: frozenset[str]) -> bool:
-    return any(piece[0].isalnum() and piece not in functions for piece in pieces)
+    return any(
+        in_word and "".join(run) not in functions
+        for piece in pieces
+        for in_word, run in groupby(piece, str.isalnum)
+    )
 
 
 def _functions_of(question: str) -> frozenset[str]:
@@ -252,11 +254,9 @@ def _span_rules(
         state, in_space, holds = at = todo.pop()
         choices = [] if in_space or not holds else [(" ]", "")]
         for piece, following in states[state].items():
-            is_space = piece.isspace()
-            if state == 0 and is_space:
+            if state == 0 and piece[0].isspace():
                 continue
-            new = piece[0].isalnum() and piece not in functions
-            to = (following, is_space, holds or new)
+            to = (following, piece[-1].isspace(), holds or _has_content([piece], functions))
             if to not in names:
                 names[to] = f"{name}-{len(names)}"
                 todo.append(to)

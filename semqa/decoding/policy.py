@@ -26,8 +26,8 @@ class QuotePolicy:
     Attributes:
         free: the text allowed outside quotes. ``glue`` allows short runs of words that make no
             claims (see `semqa.quotes.words`) and words of the question; ``any`` allows all text.
-        boundary: where a span may begin and end. ``word`` allows no cut between two alphanumeric
-            characters; ``char`` allows a cut between any two characters.
+        boundary: where a span may begin and end. ``word`` allows no cut inside a word, a number or
+            a character (`semqa.quotes.words.cuts_word`); ``char`` allows all cuts.
         sources: the numbers (from 1) of the quotable sources; None for all.
         quote_bias: added to the logit of every token that opens a quote; from -60,000 to 60,000.
 

@@ -265,7 +265,7 @@ class Word(NamedTuple):
 
 
 # Scripts without spaces between words: each character counts as a word.
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff"
     "\U00020000-\U0003ffff"
 )
@@ -280,8 +280,8 @@ _DASHES = "-‐‑‒–—―"
 _SOFT = frozenset(_QUOTES_AND_STOPS + _DASHES)
 
 _APOSTROPHES = "'’ʼ‘‛`´′＇"
-_PIECE = re.compile(rf"([{_UNSPACED}])|[^\s{_UNSPACED}]+")
-_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
+_PIECE = re.compile(rf"([{UNSPACED}])|[^\s{UNSPACED}]+")
+_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 _INNER = re.compile(
     rf"([^{_PUNCTUATION}]+(?:[{_APOSTROPHES}][^{_PUNCTUATION}]+)*)|[{_PUNCTUATION}]"
 )
@@ -289,6 +289,7 @@ _NUMERIC = re.compile(r"[\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u
 _LEADING_POINT = re.compile(r"(?<![.,])[.,·]\d")
 _MARK = re.compile("[\"“”„'‘’]")
 _MARK_OF_A_UNIT = re.compile("[0-9][\"“”'‘’]")
+_BARRIER = re.compile("[\\[\\]\ud800-\udfff]")
 _FACTORIAL = re.compile(r"!+\s?[a-z0-9=+*/^-]")
 _AMOUNT = re.compile(r"(?![0-9]{4}$)[$€£]?[0-9][0-9.,]*%?")
 """Amounts that accountants put in parentheses if negative; years in parentheses are not."""
@@ -497,7 +498,8 @@ def _with_context(words: list[Word], text: str) -> list[Word]:
 def cuts_word(text: str, at: int) -> bool:
     r"""Tell whether a cut before ``text[at]`` splits a word, a number or a character.
 
-    In scripts without spaces a word may end after any character.
+    In scripts without spaces a word may end after any character. Nothing is split at a bracket, where
+    every span ends, or at a lone surrogate.
 
     Example:
         >>> [cuts_word(text, 2) for text in ("unable", "un able", "1000", "10.5", "10. 5", "日本語")]
@@ -505,15 +507,18 @@ def cuts_word(text: str, at: int) -> bool:
         >>> cuts_word("can't", 3), cuts_word("cafe\u0301", 4)
         (True, True)
     """
-    if not 0 < at < len(text):
+    if not 0 < at < len(text) or _BARRIER.search(text[at - 1 : at + 1]):
         return False
-    before, after, behind = text[at - 1], text[at], text[at + 1 : at + 2]
+    first, before = text[max(0, at - 2) : at - 1], text[at - 1]
+    after, behind = text[at], text[at + 1 : at + 2]
     if unicodedata.category(after).startswith("M") or "\u200d" in (before, after):
         return True
     if after.isalnum():
         if before.isalnum() or unicodedata.category(before).startswith("M"):
             return not (_UNSPACED_CHARACTER.match(before) or _UNSPACED_CHARACTER.match(after))
-        return before in ".," and after.isdigit() and text[max(0, at - 2) : at - 1].isdigit()
+        if before in "'’":
+            return first in ("n", "N") and after in "tT"
+        return before in ".," and after.isdigit() and first.isdigit()
     if after in ".,":
         return before.isdigit() and behind.isdigit()
     return after in "'’" and before in "nN" and behind in ("t", "T")

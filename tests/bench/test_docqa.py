@@ -92,7 +92,7 @@ def test_questions_and_documents_of_several_kinds_are_read(write: Callable[..., 
         ({"documents": ["../questions.jsonl"]}, "document name"),
         ({"evidence": ["It burnt thrice."]}, 'evidence "It burnt thrice." is in none'),
         ({"facts": [["189"]]}, 'fact "189" is not in the evidence'),
-        ({"id": "q0"}, "is taken by"),
+        ({"id": "q0"}, "is already used at"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(

@@ -271,7 +271,7 @@ MISTAKES = [
     ("runs:\n- engine: human\n  max-words: 7", "4: max_words is not an option of the human row"),
     ("runs:\n- {engine: lead-1, max-words: 7}", "3: max_words is not an option"),
     ("runs:\n- {name: a, engine: lead-1}\n- {name: a, engine: lead-2}", "4: name 'a' is taken"),
-    ("engine: lead-1\nname: x", "3: name belongs to an item of runs"),
+    ("engine: lead-1\nname: x", "3: name can only be set in an item of runs"),
     ("engine: []", "2: engine needs"),
     ("engine: {a: b}", "2: engine must be a value, got a mapping"),
     ("engine: [[lead-1, lead-2], tail-1]", "2: engine must be a value, got a list"),
@@ -284,11 +284,11 @@ MISTAKES = [
     ("data: none.jsonl\nengine: lead-1", "1: none.jsonl: cannot be read"),
     ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "5: none.jsonl: cannot be read"),
     ("data: .\nengine: lead-1", "1: data must be a regular file"),
-    ("engine: [lead-1", "2: This is not YAML"),
-    ("engine: *none", "2: This is not YAML: found undefined alias"),
-    ("engine:\tlead-1\n\tlimit: 3", "2: This is not YAML"),
+    ("engine: [lead-1", "2: Invalid YAML"),
+    ("engine: *none", "2: Invalid YAML: found undefined alias"),
+    ("engine:\tlead-1\n\tlimit: 3", "2: Invalid YAML"),
     ("x: &x [lead-1]\nengine: *x", "2: x is not a key"),
-    ("limit: 3", " There is nothing to run"),
+    ("limit: 3", " Nothing to run"),
     ("engine: transformers:m\nseed: " + str(list(range(6000))) + "\nlimit: [1, 2]", " There are 12,000 runs"),
 ]  # fmt: skip
 
@@ -302,7 +302,7 @@ def test_mistakes_are_named_before_anything_runs(bench: Bench, text: str, said: 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "runs.yaml: There are no settings"),
+        (b"", "runs.yaml: The file has no settings"),
         (b"hello", "runs.yaml:1: Settings must be a mapping"),
         (b"- engine: lead-1", "runs.yaml:1: Settings must be a mapping"),
         (b"engine: lead-1\r\nlimt: 3\r\n", "runs.yaml:2: limt is not a key"),
@@ -311,7 +311,7 @@ def test_mistakes_are_named_before_anything_runs(bench: Bench, text: str, said: 
         (b"prompt: caf\xe9", "runs.yaml: invalid UTF-8: got byte 0xe9"),
         (b"\x7fELF\x02\x01\x01\x00", "runs.yaml: not text: got a NUL byte"),
         (b"engine: lead-1\n" + b"# more\n" * 160_000, "runs.yaml: too large: "),
-        (b"engine: " + b"[" * 20_000, "runs.yaml: This is not YAML"),
+        (b"engine: " + b"[" * 20_000, "runs.yaml: Invalid YAML"),
     ],
     ids=["empty", "text", "list", "crlf", "bom", "utf-16", "latin-1", "binary", "long", "deep"],
 )
@@ -361,7 +361,7 @@ def test_one_grid_one_process(bench: Bench, tmp_path: Path) -> None:
     with FileLock(tmp_path / "runs" / ".grid.lock"):
         assert isinstance(bench("engine: lead-1").exception, UnavailableError)
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert "Cannot make the folder file" in wrong(bench("engine: lead-1\nout: file"))
+    assert "Cannot create the folder file" in wrong(bench("engine: lead-1\nout: file"))
 
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "bench.md").read_text("utf-8")

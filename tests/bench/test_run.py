@@ -357,7 +357,7 @@ def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:
         run(Plan(tmp_path / "none.jsonl", "lead-1"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="Cannot make the folder"):
+    with pytest.raises(InputError, match="Cannot create the folder"):
         run(Plan(DATA, "lead-1"), tmp_path / "file")
 
 

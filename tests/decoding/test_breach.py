@@ -1,4 +1,4 @@
-"""The check of finished texts agrees with the language, and says what is wrong."""
+"""The check of finished texts agrees with the language and describes the breach."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "rules", "reason"), BROKEN, ids=[text for text, _, _ in BROKEN])
-def test_a_breach_is_told_in_words(text: str, rules: dict[str, object], reason: str) -> None:
+def test_a_breach_is_described(text: str, rules: dict[str, object], reason: str) -> None:
     found = find_breach(text, SOURCES, QuotePolicy(**rules))  # type: ignore[arg-type]
     assert found is not None
     assert re.search(reason, found)
@@ -87,7 +87,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_are_read_once(text: str) -> None:
+def test_malicious_texts_take_linear_time(text: str) -> None:
     found = find_breach(text, SOURCES, QuotePolicy())
     assert found is not None
     assert len(found) < 100

@@ -8,7 +8,7 @@ import numpy as np
 
 from semqa.decoding.automaton.memory import *
 from semqa.decoding.automaton.words import FUNCTION, word_child
-from semqa.decoding.characters import ALNUM, SPACE
+from semqa.decoding.characters import ALNUM, COMBINING, DIGIT, SPACE, UNSPACED_SCRIPT
 
 # Flags of a position, that is, of the cut before its byte.
 MAY_START = 1  # a span may begin here
@@ -21,13 +21,39 @@ ONES = np.uint64(0xFF)
 
 
 @jit
+def cuts_word(characters: Any, classes: Any, at: int) -> bool:
+    """Tell whether a cut before a character splits a word, like `semqa.quotes.words.cuts_word`.
+
+    Neither of the two characters may be a barrier. Brackets separate fields, so the characters
+    around them may be read safely.
+    """
+    before, after = characters[at - 1], characters[at]
+    was, kind = classes[before], classes[after]
+    if kind & COMBINING or before == 0x200D or after == 0x200D:
+        return True
+    first = characters[at - 2] if at > 1 else np.uint32(0)
+    behind = characters[at + 1] if at + 1 < characters.size else np.uint32(0)
+    if kind & ALNUM:
+        if was & (ALNUM | COMBINING):
+            return (was | kind) & UNSPACED_SCRIPT == 0
+        if before == 0x27 or before == 0x2019:
+            return (first == 0x6E or first == 0x4E) and (after == 0x74 or after == 0x54)
+        stop = before == 0x2E or before == 0x2C
+        return stop and kind & DIGIT != 0 and classes[first] & DIGIT != 0
+    if after == 0x2E or after == 0x2C:
+        return was & DIGIT != 0 and classes[behind] & DIGIT != 0
+    apostrophe = after == 0x27 or after == 0x2019
+    return apostrophe and (before == 0x6E or before == 0x4E) and (behind == 0x74 or behind == 0x54)
+
+
+@jit
 def flag_positions(characters: Any, classes: Any, in_words: bool, text: Any, flags: Any) -> None:
     """Set the flags of every position, and replace brackets and surrogates with barriers.
 
     Args:
         characters: uint32, the code points of all fields, with a bracket after each field.
         classes: uint8[0x110000].
-        in_words: whether spans may be cut inside words.
+        in_words: whether spans may be cut inside words, numbers and characters.
         text: uint8[n], the characters in UTF-8 (three bytes for a surrogate); barriers are written.
         flags: uint8[n + 1], written.
     """
@@ -35,7 +61,8 @@ def flag_positions(characters: Any, classes: Any, in_words: bool, text: Any, fla
     before = 0  # class of the previous character; 0 for a barrier
     inside = False  # the previous character is in the same field and piece
     flags[0] = ON_EDGE
-    for character in characters:
+    for place in range(characters.size):
+        character = characters[place]
         length = (
             1 if character < 0x80 else 2 if character < 0x800 else 3 if character < 0x10000 else 4
         )
@@ -50,7 +77,7 @@ def flag_positions(characters: Any, classes: Any, in_words: bool, text: Any, fla
             before, inside = 0, False
             continue
         kind = classes[character]
-        cut = in_words or not (kind & ALNUM and before & ALNUM)
+        cut = in_words or not inside or not cuts_word(characters, classes, place)
         if not kind & SPACE and cut:
             flags[position] |= MAY_START
         if inside and not before & SPACE and cut:

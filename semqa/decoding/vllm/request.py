@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from semqa.decoding.policy import QuotePolicy, checked_numbers
 from semqa.errors import InputError
 from semqa.quotes import Source
+from semqa.quotes.words import cuts_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -194,8 +195,8 @@ MAX_STOPS = 16
 MAX_STOP_LENGTH = 1_000
 
 _NUMBER = re.compile(r"( ?)([0-9]+) ")
-# Lone surrogates, which do not occur in sources.
-_BARRIER, _WORD_BARRIER = "\udc5b", "\udc5d"
+# A lone surrogate, which no source contains.
+_BARRIER = "\udc5b"
 
 
 def stops_of(params: Any) -> list[str]:
@@ -265,20 +266,21 @@ def _ends_a_number(space: str, digits: str, sources: int) -> bool:
 
 
 def _barred(text: str, stops: Sequence[str]) -> str:
+    """Replace the last character of each stop, and the rest of a word cut there, by a bracket."""
+    barred = text
     for stop in stops:
-        # An overlapping later occurrence contains the barrier and no longer matches.
-        word = stop[-1].isalnum()
-        text = text.replace(stop, stop[:-1] + (_WORD_BARRIER if word else _BARRIER))
-    pieces = text.split(_WORD_BARRIER)
-    for place in range(len(pieces)):
-        piece, first = pieces[place], 0
-        last = len(piece)
-        while place and first < last and piece[first].isalnum():
+        # An occurrence that overlaps an earlier one contains its barrier, so it no longer matches.
+        barred = barred.replace(stop, stop[:-1] + _BARRIER)
+    pieces, place = [], 0
+    for piece in barred.split(_BARRIER):
+        first, last = place, place + len(piece)
+        place = last + 1
+        while first < last and cuts_word(text, first):
             first += 1
-        while place + 1 < len(pieces) and first < last and piece[last - 1].isalnum():
+        while first < last and cuts_word(text, last):
             last -= 1
-        pieces[place] = piece[first:last]
-    return "[".join(pieces).replace(_BARRIER, "[")
+        pieces.append(text[first:last])
+    return "[".join(pieces)
 
 
 REQUIRE_VARIABLE = "SEMQA_VLLM_REQUIRE_SOURCES"

@@ -34,7 +34,10 @@ class Reader:
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._can_skip = "logits_to_keep" in signature(model.forward).parameters
+        parameters = signature(model.forward).parameters
+        self._can_skip = "logits_to_keep" in parameters
+        # transformers 5.24 renamed it.
+        self._cache_name = "cache" if "cache" in parameters else "past_key_values"
         self._cache: Any = None
         self._tried: _Tried | None = None
         self.ids: list[int] = []
@@ -117,8 +120,8 @@ class Reader:
             line[: len(row)] = torch.tensor(row)
         skip = {"logits_to_keep": 1} if last_only and self._can_skip else {}
         ids = ids.to(self._model.device)
-        output = self._model(ids, past_key_values=cache, use_cache=True, **skip)
-        return output.logits, output.past_key_values
+        output = self._model(ids, use_cache=True, **{self._cache_name: cache}, **skip)
+        return output.logits, output[self._cache_name]
 
 
 def _is_plain(cache: Any) -> bool:
