@@ -1,6 +1,6 @@
-"""Masks that come from the host, applied to rows of logits: one program for each mask and tile of tokens.
+"""Apply masks to rows of logits, with one Triton program per mask and tile of tokens.
 
-Logits are written, never read.
+Logits are written but never read.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ TILE = 4096
 def _store_nothing(out, keep, words, columns):  # type: ignore[no-untyped-def]
     """Write minus infinity to a row where bits are 0.
 
-    Words without any bit, by far the most in a quote, are written 16 bytes at a time: their mask is
-    the same for 32 columns, which the compiler sees. The others go column by column.
+    Words without any bit, the usual case in a quote, are written 16 bytes at a time: the compiler can
+    see that their mask is the same for 32 columns. Other words are written column by column.
 
     Args:
         out: the row.
         keep: int32[K], the bits of 32 columns each.
-        words: int32[K], which columns: ``32 * words`` and those that follow.
-        columns: how many the row has.
+        words: int32[K], the word indexes; the first column of each is ``32 * words``.
+        columns: the number of columns in the row.
     """
     ids = words[:, None] * 32 + tl.arange(0, 32)[None, :]
     nothing = tl.full([keep.shape[0], 32], float("-inf"), out.dtype.element_ty)
@@ -54,14 +54,15 @@ def _bitmask_kernel(  # type: ignore[no-untyped-def]
 
 
 def apply_bitmask(logits: Tensor, masks: Tensor, rows: Tensor) -> None:
-    """Set to minus infinity, in place, what masks do not allow.
+    """Set the logits of tokens that the masks do not allow to minus infinity, in place.
 
     Args:
-        logits: float32, float16 or bfloat16 [R, N], any row stride, columns side by side. Columns
-            beyond the masks are not allowed, and there may be fewer. What is allowed keeps its bits.
+        logits: float32, float16 or bfloat16 [R, N], any row stride, contiguous columns. Columns
+            beyond the masks are not allowed; there may also be fewer columns than mask bits. Allowed
+            logits are not changed.
         masks: int32[M, W], any row stride; bit ``t % 32`` of word ``t // 32`` is 1 if token t is allowed.
-        rows: int64[M] or int32[M], the row of logits that each mask is for; no row twice. Masks of
-            rows below 0 are ignored, and other rows stay as they are.
+        rows: int64[M] or int32[M], the row of logits for each mask, without duplicates. Masks with
+            a row below 0 are ignored, and other rows are not changed.
     """
     count, columns = masks.shape[0], logits.shape[1]
     if count == 0 or columns == 0:

@@ -1,6 +1,6 @@
-"""The copy constraint: masks that let a model quote its sources, and nothing but its sources.
+"""The copy constraint: token masks that let a model quote only text from its sources.
 
-What is compiled needs numba and is imported when it is first asked for.
+Compiled code needs numba and is imported on first use.
 """
 
 from __future__ import annotations

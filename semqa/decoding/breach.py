@@ -1,7 +1,7 @@
-"""Whether a finished text is an answer that the constraint could have written; if not, why not.
+"""Check whether a finished text obeys the rules of the copy constraint.
 
-Reads text, as the rules are defined (``docs/constraint.md``), and shares no code with what makes
-masks: an answer that came from elsewhere, such as a server, is checked by this and not by trust.
+This checks text by the rules of ``docs/constraint.md``, such as an answer from a server. It shares
+no code with the masks.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from semqa.decoding.policy import QuotePolicy
     from semqa.quotes import Source
 
-# Possessive, so that hostile text costs no more than its length.
+# Possessive quantifiers keep the time linear on malicious text.
 _QUOTE = re.compile(r"\[ ([1-9][0-9]{0,8}+) ([^\[\]]++)\]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _MARK = re.compile(r"[-/(\",.:;!?)]")
 _GLUE = re.compile(r"[^\W_]|[-/(\",.:;!?)' \n]")
-_MOST_WORDS, _MOST_MARKS, _SHARED_WORDS = 10, 3, 3
+_MAX_WORDS, _MAX_MARKS, _SHARED_WORDS = 10, 3, 3
 
 
 class _Piece(NamedTuple):
@@ -44,14 +44,14 @@ class _Piece(NamedTuple):
 def find_breach(
     text: str, sources: Sequence[Source], policy: QuotePolicy, question: str = ""
 ) -> str | None:
-    """Return in words the first rule that a text breaks; None for a valid answer.
+    """Return a description of a rule that a text breaks; None for a valid answer.
 
     Example:
         >>> from semqa import Source
         >>> from semqa.decoding import QuotePolicy, find_breach
         >>> find_breach("In [ 1 1943 ].", [Source("It was 1943.")], QuotePolicy())
         >>> find_breach("Alas [ 1 1943 ].", [Source("It was 1943.")], QuotePolicy())
-        "'Alas' stands outside of quotes"
+        "'Alas' is not allowed outside quotes"
     """
     if text.removeprefix(" ") == ABSTENTION:
         return None
@@ -59,12 +59,12 @@ def find_breach(
     for piece in _pieces(text):
         if piece.source == 0 and (bracket := re.search(r"[\[\]]", piece.text)):
             near = piece.text[bracket.start() : bracket.start() + 20]
-            return f"a bracket that belongs to no quote: {near!r}"
+            return f"a bracket is not part of a quote: {near!r}"
         pieces.append(piece)
     if re.search("[\ud800-\udfff]", text):
-        return "it is not valid Unicode"
+        return "the text is not valid Unicode"
     if len(pieces) == 1:
-        return "it quotes nothing and is not the abstention sentence"
+        return "nothing is quoted, and this is not the abstention sentence"
     quotes = _in_quotes(pieces, sources, policy, language_of(question))
     return quotes or (_in_free_text(pieces, question) if policy.free == "glue" else None)
 
@@ -97,7 +97,7 @@ def _in_quotes(
             return f"{_shown(span)} begins or ends with white space"
         source = sources[number - 1]
         if span not in source.title and span not in source.text:
-            return f"{_shown(span)} does not stand in source {number}"
+            return f"{_shown(span)} is not in source {number}"
         words = policy.boundary == "word"
         places = [*_places(span, source.text, 0, words), *_places(span, source.title, 1, words)]
         if not places:
@@ -105,7 +105,7 @@ def _in_quotes(
         fields = (source.text, source.title)
         places = [place for place in places if _holds_content(fields[place[0]], place, functions)]
         if not places:
-            return f"{_shown(span)} holds no content word"
+            return f"{_shown(span)} has no content word"
         taken = used.setdefault(number, [])
         places = [
             (field, start, end)
@@ -129,7 +129,7 @@ def _places(span: str, field: str, number: int, words: bool) -> Iterator[tuple[i
 
 
 def _holds_content(field: str, place: tuple[int, int, int], functions: frozenset[str]) -> bool:
-    """Tell whether a span touches a word that is no function word."""
+    """Tell whether a span includes part of a content word."""
     _, start, end = place
     while start and field[start - 1].isalnum() and field[start].isalnum():
         start -= 1
@@ -152,11 +152,11 @@ def _in_free_text(pieces: Sequence[_Piece], question: str) -> str | None:
         words = _WORD.findall(text)
         for word in words:
             if word not in written:
-                return f"{_shown(word)} stands outside of quotes"
-        if len(words) > _MOST_WORDS:
-            return f"{len(words)} words in a row stand outside of quotes"
-        if len(_MARK.findall(text)) > _MOST_MARKS:
-            return f"more than {_MOST_MARKS} punctuation marks in a row stand outside of quotes"
+                return f"{_shown(word)} is not allowed outside quotes"
+        if len(words) > _MAX_WORDS:
+            return f"{len(words)} words in a row are outside quotes"
+        if len(_MARK.findall(text)) > _MAX_MARKS:
+            return f"more than {_MAX_MARKS} punctuation marks in a row are outside quotes"
         if problem := _in_spacing(text, first=place == 0, last=place == len(pieces) - 1):
             return problem
         head = tuple(word.lower() for word in words[:_SHARED_WORDS])
@@ -169,16 +169,16 @@ def _in_free_text(pieces: Sequence[_Piece], question: str) -> str | None:
 
 def _in_spacing(text: str, *, first: bool, last: bool) -> str | None:
     if odd := "".join(_GLUE.sub("", text)):
-        return f"{_shown(odd[0])} stands outside of quotes"
+        return f"{_shown(odd[0])} is not allowed outside quotes"
     if re.search(r"[ \n][ \n]", text):
-        return "white space stands in a row"
+        return "there are two white-space characters in a row"
     if re.search(r"(?<![^\W_])'|'(?![^\W_])", text):
-        return "an apostrophe stands outside of a word"
+        return "an apostrophe is outside a word"
     joined = text if first else f"]{text}"
     if not last:
         joined += "["
-    if met := re.search(r"[\],.:;!?)](?=[^\W_]|\[)|[^\W_](?=\[)", joined):
-        return f"no space stands after {_shown(met[0])}"
+    if found := re.search(r"[\],.:;!?)](?=[^\W_]|\[)|[^\W_](?=\[)", joined):
+        return f"there is no space after {_shown(found[0])}"
     return None
 
 

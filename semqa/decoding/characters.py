@@ -1,4 +1,4 @@
-"""The classes of characters that the language speaks of, as one table over all code points."""
+"""The character classes used by the constraint, as a table over all code points."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 SPACE, ALNUM, COMBINING, DIGIT, UNSPACED_SCRIPT = 1, 2, 4, 8, 16
 
 _ASSIGNED = (range(0x34000), range(0xE0000, 0xE0200))
-"""Beyond these no code point is a letter, a digit, white space or a combining mark."""
+"""All letters, digits, white space and combining marks are in these ranges."""
 
 
 @cache
 def class_table() -> NDArray[np.uint8]:
-    """Return the classes of every code point, as `str` and `unicodedata` define them: uint8[0x110000]."""
+    """Return the class of every code point, as `str` and `unicodedata` define it: uint8[0x110000]."""
     table = np.zeros(0x110000, np.uint8)
     for codes in _ASSIGNED:
         table[codes.start : codes.stop] = [

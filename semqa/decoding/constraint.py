@@ -1,6 +1,6 @@
-"""The copy constraint: compiled once for its sources, then masks, step by step.
+"""The copy constraint: compile once for some sources, then get a token mask for each step.
 
-Knows nothing of models; states are values, so that rollback, beams and threads need nothing special.
+Independent of models. States are values, so rollback, beam search and threads need no extra support.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 Used = tuple[tuple[int, ...], ...]
-"""What was quoted, quote by quote: source, interval of suffixes, depth, first words of the run before."""
+"""A record per quote so far: source, interval of suffixes, depth, first words of the run before."""
 
 
 class State(NamedTuple):
-    """Where an answer stands: a value to compare, hash, keep and copy.
+    """The state of an answer: a value that can be compared, hashed, stored and copied.
 
     Attributes:
         fields: private; see `semqa.decoding.automaton.memory`.
-        used: what was quoted so far.
+        used: the quotes so far.
     """
 
     fields: tuple[int, ...]
@@ -56,11 +56,11 @@ class State(NamedTuple):
 
 
 class View(NamedTuple):
-    """The tables of a constraint once some text has been quoted, and what they were made from.
+    """The tables of a constraint after some text has been quoted.
 
     Attributes:
-        handle: for compiled code; it points into `arrays` and the tables of the constraint, which
-            have to live as long.
+        handle: for compiled code. It points into `arrays` and the tables of the constraint, which
+            must outlive it.
     """
 
     handle: NDArray[np.int64]
@@ -74,20 +74,20 @@ class View(NamedTuple):
 
 
 _DEFAULT = QuotePolicy()
-_MOST_SOURCES = 100_000
-_MOST_VIEWS, _LEAST_VIEWS = 256, 16
+_MAX_SOURCES = 100_000
+_MAX_VIEWS, _MIN_VIEWS = 256, 16
 _VIEW_BYTES = 1 << 25
-"""What the views of a constraint may take that are kept for states to come, as estimated: 32 MB."""
+"""Estimated size limit for the cached views of a constraint: 32 MB."""
 _MASK_TYPE = "a C-contiguous, writable int32 array"
 
 
 class CopyConstraint:
-    """Which tokens may come next, so that every quote is a verbatim span of its source.
+    """Determines which tokens may come next, so that every quote is a verbatim span of its source.
 
     Immutable and thread-safe; pickles. The language is defined in ``docs/constraint.md``.
 
     Attributes:
-        sources: what may be quoted; source *k* is ``sources[k - 1]``.
+        sources: the quotable sources; source *k* is ``sources[k - 1]``.
 
     Example:
         >>> from semqa import Source
@@ -111,13 +111,13 @@ class CopyConstraint:
         *,
         question: str = "",
     ) -> None:
-        """Compile a constraint: linear in the length of the sources, about 1 ms for 2,000 characters."""
+        """Compile a constraint in time linear in the sources: about 1 ms for 2,000 characters."""
         self.vocabulary = vocabulary
         self.sources = tuple(sources)
         self.policy = policy
         self.question = question
-        if len(self.sources) > _MOST_SOURCES:
-            raise InputError(f"At most {_MOST_SOURCES:,} sources, got {len(self.sources):,}.")
+        if len(self.sources) > _MAX_SOURCES:
+            raise InputError(f"At most {_MAX_SOURCES:,} sources, got {len(self.sources):,}.")
         if policy.sources and policy.sources[-1] > len(self.sources):
             raise InputError(
                 f"The policy names source {policy.sources[-1]}, but there are {len(self.sources)}."
@@ -132,11 +132,11 @@ class CopyConstraint:
         self._mask, self._advance = entries().mask, entries().advance
         count = len(self.sources)
         in_free_text = self._free.longest_word if glue else 4
-        through_a_quote = in_free_text + 2 * self._laid.longest + len(str(count)) + 12
-        self._scarce = max(through_a_quote, len(ABSTENTION) + 2)
-        # A view copies the text and the ends of spans, and may add two distances a byte.
+        whole_quote = in_free_text + 2 * self._laid.longest + len(str(count)) + 12
+        self._scarce = max(whole_quote, len(ABSTENTION) + 2)
+        # A view copies the text and the ends of spans, and may add two distances per byte.
         size = 9 * self._laid.arrays[memory.TEXT].size + self._laid.ends.nbytes + 1
-        self._most_views = min(_MOST_VIEWS, max(_LEAST_VIEWS, _VIEW_BYTES // size))
+        self._max_views = min(_MAX_VIEWS, max(_MIN_VIEWS, _VIEW_BYTES // size))
         self._number = _fingerprint(self)
         untouched, no_heads = np.zeros(count, np.uint8), np.empty(0, np.int32)
         text = self._laid.arrays[memory.TEXT]
@@ -154,8 +154,8 @@ class CopyConstraint:
         heads: NDArray[np.int32],
     ) -> View:
         starts = self._laid.arrays[memory.STARTS]
-        living = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends > 0)])
-        quotable, prefix_ok = _numbers_that_lead_on(np.diff(living[starts]) > 0)
+        quotable_rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends > 0)])
+        quotable, prefix_ok = _number_tables(np.diff(quotable_rows[starts]) > 0)
         arrays: dict[int, NDArray[Any]] = {
             memory.LEFT: left,
             memory.ENDS: ends,
@@ -173,7 +173,7 @@ class CopyConstraint:
         return self._with_costs(view) if self._free.vocabulary.poor else view
 
     def _with_costs(self, view: View) -> View:
-        """Add what it costs to finish from everywhere; needed if tokens are scarce."""
+        """Add the cost of finishing from every state, which is needed if few tokens are left."""
         length = self._laid.arrays[memory.TEXT].size
         words = self._free.arrays[memory.WORDS_TRIE].size // 4
         control = np.full(NUMBER_COST + 1 + 2 * len(self.sources), memory.FAR, np.int32)
@@ -190,7 +190,7 @@ class CopyConstraint:
         return View(handle, arrays, numbers)
 
     def view(self, used: Used, tokens_left: int) -> View:
-        """Return the tables for states in which some text was quoted; callers keep them alive."""
+        """Return the tables for some quotes so far. Callers must keep the view alive."""
         view = self._root if not used else self._views.get(used)
         if view is None:
             view = self._used_view(used)
@@ -205,16 +205,16 @@ class CopyConstraint:
 
     @property
     def scarce(self) -> int:
-        """With so few tokens left a view needs tables that it does without before."""
+        """With this many tokens left or fewer, a view needs cost tables."""
         return self._scarce + 1
 
     def needs_costs(self, tokens_left: int) -> bool:
-        """Tell whether states with so few tokens left need these tables."""
+        """Tell whether states with this many tokens left need cost tables."""
         return tokens_left <= self.scarce
 
     def _keep(self, used: Used, view: View) -> None:
         self._views[used] = view
-        if len(self._views) > self._most_views:
+        if len(self._views) > self._max_views:
             self._views.popitem(last=False)
 
     def _used_view(self, used: Used) -> View:
@@ -251,7 +251,7 @@ class CopyConstraint:
         """Return the state before the first token.
 
         Args:
-            max_tokens: the most tokens of the answer, its end token included; None for no limit.
+            max_tokens: at most this many tokens, including the end token; None for no limit.
         """
         if max_tokens is None:
             return self._start
@@ -275,11 +275,11 @@ class CopyConstraint:
         return state
 
     def _finish(self, state: State) -> int:
-        """Return how many tokens it takes to finish."""
+        """Return the number of tokens needed to finish."""
         view = self.view(state.used, 0)
-        return self._asked(view, FINISH, state)
+        return self._ask(view, FINISH, state)
 
-    def _asked(self, view: View, task: int, state: State) -> int:
+    def _ask(self, view: View, task: int, state: State) -> int:
         answer = entries().ask(view.handle, task, np.array([state.fields], np.int32))
         if answer == FOREIGN:
             raise _foreign()
@@ -289,15 +289,15 @@ class CopyConstraint:
         """Return the state after one more token.
 
         Raises:
-            InputError: the token is not allowed, or the state is of another constraint.
+            InputError: the token is not allowed, or the state belongs to another constraint.
         """
-        after = self._go(state, token_id)
+        after = self._next_state(state, token_id)
         if after is None:
             raise self._refusal(token_id)
         return after
 
-    def _go(self, state: State, token_id: int) -> State | None:
-        """Return the state after one more token, None if it is not allowed."""
+    def _next_state(self, state: State, token_id: int) -> State | None:
+        """Return the state after one more token; None if the token is not allowed."""
         try:
             fields, used = state
             begin = 0
@@ -313,7 +313,7 @@ class CopyConstraint:
                     return State(fields, used)
                 used = (*used, record_of(fields))
         except (TypeError, IndexError, OverflowError, ValueError, KeyError):
-            raise _misused(state, f"token_id must be a token's number, got {token_id!r}.") from None
+            raise _misused(state, f"token_id must be a token ID, got {token_id!r}.") from None
 
     def _refusal(self, token_id: int) -> InputError:
         known = 0 <= token_id < self.vocabulary.size
@@ -321,10 +321,10 @@ class CopyConstraint:
         return InputError(f"Token {token_id}{text} is not allowed here.")
 
     def mask(self, state: State, out: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
-        """Return which tokens may come next: bit ``t % 32`` of word ``t // 32`` says so for token t.
+        """Return the tokens that may come next: bit ``t % 32`` of word ``t // 32`` is for token t.
 
         Args:
-            out: int32[W] with ``W = ceil(V / 32)``, C-contiguous, to write into and return.
+            out: int32[W] with ``W = ceil(V / 32)``, C-contiguous: filled and returned.
         """
         if out is None:
             out = np.empty(self._width, np.int32)
@@ -343,31 +343,31 @@ class CopyConstraint:
         return out
 
     def allow_reopeners(self, state: State, out: NDArray[np.int32]) -> None:
-        """Set the bits of tokens that close a quote and open another: in the view they lead to."""
+        """Set the bits of tokens that close a quote and may open another, using the next view."""
         for token in self._free.vocabulary.arrays[memory.REOPENERS].tolist():
-            if self._go(state, token) is not None:
+            if self._next_state(state, token) is not None:
                 out.view(np.uint32)[token // 32] |= np.uint32(1 << token % 32)
 
     def allowed(self, state: State) -> NDArray[np.int64]:
-        """Return the tokens that may come next: int64, ascending."""
+        """Return the IDs of the tokens that may come next: int64, ascending."""
         return np.flatnonzero(unpacked(self.mask(state)))
 
     def is_accepting(self, state: State) -> bool:
         """Tell whether an end token is allowed, or the answer has ended."""
-        return bool(self._asked(self._root, ACCEPTS, state))
+        return bool(self._ask(self._root, ACCEPTS, state))
 
     def has_ended(self, state: State) -> bool:
-        """Tell whether an end token has been taken."""
+        """Tell whether the answer has taken an end token."""
         return state.fields[memory.MODE] == memory.ENDED
 
     def in_quote(self, state: State) -> bool:
-        """Tell whether a quote is open: between ``[`` and ``]``."""
+        """Tell whether a quote is open, that is, between ``[`` and ``]``."""
         return memory.OPENED <= state.fields[memory.MODE] <= memory.SPAN
 
     def shortest_completion(self, state: State) -> list[int]:
-        """Return few tokens that finish the answer, an end token last."""
+        """Return a short sequence of tokens that finishes the answer, with an end token last."""
         tokens: list[int] = []
-        # With no more tokens than needed, only cheapest ways are allowed.
+        # With the smallest sufficient budget, only the cheapest tokens are allowed.
         if not self.has_ended(state):
             state = _with_tokens(state, self._finish(state))
         while not self.has_ended(state):
@@ -380,19 +380,19 @@ class CopyConstraint:
         return make, (self.vocabulary, self.sources, self.policy)
 
 
-def _numbers_that_lead_on(quotable: NDArray[np.bool_]) -> tuple[NDArray[np.uint8], ...]:
-    """Return, by number, which sources can be quoted, and with which digits their numbers begin."""
+def _number_tables(quotable: NDArray[np.bool_]) -> tuple[NDArray[np.uint8], ...]:
+    """Return two flags by number: the source is quotable; a quotable number begins with it."""
     flags = np.zeros(quotable.size + 1, np.uint8)
     flags[1:] = quotable
     prefixes = flags.copy()
-    for number in range(quotable.size, 9, -1):  # higher numbers first, so that flags are passed on
+    for number in range(quotable.size, 9, -1):  # descending, so that flags propagate
         if prefixes[number]:
             prefixes[number // 10] = 1
     return flags, prefixes
 
 
 def _fingerprint(constraint: CopyConstraint) -> int:
-    """Return a number for the states of a constraint to carry: other constraints, other numbers."""
+    """Return a number that states carry, so that another constraint can reject them."""
     start = zlib.crc32(constraint.question.encode("utf-8", "surrogatepass"))
     start = zlib.crc32(repr(constraint.policy).encode(), start)
     start = zlib.crc32(constraint.vocabulary.fingerprint.encode(), start)
@@ -402,7 +402,7 @@ def _fingerprint(constraint: CopyConstraint) -> int:
 
 
 def record_of(fields: Sequence[int]) -> tuple[int, ...]:
-    """Return what a quote that has just closed leaves behind, as in `Used`."""
+    """Return the record of a quote that has just closed, as in `Used`."""
     heads = (fields[memory.HEAD], fields[memory.HEAD_2], fields[memory.HEAD_3])
     return (
         fields[memory.PART],
@@ -418,7 +418,7 @@ def _foreign() -> InputError:
 
 
 def _misused(state: object, message: str) -> InputError:
-    """Say which of two arguments compiled code did not take."""
+    """Return an error for an argument of the wrong type: the state, or else the other one."""
     if isinstance(state, State):
         return InputError(message)
     return InputError(f"A state must come from start() or advance(), got {type(state).__name__}.")

@@ -1,14 +1,15 @@
-r"""The language of the copy constraint as a grammar, for servers that keep a model to one.
+r"""The copy constraint as a grammar, for servers with grammar-constrained decoding.
 
-Two dialects. *Lark* is llguidance's, which vLLM reads: each quote is one terminal, a run of pieces of
-one field (``substring_chunks``), where a piece is a run of alphanumeric characters or any other
-character. *GBNF* is llama.cpp's, which knows no substrings: the suffix automaton over the same pieces
-is written out as rules. Quotes are the same in both, and those of ``docs/constraint.md``.
+There are two dialects. *Lark* is llguidance's dialect, which vLLM supports: each quote is one
+terminal, a run of pieces of one field (``substring_chunks``). Pieces are words, numbers and other
+characters (`semqa.quotes.words.cuts_word`). *GBNF* is llama.cpp's dialect, which has no substrings, so
+the suffix automaton over the same pieces is written out as rules. Both allow the same quotes, those
+of ``docs/constraint.md``.
 
-An answer holds a quote or is the abstention sentence, and a quote holds a word that is no function
-word. Glue is a little narrower than the constraint's: single spaces, and the marks ``, . ; :``. No
-grammar can forbid quoting the same text twice, and none has a token budget: an answer that is cut off
-may end within a quote. Knows nothing of tokens or HTTP.
+An answer has a quote or is the abstention sentence, and a quote has a content word. Glue is slightly
+more limited than in the constraint: single spaces, and the marks ``, . ; :``. Grammars cannot forbid
+quoting the same text twice and have no token budget, so a truncated answer may end within a quote.
+Independent of tokens and HTTP.
 """
 
 from __future__ import annotations
@@ -36,22 +37,22 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 MAX_PIECES = 25_000
-"""Pieces of all sources together that a Lark grammar takes: servers compile it for each request, and
-llguidance with its default limits refuses longer ones. In English, two or three characters each."""
+"""Most pieces of all sources in a Lark grammar. Servers compile it for each request, and llguidance
+refuses longer ones by default. In English, a piece has two or three characters on average."""
 
 MAX_GBNF_PIECES = 12_000
-"""Pieces of all sources together that a GBNF grammar takes: some 1 MB of rules."""
+"""Most pieces of all sources in a GBNF grammar: about 1 MB of rules."""
 
 MAX_FIELDS = 500
-"""Titles and bodies that a grammar takes, for the same reason."""
+"""Most titles and bodies in a grammar."""
 
 RUN_WORDS, RUN_MARKS = 10, 3
-"""Words and punctuation marks of one run of glue."""
+"""Most words and punctuation marks in one run of glue."""
 
 _MARKS = ",.;:"
 _DIRECTIVE = "%llguidance {}\n"
-"""Without it, vLLM gives the grammar to xgrammar, which takes other Lark and fails later."""
-# What `str.isspace` calls white space.
+"""Makes vLLM use llguidance. Otherwise it uses xgrammar, which fails on this dialect."""
+# White space according to `str.isspace`.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
 
@@ -65,10 +66,13 @@ def quoting_grammar(
     """Return the grammar of all answers over some sources.
 
     Args:
-        policy: what an answer may do; `quote_bias` has no effect.
+        policy: the settings; `quote_bias` has no effect.
+
+    Raises:
+        InputError: the sources are too long, or the policy names a missing source.
     """
     policy = policy or QuotePolicy()
-    # Cut anywhere, a source has no words that a grammar could tell.
+    # If spans may be cut anywhere, a grammar cannot recognize words.
     functions = _functions_of(question) if policy.boundary == "word" else frozenset()
     fields = [
         (number, kept)
@@ -80,7 +84,7 @@ def quoting_grammar(
     if size > most or len(fields) > MAX_FIELDS:
         raise InputError(
             f"The sources are too long for a grammar: more than {most:,} words, marks and spaces, or "
-            f"{MAX_FIELDS} titles and bodies. Give fewer or shorter sources, or another constraint."
+            f"{MAX_FIELDS} titles and bodies. Use fewer or shorter sources, or another constraint."
         )
     if dialect == "gbnf":
         return _gbnf(fields, functions, question, policy.free)
@@ -88,7 +92,7 @@ def quoting_grammar(
 
 
 _Field = tuple[int, list[list[str]]]
-"""A title or body: the number of its source, and its pieces between brackets."""
+"""A title or body: the number of its source, and the pieces of its parts between brackets."""
 
 
 def _fields(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[_Field]:
@@ -106,7 +110,7 @@ def _fields(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[_Field]:
 
 
 def _parts(text: str, boundary: str) -> Iterator[list[str]]:
-    """Split a field at brackets, which no span holds, and each part where spans may be cut."""
+    """Split a field at brackets, which no span contains, and each part where spans may be cut."""
     for part in re.split(r"[\[\]]", text):
         if not part.strip():
             continue
@@ -130,7 +134,7 @@ def _functions_of(question: str) -> frozenset[str]:
 
 
 def _free_words(question: str) -> list[str]:
-    """Return the words that may stand in free text, as they may be written."""
+    """Return the words allowed in free text, in every allowed spelling."""
     glue = written_forms(glue_words(language_of(question)))
     return sorted(glue | written_forms(question_words(question), question))
 
@@ -139,10 +143,10 @@ _FIRST_RUN = f"w1x{RUN_WORDS}x{RUN_MARKS}"
 
 
 def _run_rules() -> Iterator[tuple[str, str]]:
-    """Yield the rules of glue around quotes; a name holds what is still allowed or wanted.
+    """Yield the rules of glue around quotes.
 
-    *w* stands before a word or a quote, *m* behind a word or a quote, *p* behind a mark. They are
-    followed by how many quotes must come, and how many words and marks may come in this run.
+    In the names, *w* means before a word or a quote, *m* after a word or a quote, *p* after a mark.
+    Three numbers follow: the quotes still required, and the words and marks still allowed in this run.
     """
     for quotes in (1, 0):
         end = "" if quotes else "?"
@@ -175,11 +179,11 @@ def _lark_quotes(fields: Sequence[_Field], span: str) -> list[str]:
 
 
 def _lark(fields: Sequence[_Field], functions: frozenset[str], question: str, free: str) -> str:
-    # Word by word, for a longer terminal would win over the word "The".
+    # Word by word, because one long terminal would take precedence over the word "The".
     abstention = " ".join(map(json.dumps, re.findall("[a-zA-Z]+|.", ABSTENTION)))
     if not fields:
         return f"start: {abstention}\n"
-    # Only words that these sources hold: what llguidance spends on a terminal is limited.
+    # Only words in these sources, because llguidance limits the size of a terminal.
     pieces = {piece for _, parts in fields for part in parts for piece in part}
     empty = "|".join(sorted({re.escape(piece) for piece in pieces if piece.lower() in functions}))
     quotes = [
@@ -187,14 +191,14 @@ def _lark(fields: Sequence[_Field], functions: frozenset[str], question: str, fr
         rf"EMPTY: /(({empty})?[^\p{{L}}\p{{N}}])*({empty})?/",
     ]
     if free == "any":
-        # No abstention: a lexer would take it for free text.
+        # Without the abstention sentence, which the lexer would read as free text.
         start = "start: FREE quote FREE (quote FREE)*"
         return "\n".join([start, *quotes, r"FREE: /[^\[\]]*/", ""])
     words = "|".join(map(re.escape, _free_words(question)))
     return "\n".join(
         [
             f"start: {abstention} | {_FIRST_RUN}",
-            *(f"{name}: {way}" for name, way in _run_rules()),
+            *(f"{name}: {rule}" for name, rule in _run_rules()),
             *quotes,
             f"word: /{words}/",
             f"mark: /[{_MARKS}]/",
@@ -215,12 +219,12 @@ def _gbnf(fields: Sequence[_Field], functions: frozenset[str], question: str, fr
         if f"s{number}" in spans:
             opened.append((f"{number} ", f"s{number}"))
             rules |= spans
-    lines = [f"{name} ::= {_choice(ways)}" for name, ways in rules.items()]
+    lines = [f"{name} ::= {_choice(choices)}" for name, choices in rules.items()]
     if opened and free == "any":
         root = f"root ::= {_literal(ABSTENTION)} | free quote free (quote free)*"
         lines[:0] = [root, r"free ::= [^\[\]]*"]
     elif opened:
-        lines += [f"{name} ::= {way}" for name, way in _run_rules()]
+        lines += [f"{name} ::= {rule}" for name, rule in _run_rules()]
         lines.append(f"word ::= {_choice([(word, '') for word in _free_words(question)])}")
         lines.append(f"mark ::= [{_MARKS}]")
         lines.insert(0, f"root ::= {_literal(ABSTENTION)} | {_FIRST_RUN}")
@@ -234,11 +238,12 @@ def _gbnf(fields: Sequence[_Field], functions: frozenset[str], question: str, fr
 def _span_rules(
     name: str, parts: Sequence[Sequence[str]], functions: frozenset[str]
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return the rules of one source's spans with the bracket behind, the first by this name.
+    """Return the rules for one source's spans with their closing bracket; `name` is the first.
 
-    A rule is a list of choices, each a literal and the name of the rule that goes on; none ends the
-    quote. There is one for each state of the suffix automaton, whether the last piece was white space
-    and whether a word that is not glue was met. A source of which nothing can be quoted has no rule.
+    A rule is a list of alternatives, each a literal and the name of the next rule, which is empty at
+    the end of the quote. There is a rule for each state of the suffix automaton combined with two
+    flags: the last piece was white space, and the span has a content word. A source without quotable
+    text has no rules.
     """
     states = _suffix_automaton(parts)
     start = (0, True, False)
@@ -247,7 +252,7 @@ def _span_rules(
     todo = [start]
     while todo:
         state, in_space, holds = at = todo.pop()
-        ways = [] if in_space or not holds else [(" ]", "")]
+        choices = [] if in_space or not holds else [(" ]", "")]
         for piece, following in states[state].items():
             if state == 0 and piece[0].isspace():
                 continue
@@ -255,17 +260,17 @@ def _span_rules(
             if to not in names:
                 names[to] = f"{name}-{len(names)}"
                 todo.append(to)
-            ways.append((piece, names[to]))
-        rules[names[at]] = ways
+            choices.append((piece, names[to]))
+        rules[names[at]] = choices
     return _finishing(rules)
 
 
 def _finishing(rules: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
-    """Return the rules from which a quote can be finished."""
+    """Return only the rules from which a quote can be finished."""
     sources: dict[str, list[str]] = {}
     todo = []
-    for name, ways in rules.items():
-        for _, following in ways:
+    for name, choices in rules.items():
+        for _, following in choices:
             if following:
                 sources.setdefault(following, []).append(name)
             else:
@@ -277,16 +282,16 @@ def _finishing(rules: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[
                 kept.add(name)
                 todo.append(name)
     return {
-        name: [way for way in ways if not way[1] or way[1] in kept]
-        for name, ways in rules.items()
+        name: [choice for choice in choices if not choice[1] or choice[1] in kept]
+        for name, choices in rules.items()
         if name in kept
     }
 
 
 def _suffix_automaton(parts: Sequence[Sequence[str]]) -> list[dict[str, int]]:
-    """Return the transitions of the states, 0 the first, of the automaton of all runs of pieces.
+    """Return the transitions of each state of the suffix automaton; state 0 is the start.
 
-    Blumer et al. 1985, for several texts: each begins at the first state again.
+    Source: Blumer et al. 1985, extended to several texts.
     """
     moves: list[dict[str, int]] = [{}]
     links, lengths = [-1], [0]
@@ -305,7 +310,7 @@ def _suffix_automaton(parts: Sequence[Sequence[str]]) -> list[dict[str, int]]:
         last = 0
         for piece in part:
             onto = moves[last].get(piece)
-            if onto is not None:  # an earlier part holds all of this
+            if onto is not None:  # an earlier part contains this run
                 last = onto if lengths[onto] == lengths[last] + 1 else clone(last, piece, onto)
                 continue
             moves.append({})
@@ -322,10 +327,10 @@ def _suffix_automaton(parts: Sequence[Sequence[str]]) -> list[dict[str, int]]:
     return moves
 
 
-def _choice(ways: Sequence[tuple[str, str]]) -> str:
-    """Write a choice with common beginnings once: the server looks at each choice for each token."""
+def _choice(choices: Sequence[tuple[str, str]]) -> str:
+    """Write alternatives with shared prefixes once, because servers try each one for each token."""
     by_first: dict[str, list[tuple[str, str]]] = {}
-    for text, following in ways:
+    for text, following in choices:
         by_first.setdefault(text[:1], []).append((text, following))
     written = []
     for first, group in by_first.items():

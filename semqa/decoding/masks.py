@@ -1,4 +1,4 @@
-"""Masks applied to scores: compiled on the host, or on the device with one upload and no wait."""
+"""Apply masks to scores: with compiled code on the CPU, or on a device without synchronizing."""
 
 from __future__ import annotations
 
@@ -40,23 +40,21 @@ def mask_in_place(
     lifted: NDArray[np.int64] = NO_TOKENS,
     biases: NDArray[np.float32] = _NO_BIASES,
 ) -> NDArray[np.bool_]:
-    """Forbid what the masks do not allow, in some rows.
+    """Set scores to minus infinity where the masks do not allow a token, in some rows.
 
-    Where some tokens of a block of 32 are forbidden, scores of the others that are no finite numbers
-    are replaced as well (NaN is forbidden), for softmax makes of one such score a row in which
-    nothing is forbidden. Other scores are not even read once one above minus infinity was found.
+    Allowed scores in partly forbidden blocks of 32 tokens are made finite too (NaN is forbidden),
+    because one infinite or NaN score would make softmax ignore the mask.
 
     Args:
-        scores: [R, S], its columns next to each other, its rows at any distance: written, minus
-            infinity where not allowed.
-        rows: [M], which rows, each once.
+        scores: [R, S], contiguous columns and any row stride; modified in place.
+        rows: [M], the rows to mask, without duplicates.
         masks: [M, W], C-contiguous; bit ``t % 32`` of word ``t // 32`` is 1 if token t is allowed.
             Columns beyond the masks are not allowed.
-        lifted: tokens whose scores are raised as well, each once.
-        biases: [M], by how much in each of `rows`; may be left out where there are no tokens.
+        lifted: tokens that get a bias first, without duplicates.
+        biases: [M], the bias in each of `rows`; needed only if there are such tokens.
 
     Returns:
-        For each of `rows` whether a score above minus infinity is left in it.
+        [M], whether each row still has a score above minus infinity.
 
     Example:
         >>> scores = np.ones((2, 3), np.float32)
@@ -82,7 +80,7 @@ def mask_in_place(
 
 @cache
 def compile_masking() -> Any:
-    """Compile the loop of `mask_in_place`, or load it: a second the first time on a machine."""
+    """Compile the loop of `mask_in_place`, or load it from the cache. Compiling takes a second."""
     import numba
 
     try:
@@ -90,7 +88,7 @@ def compile_masking() -> Any:
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
-        return numba.njit(_SIGNATURE, nogil=True)(_loop)  # no folder to write to
+        return numba.njit(_SIGNATURE, nogil=True)(_loop)  # the cache folder is not writable
 
 
 def _loop(
@@ -109,13 +107,13 @@ def _loop(
         while word < whole:
             bits, first = masks[row, word], start + 32 * word
             word += 1
-            if bits == 0:  # by far the most in a quote: all of them that follow, in one loop
+            if bits == 0:  # the usual case in a quote: clear all consecutive empty words at once
                 while word < whole and masks[row, word] == 0:
                     word += 1
                 scores[first : start + 32 * word] = nothing
             elif bits != -1 or not found:
                 left, block = 0, scores[first : first + 32]
-                for bit in range(32):  # without a branch, so that it is compiled to few steps
+                for bit in range(32):  # branch-free, for speed
                     score = block[bit]
                     score = score if (bits >> bit) & 1 else nothing
                     score = most if score > most else score
@@ -135,12 +133,12 @@ def _loop(
 
 
 def forbid(scores: torch.Tensor, rows: torch.Tensor, masks: torch.Tensor) -> None:
-    """Set to minus infinity, in place, what masks do not allow: in plain torch, on any device."""
+    """Set forbidden scores to minus infinity, in place, with plain torch on any device."""
     import torch
 
     width = scores.shape[1]
     shifts = torch.arange(32, dtype=torch.int32, device=masks.device)
-    # [M, W, 32]: the shift keeps the sign, which the bitwise and drops.
+    # [M, W, 32]: the shift keeps the sign bit; "& 1" drops it.
     allowed = (((masks[:, :, None] >> shifts) & 1) != 0).flatten(1)[:, :width]
     beyond = width - allowed.shape[1]
     allowed = torch.nn.functional.pad(allowed, (0, beyond), value=False)
@@ -150,10 +148,10 @@ def forbid(scores: torch.Tensor, rows: torch.Tensor, masks: torch.Tensor) -> Non
 def mask_on_device(
     scores: torch.Tensor, rows: NDArray[np.int64], masks: NDArray[np.int32], end: int
 ) -> None:
-    """Forbid what the masks do not allow, in some rows of scores on any device, in place.
+    """Set forbidden scores to minus infinity in some rows, in place, on any device.
 
     Args:
-        end: the token that is left to rows in which nothing else is.
+        end: the only token allowed in rows that have no other finite score.
 
     Example:
         >>> import numpy as np, torch
@@ -172,9 +170,9 @@ def mask_on_device(
         from semqa.kernels.bitmask import apply_bitmask
 
         apply_bitmask(scores, uploaded, places)
-    # A row in which no score is left, or one is not finite, may only end: softmax would make of it
-    # one in which nothing is forbidden. Nothing is read back, for that would wait for the device.
+    # A row without scores, or with one that is not finite, may only end, because softmax would turn
+    # it into NaN. Nothing is read back: that would wait for the device.
     dead = torch.zeros(scores.shape[0], dtype=torch.bool, device=scores.device)
-    dead[places] = ~scores[places].amax(dim=-1).isfinite()  # of a row with NaN it is NaN
+    dead[places] = ~scores[places].amax(dim=-1).isfinite()  # the maximum of a row with NaN is NaN
     scores.masked_fill_(dead[:, None], -torch.inf)
     scores[:, end].masked_fill_(dead, 0.0)

@@ -1,6 +1,6 @@
-"""What an answer may do besides quoting verbatim: one record of settings.
+"""The settings of the copy constraint.
 
-Knows nothing of tokens: the rules are defined on text (``docs/constraint.md``).
+The rules are defined on text, not on tokens (``docs/constraint.md``).
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from typing import Literal
 from semqa.checks import check_choice, check_range
 from semqa.errors import InputError
 
-_MOST_BIAS = 60_000
-"""What half precision can hold, and more than any score."""
+_MAX_BIAS = 60_000
+"""Within the range of half precision, and larger than any score."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotePolicy:
     """Rules for quotes and for the free text around them.
 
-    Whatever the settings, a quote holds a content word, no text of a source is quoted twice, and an
-    answer has a quote or is the abstention sentence.
+    In every case, a quote contains a content word, no source text is quoted twice, and an answer has
+    a quote or is the abstention sentence.
 
     Attributes:
-        free: what may stand outside of quotes: ``glue``, only words that claim nothing (the list of
-            the language, `semqa.quotes.words`, and words of the question) in short runs, so that
-            every claim is quoted; or ``any`` text.
-        boundary: where a span may be cut: ``word``, never between two alphanumeric characters, or
-            ``char``, between any two characters.
-        sources: numbers of the sources that may be quoted (from 1); None for all.
-        quote_bias: added to the logit of every token that opens a quote, at most 60,000.
+        free: the text allowed outside quotes. ``glue`` allows short runs of words that make no
+            claims (see `semqa.quotes.words`) and words of the question; ``any`` allows all text.
+        boundary: where a span may begin and end. ``word`` allows no cut inside a word, a number or
+            a character (`semqa.quotes.words.cuts_word`); ``char`` allows all cuts.
+        sources: the numbers (from 1) of the quotable sources; None for all.
+        quote_bias: added to the logit of every token that opens a quote; from -60,000 to 60,000.
 
     Example:
         >>> QuotePolicy(sources=(3, 1))
@@ -46,11 +45,11 @@ class QuotePolicy:
         check_choice("free", self.free, ("glue", "any"))
         check_choice("boundary", self.boundary, ("word", "char"))
         object.__setattr__(self, "sources", checked_numbers("sources", self.sources))
-        check_range("quote_bias", self.quote_bias, -_MOST_BIAS, _MOST_BIAS)
+        check_range("quote_bias", self.quote_bias, -_MAX_BIAS, _MAX_BIAS)
 
 
 def checked_numbers(name: str, given: Iterable[int] | None) -> tuple[int, ...] | None:
-    """Return the numbers of sources in order, each once; None stays None.
+    """Return source numbers, sorted and without duplicates; None stays None.
 
     Example:
         >>> checked_numbers("sources", [3, 1, 3])
@@ -68,6 +67,6 @@ def checked_numbers(name: str, given: Iterable[int] | None) -> tuple[int, ...] |
     for number in numbers:
         if type(number) is not int or not 1 <= number <= 1_000_000:
             raise InputError(
-                f"must be whole numbers from 1 on, got {number!r}.", field=name, value=number
+                f"must be whole numbers of at least 1, got {number!r}.", field=name, value=number
             )
     return tuple(sorted(set(numbers)))

@@ -1,7 +1,7 @@
-"""Many answers side by side, each under a constraint of its own, taken forward in one compiled call.
+"""A batch of answers, each with its own constraint, advanced in one compiled call.
 
-Knows nothing of engines and scores: it sees tokens and fills masks. A row that cannot be gone on
-with may only end: it never disturbs its neighbours.
+It takes tokens and fills masks; it is independent of engines and scores. A row that fails may only
+end, and other rows are not affected.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from semqa.decoding.constraint import CopyConstraint, Used, View
     from semqa.decoding.vocabulary import Vocabulary
 
-_AHEAD = 16
-"""How many tokens before other tables are needed they are asked for: most answers end before."""
+_LOOKAHEAD = 16
+"""Cost tables are requested this many tokens before they are needed; most answers end earlier."""
 
 
 class ConstraintRows:
-    """The states of answers that are being written, by slot.
+    """The states of answers in progress, by slot.
 
     Args:
-        slots: how many answers there may be at a time.
-        later: called with work that can be done in the background: what it costs to finish is found
-            out some tokens before it is needed. Without it a step does that.
+        slots: the largest number of answers at a time.
+        later: called with work to run in the background: it computes cost tables before they are
+            needed. By default, the step that needs them computes them.
 
     Example:
         >>> from semqa import Source
@@ -65,58 +65,61 @@ class ConstraintRows:
         self._ends = packed(vocabulary.eos_ids, self.width)
         self._fields = np.zeros((slots, STATE_WIDTH), np.int32)
         self._used: list[Used] = [()] * slots
-        self._views: list[View | None] = [None] * slots  # the owners of the addresses
+        self._views: list[View | None] = [None] * slots  # keep the addresses valid
         self._addresses = np.zeros(slots, np.int64)
-        self._scarce = np.full(slots, -1, np.int64)  # with so few tokens left a view needs costs
-        self._soon = np.full(slots, -1, np.int64)  # with so few they are asked for
+        self._needed_at = np.full(slots, -1, np.int64)  # tokens left at which a view needs costs
+        self._request_at = np.full(slots, -1, np.int64)  # tokens left at which costs are requested
         self._live = np.zeros(slots, np.bool_)
         self._bias = np.zeros(slots, np.float32)
         self._constraints: list[CopyConstraint | None] = [None] * slots
 
     def admit(self, slot: int, constraint: CopyConstraint, budget: int | None) -> None:
-        """Begin an answer; if none fits the budget, an error is raised and the slot is empty.
+        """Begin an answer. The slot stays empty if no answer fits the budget.
 
         Args:
-            slot: its place; whatever was there is forgotten.
-            budget: the most tokens of it, its end token included; None for no limit.
+            slot: where to put it; any earlier answer there is discarded.
+            budget: at most this many tokens, including the end token; None for no limit.
+
+        Raises:
+            InputError: no answer fits the budget.
         """
         self.release(slot)
         state = constraint.start(budget)
         self._constraints[slot] = constraint
         self._fields[slot] = state.fields
-        self._look_up(slot, state.used, state.fields[TOKENS])
+        self._set_view(slot, state.used, state.fields[TOKENS])
         self._bias[slot] = constraint.policy.quote_bias
         self._live[slot] = True
 
     def release(self, slot: int) -> None:
-        """Forget an answer; rows of an empty slot may only end."""
+        """Discard an answer; rows of an empty slot may only end."""
         self._live[slot] = False
         self._bias[slot] = 0
-        self._scarce[slot] = self._soon[slot] = -1
+        self._needed_at[slot] = self._request_at[slot] = -1
         self._addresses[slot] = 0
         self._constraints[slot] = self._views[slot] = None
         self._used[slot] = ()
 
     def reorder(self, parents: NDArray[np.intp]) -> None:
-        """Let each slot go on with the answer of another, or its own, as beam search does.
+        """Continue in each slot with the answer of another slot or its own, as in beam search.
 
         Args:
-            parents: [slots], whose answer each goes on with.
+            parents: [slots], the slot whose answer each continues.
         """
         self._fields, self._addresses = self._fields[parents], self._addresses[parents]
-        self._scarce, self._soon = self._scarce[parents], self._soon[parents]
+        self._needed_at, self._request_at = self._needed_at[parents], self._request_at[parents]
         self._live, self._bias = self._live[parents], self._bias[parents]
         for kept in (self._used, self._views, self._constraints):
             kept[:] = [kept[parent] for parent in parents.tolist()]
 
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> NDArray[Any]:
-        """Take answers forward, for good.
+        """Advance answers by their new tokens.
 
         Returns:
-            [R] int64, for each the place in `tokens` of the first that is not allowed, or -1. Such
-            an answer is released, as is one whose state is broken (-2).
+            [R] int64: -1, the index in a row's `tokens` of the first that is not allowed, or -2 if
+            the state is invalid. Unless it is -1, the answer is released.
         """
-        return self._go(slots, tokens, np.empty((len(slots), 0), np.int32), keep=True)
+        return self._step(slots, tokens, np.empty((len(slots), 0), np.int32), keep=True)
 
     def fill(
         self,
@@ -124,24 +127,24 @@ class ConstraintRows:
         masks: NDArray[np.int32],
         ahead: Sequence[Sequence[int]] | None = None,
     ) -> NDArray[Any]:
-        """Write which tokens may come next; the status is as that of `advance`.
+        """Fill the masks of the next tokens, and return a status as `advance` does.
 
         Args:
-            slots: [R]; a slot may be there several times.
-            masks: [R, W] int32, C-contiguous, written. Empty slots, and rows that are not allowed
-                to go ahead, may only end.
-            ahead: tokens of each row to suppose after its answer, which itself stays where it is.
+            slots: [R]; may contain duplicates.
+            masks: [R, W] int32, C-contiguous, overwritten. Empty slots, and rows with a token in
+                `ahead` that is not allowed, may only end.
+            ahead: draft tokens to append to each answer for this mask only.
         """
         given = [()] * len(slots) if ahead is None else ahead
-        return self._go(slots, given, masks, keep=False)
+        return self._step(slots, given, masks, keep=False)
 
-    def go(
+    def advance_and_fill(
         self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]], masks: NDArray[np.int32]
     ) -> NDArray[Any]:
-        """`advance` and `fill` in one compiled call, with the status of the first."""
-        return self._go(slots, tokens, masks, keep=True)
+        """Call `advance` and `fill` in one step; return the status of `advance`."""
+        return self._step(slots, tokens, masks, keep=True)
 
-    def _go(
+    def _step(
         self,
         slots: NDArray[np.int64],
         tokens: Sequence[Sequence[int]],
@@ -157,7 +160,7 @@ class ConstraintRows:
             if places.size:
                 some = np.empty((places.size, masks.shape[1]), np.int32)
                 given = [tokens[place] for place in places.tolist()]
-                status[places] = self._go(slots[places], given, some, keep=keep)
+                status[places] = self._step(slots[places], given, some, keep=keep)
                 masks[places] = some
             return status
         fields = self._fields[slots]
@@ -168,7 +171,7 @@ class ConstraintRows:
         changed = [
             (
                 place,
-                *self._go_on(
+                *self._continue(
                     int(slots[place]), tokens[place], place, fields, begins, masks, status
                 ),
             )
@@ -178,7 +181,7 @@ class ConstraintRows:
             self._fields[slots] = fields
             for place, used, left in changed:
                 if status[place] == DONE and used is not self._used[slots[place]]:
-                    self._look_up(int(slots[place]), used, left)
+                    self._set_view(int(slots[place]), used, left)
         broken = status != DONE
         if broken.any():
             if masks.shape[1]:
@@ -187,7 +190,7 @@ class ConstraintRows:
                 self.release(slot)
         return status
 
-    def _go_on(
+    def _continue(
         self,
         slot: int,
         tokens: Sequence[int],
@@ -197,10 +200,10 @@ class ConstraintRows:
         masks: NDArray[np.int32],
         status: NDArray[np.int64],
     ) -> tuple[Used, int]:
-        """Go on with a row whose quote has closed, by the tables of another view.
+        """Continue a row whose quote has closed, with the tables of the next view.
 
         Returns:
-            What the row has quoted then, and the tokens it has left.
+            The quotes of the row so far, and its number of tokens left.
         """
         constraint = self._constraints[slot]
         assert constraint is not None  # noqa: S101
@@ -229,10 +232,10 @@ class ConstraintRows:
         return used, int(fields[place, TOKENS])
 
     def biases(self, slots: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """Return what is to be added to the scores of tokens that open a quote.
+        """Return the biases for tokens that open a quote.
 
         Returns:
-            [R], 0 in rows that stand in a quote; None where it is 0 everywhere.
+            [R], 0 in rows inside a quote; None if all are 0.
         """
         biases = self._bias[slots]
         if not biases.any():
@@ -242,33 +245,33 @@ class ConstraintRows:
 
     @property
     def quote_openers(self) -> NDArray[np.int64]:
-        """The tokens that open a quote, in every constraint over the vocabulary."""
+        """The tokens that open a quote, the same for every constraint over the vocabulary."""
         return next((one.quote_openers for one in self._constraints if one is not None), NO_TOKENS)
 
     def _prepare(self, slots: NDArray[np.int64], left: NDArray[np.int32]) -> None:
-        """See to it that if few tokens are left the tables know what it costs to finish."""
-        for place in np.flatnonzero(left <= self._soon[slots]).tolist():
+        """Ensure that rows with few tokens left have cost tables."""
+        for place in np.flatnonzero(left <= self._request_at[slots]).tolist():
             slot, tokens_left = int(slots[place]), max(0, int(left[place]))
             constraint = self._constraints[slot]
             if constraint is None:
                 continue
-            if tokens_left <= self._scarce[slot]:
-                self._look_up(slot, self._used[slot], tokens_left)
+            if tokens_left <= self._needed_at[slot]:
+                self._set_view(slot, self._used[slot], tokens_left)
             elif self._later is not None:
-                self._soon[slot] = self._scarce[slot]
+                self._request_at[slot] = self._needed_at[slot]
                 self._later(partial(constraint.view, self._used[slot], 0))
 
-    def _look_up(self, slot: int, used: Used, tokens_left: int) -> None:
-        """Take the tables for what an answer has quoted."""
+    def _set_view(self, slot: int, used: Used, tokens_left: int) -> None:
+        """Set the view of a slot from the quotes of its answer."""
         constraint = self._constraints[slot]
         if constraint is None:
             return
         view = constraint.view(used, tokens_left)
         self._used[slot], self._views[slot], self._addresses[slot] = used, view, view.address
-        costless = not constraint.needs_costs(tokens_left)
-        self._scarce[slot] = constraint.scarce if costless else -1
-        ahead = _AHEAD if self._later is not None and costless else 0
-        self._soon[slot] = self._scarce[slot] + ahead
+        without_costs = not constraint.needs_costs(tokens_left)
+        self._needed_at[slot] = constraint.scarce if without_costs else -1
+        ahead = _LOOKAHEAD if self._later is not None and without_costs else 0
+        self._request_at[slot] = self._needed_at[slot] + ahead
 
 
 def _flat(tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Sources joined to the text that spans are looked up in, with its suffix array and classes of characters."""
+"""Join the sources into one text and build its suffix array, for looking up spans."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def suffix_array(text: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Return the starts of all suffixes of a text, sorted by suffix (int32[n]).
+    """Return the suffix array of a text (int32[n]).
 
-    Source: SA-IS, see `semqa.decoding.automaton.suffixes`.
+    Algorithm: SA-IS, see `semqa.decoding.automaton.suffixes`.
 
     Example:
         >>> suffix_array(np.frombuffer(b"banana", np.uint8)).tolist()
@@ -46,20 +46,20 @@ def _sort(symbols: NDArray[np.int32], size: int) -> NDArray[np.int32]:
     return sorted_suffixes
 
 
-_MOST_BYTES = 2**31 - 2**20
-_FEW_STARTS = 8_192
-"""Up to so many are sorted by comparison, if the text does not repeat itself much."""
+_MAX_BYTES = 2**31 - 2**20
+_MAX_COMPARED = 8_192
+"""Up to this many starts are sorted by comparison, unless the text repeats itself too much."""
 
 
 class SourceTables(NamedTuple):
-    """The text of all sources, ready to be looked up.
+    """The text of all sources with its lookup tables.
 
     Attributes:
-        arrays: for the handle, see `memory`.
-        handle: with these tables and those of free text.
-        ends: int32[m], by row of SUFFIXES, the last position at which a span from there may end.
+        arrays: the tables of the handle, see `memory`.
+        handle: a handle with these tables and those of free text.
+        ends: int32[m], by row of SUFFIXES: the last position at which a span from there may end.
         places: int32[N + 1], where the bytes of each source begin.
-        longest: most bytes from a position to the next end of a span that holds a content word.
+        longest: largest number of bytes from a position to the first end of a valid span.
     """
 
     arrays: dict[int, NDArray[Any]]
@@ -73,15 +73,15 @@ def lay_out(
     free: NDArray[np.int64], sources: Sequence[Source], policy: QuotePolicy
 ) -> SourceTables:
     """Join the sources and find where spans may begin and end; linear in their length."""
-    # No span has a bracket in it, so brackets may stand between fields.
+    # Spans contain no brackets, so brackets can separate the fields.
     joined = "".join([f"{source.text}[{source.title}[" for source in sources])
     lengths = [len(source.text) + len(source.title) + 2 for source in sources]
     count = len(lengths)
     ends = np.fromiter(accumulate(lengths), np.int64, count)
     encoded = np.frombuffer(joined.encode("utf-8", "surrogatepass"), np.uint8)
-    if encoded.size > _MOST_BYTES:
+    if encoded.size > _MAX_BYTES:
         raise InputError(
-            f"The sources have {encoded.size:,} bytes of text, more than {_MOST_BYTES:,}."
+            f"The sources have {encoded.size:,} bytes of text; the limit is {_MAX_BYTES:,}."
         )
     characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     allowed = np.ones(count, np.uint8)
@@ -101,7 +101,7 @@ def lay_out(
         places,
     )
     suffixes = np.empty(positions.size, np.int32)
-    if positions.size > _FEW_STARTS or not entries().order(
+    if positions.size > _MAX_COMPARED or not entries().order(
         text, positions, keys, np.argsort(keys), starts, suffixes
     ):
         entries().pick(suffix_array(text), positions, starts, suffixes)

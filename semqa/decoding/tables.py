@@ -1,4 +1,4 @@
-"""From a vocabulary, a language and a question to the tables that constraints share."""
+"""Tables that constraints share, built from a vocabulary, a language and a question."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 _NUMBER_FOLLOWS = re.compile(rb"\Z| (\Z|[1-9][0-9]*(\Z| ))")
 _WORD, _MARK = re.compile(rb"[^ \n(\"\-/,.:;!?)]+"), re.compile(rb"[(\"\-/,.:;!?)]")
-"""In tokens of glue."""
+"""The words and punctuation marks in tokens of glue."""
 _NEEDED_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 """Every byte that occurs in UTF-8."""
 
 
 class VocabularyTables(NamedTuple):
-    """What every constraint over a vocabulary shares.
+    """Tables shared by all constraints over a vocabulary.
 
     Attributes:
-        width: 32-bit words of a mask.
-        poor: some byte of UTF-8 is no token, so that not every text can be written.
-        openers: tokens that hold ``[``, ascending.
+        width: the number of 32-bit words in a mask.
+        poor: whether some byte of UTF-8 is not a token, so that some texts cannot be written.
+        openers: tokens that contain ``[``, ascending.
     """
 
     arrays: dict[int, NDArray[Any]]
@@ -57,8 +57,8 @@ class FreeTables(NamedTuple):
     """The tables of free text.
 
     Attributes:
-        vocabulary: the tables that the handle points to as well.
-        longest_word: bytes of the longest word.
+        vocabulary: the tables of the vocabulary, to which the handle points too.
+        longest_word: at least the number of bytes in the longest word.
     """
 
     vocabulary: VocabularyTables
@@ -70,7 +70,7 @@ class FreeTables(NamedTuple):
 
 @lru_cache(maxsize=8)
 def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
-    """Make the tables of a vocabulary."""
+    """Build the tables of a vocabulary."""
     trie, size = vocabulary.trie, vocabulary.size
     width = (size + 31) // 32
     offsets = vocabulary.offsets.astype(np.int32)
@@ -111,7 +111,7 @@ def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
 
 @lru_cache(maxsize=64)
 def free_tables(vocabulary: Vocabulary, glue: bool, question: str) -> FreeTables:
-    """Make the tables of free text that answers a question."""
+    """Build the tables of free text for a question."""
     base = _language_tables(vocabulary, glue, language_of(question))
     if not glue:
         return base
@@ -135,8 +135,8 @@ def free_tables(vocabulary: Vocabulary, glue: bool, question: str) -> FreeTables
 def _listed(
     shared: VocabularyTables, words: dict[int, NDArray[Any]], base: NDArray[np.int64]
 ) -> tuple[dict[int, NDArray[Any]], NDArray[np.int32]]:
-    """Add the tokens that close quotes to tables of words; also return the mask of free text."""
-    # Quotes may be opened, and all can be finished: that is the affair of the sources.
+    """Add the tables of tokens that close quotes, and return the mask of free text as well."""
+    # Assume that quotes can be opened and finished; that depends on the sources.
     handle = memory.make_handle(words, {memory.ANY_QUOTABLE: 1, memory.POOR: 0}, base)
     masks = np.zeros(2 * shared.width, np.int32)
     entries().list_free(handle, masks)
@@ -149,7 +149,7 @@ def _listed(
 
 
 def _described(vocabulary: Vocabulary, mask: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return int32[n, 4]: tokens of glue, the gaps they may follow (a bit each), words and marks."""
+    """Return int32[n, 4]: glue tokens, a bit for each gap they may follow, words and marks."""
     rows = []
     for token in np.flatnonzero(unpacked(mask)).tolist():
         data = vocabulary.token_bytes(token).partition(b"[")[0]
@@ -164,13 +164,13 @@ def _described(vocabulary: Vocabulary, mask: NDArray[np.int32]) -> NDArray[np.in
 
 
 def _longest(words: Iterable[str]) -> int:
-    # Other forms of a word may take a few bytes more.
+    # Other forms of a word may be a few bytes longer.
     return max((len(word.encode()) for word in words), default=0) + 8
 
 
 @lru_cache(maxsize=16)
 def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeTables:
-    """Make the tables of free text in one language, without a question."""
+    """Build the tables of free text in one language, without a question."""
     shared = vocabulary_tables(vocabulary)
     listed_words = sorted(glue_words(language))
     numbers: dict[str, int] = {}
@@ -206,7 +206,7 @@ def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeT
 
 
 def _unlimited_rows(base: FreeTables) -> slice:
-    """Return where in FREE_MASKS that of AFTER_OPEN is, which holds what the others do."""
+    """Return the slice of FREE_MASKS for AFTER_OPEN without limits, which includes all others."""
     width = base.vocabulary.width
     per_gap = base.arrays[memory.FREE_MASKS].size // width // memory.GAP_KINDS
     row = (memory.AFTER_OPEN + 1) * per_gap - 1
@@ -216,7 +216,7 @@ def _unlimited_rows(base: FreeTables) -> slice:
 def _add_words(
     base: NDArray[np.int32], forms: dict[str, str], flag: int, numbers: dict[str, int]
 ) -> NDArray[np.int32]:
-    """Add words to a trie; those without a number get one, which is added to `numbers`."""
+    """Add words to a trie, and assign numbers to new words in `numbers`."""
     for word in forms.values():
         numbers.setdefault(word, len(numbers) + 1)
     encoded = [form.encode() for form in forms]
@@ -232,7 +232,7 @@ def _add_words(
 
 
 def _bracket_tokens(vocabulary: Vocabulary, ids: NDArray[np.int64]) -> list[tuple[int, bytes]]:
-    """Return the tokens that hold a bracket."""
+    """Return the tokens that contain a bracket."""
     blob, offsets = vocabulary.blob, vocabulary.offsets
     places = np.flatnonzero((blob == 0x5B) | (blob == 0x5D))
     owners = np.unique(np.searchsorted(offsets, places, side="right") - 1)
@@ -240,13 +240,13 @@ def _bracket_tokens(vocabulary: Vocabulary, ids: NDArray[np.int64]) -> list[tupl
 
 
 def _may_open(data: bytes) -> bool:
-    """Tell whether a token may open a quote: of its brackets "[" comes first, then what must."""
+    """Tell whether a token may open a quote: "[" comes first, then the rest of the mark."""
     before, bracket, after = data.partition(b"[")
     return bool(bracket) and b"]" not in before and _NUMBER_FOLLOWS.match(after) is not None
 
 
 def _may_close(data: bytes) -> bool:
-    """Tell whether a token may close a span with its first bytes, and does no more than that."""
+    """Tell whether a token may close a span with its first bytes without opening another."""
     if not data.startswith((b" ]", b"]")):
         return False
     after = data.partition(b"]")[2]
@@ -256,7 +256,7 @@ def _may_close(data: bytes) -> bool:
 def _may_reopen(data: bytes) -> bool:
     """Tell whether a token may close a quote and open another.
 
-    So does one that closes a quote and writes more words than an earlier run may have begun with.
+    A token that closes a quote and then has more than `HEAD_WORDS` words counts too.
     """
     before, bracket, after = data.partition(b"]")
     if not bracket or before[-1:] not in (b"", b" "):
@@ -267,7 +267,7 @@ def _may_reopen(data: bytes) -> bool:
 
 
 def _node_records(trie: Trie) -> NDArray[np.int32]:
-    """Join the columns of a trie to records, see `memory.NODES`."""
+    """Return the nodes of a trie as records, see `memory.NODES`."""
     nodes = trie.byte.size
     parent = np.zeros(nodes, np.int64)
     parent[1:] = np.repeat(np.arange(nodes), trie.child_count)
@@ -288,5 +288,5 @@ def _node_records(trie: Trie) -> NDArray[np.int32]:
 
 
 def _ints(values: Iterable[int]) -> NDArray[np.int32]:
-    """Return numbers as the kernels take them."""
+    """Return numbers as an int32 array."""
     return np.fromiter(values, np.int32)

@@ -1,4 +1,4 @@
-"""What each token of a tokenizer stands for, in bytes, whichever library the tokenizer is from."""
+"""Convert the tokens of tokenizers from several libraries to bytes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from semqa.errors import InputError
 
 Piece = str | bytes
-"""A piece on its way: text, or bytes once it stands for bytes that may be half a character."""
+"""A token during decoding: text, or bytes that may be part of a character."""
 
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
-# What WordPiece's `cleanup` replaces, in this order.
+# The replacements of WordPiece's `cleanup`, in this order.
 _CLEANUP = (
     (" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"),
     (" 'm", "'m"), (" do not", " don't"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re"),
@@ -31,25 +31,25 @@ def bytes_of_pieces(
         decoder: the decoder's JSON; None joins pieces with spaces.
 
     Returns:
-        The bytes by piece, and whether one leading space of the whole output is dropped.
+        The bytes of each piece, and whether one leading space of the whole output is dropped.
 
     Example:
         >>> bytes_of_pieces(["Hi", "##gh"], {"type": "WordPiece", "prefix": "##", "cleanup": True}, "")
         ([b' Hi', b'gh'], True)
     """
-    work = _Work(list(pieces), name)
+    state = _Decoding(list(pieces), name)
     if decoder is None:
-        work.prefix_words("")
+        state.prefix_words("")
     else:
-        work.apply(decoder)
-    return [p.encode("utf-8") if isinstance(p, str) else p for p in work.pieces], work.strips
+        state.apply(decoder)
+    return [p.encode("utf-8") if isinstance(p, str) else p for p in state.pieces], state.strips
 
 
-class _Work:
-    """The pieces of a vocabulary on their way through a decoder.
+class _Decoding:
+    """The pieces of a vocabulary as they pass through a decoder.
 
     Attributes:
-        fused: whether the decoder has joined them: what follows sees one text.
+        fused: whether the decoder has joined them, so that later steps see one text.
         strips: whether one leading space of the whole output is dropped.
     """
 
@@ -60,7 +60,7 @@ class _Work:
         self.strips = False
 
     def apply(self, decoder: dict[str, Any]) -> None:
-        """Do what one decoder does."""
+        """Apply one decoder."""
         kind = decoder["type"]
         match kind:
             case "Sequence":
@@ -69,39 +69,41 @@ class _Work:
             case "Fuse":
                 self.fused = True
             case "ByteLevel":
-                self._need_apart(kind)
+                self._require_separate(kind)
                 self.pieces = [_from_byte_alphabet(piece) for piece in self.pieces]
                 self.fused = True
             case "ByteFallback":
-                self._need_apart(kind)
+                self._require_separate(kind)
                 self.pieces = [_from_byte_piece(piece) for piece in self.pieces]
             case "Metaspace":
-                self._need_apart(kind)
+                self._require_separate(kind)
                 scheme = decoder.get("prepend_scheme")
-                if scheme is None:  # files of early versions
+                if scheme is None:  # old files
                     scheme = "always" if decoder.get("add_prefix_space", True) else "never"
                 self._replace(decoder["replacement"], " ")
                 self.strips |= scheme != "never"
             case "WordPiece":
-                self._need_apart(kind)
+                self._require_separate(kind)
                 self.prefix_words(decoder["prefix"])
                 if decoder["cleanup"]:
                     for wrong, right in _CLEANUP:
                         self._replace(wrong, right)
             case "BPEDecoder":
-                self._need_apart(kind)
+                self._require_separate(kind)
                 self._replace(decoder["suffix"], " ")
             case "Replace":
                 wrong = decoder["pattern"].get("String")
                 if wrong is None:
-                    self._refuse("Replace with a regular expression", "one with a string")
+                    self._refuse("Replace with a regular expression", "a string pattern")
                 if self.fused and len(wrong) != 1:
-                    self._refuse(f"Replace of {wrong!r} across tokens", "one within each token")
+                    self._refuse(
+                        f"Replace of {wrong!r} across tokens", "a replacement within each token"
+                    )
                 self._replace(wrong, decoder["content"])
             case "Strip":
                 self._strip(decoder["content"], decoder["start"], decoder["stop"])
             case _:
-                self._refuse(kind, "a decoder that gives each token bytes of its own")
+                self._refuse(kind, "a decoder that maps each token to bytes")
 
     def prefix_words(self, prefix: str) -> None:
         """Put a space before each piece that does not continue a word."""
@@ -133,13 +135,13 @@ class _Work:
             for piece in self.pieces
         ]
 
-    def _need_apart(self, kind: str) -> None:
+    def _require_separate(self, kind: str) -> None:
         if self.fused:
-            self._refuse(f"{kind} after the tokens are joined", "it before")
+            self._refuse(f"{kind} after the tokens are joined", "it before that")
 
     def _refuse(self, got: str, expected: str) -> None:
         raise InputError(
-            f"Tokens of the tokenizer {self.name} cannot be turned into bytes: its decoder has {got}, expected {expected}.",
+            f"The tokens of {self.name} cannot be converted to bytes: its decoder has {got}, expected {expected}.",
             hint="Use another tokenizer, or Vocabulary.from_tokens.",
         )
 
@@ -163,7 +165,7 @@ def _from_byte_piece(piece: Piece) -> Piece:
 
 @cache
 def _byte_alphabet() -> dict[str, int]:
-    """Return GPT-2's characters for bytes: printable Latin-1 as itself, the rest from U+0100 on."""
+    """Return GPT-2's character for each byte: printable Latin-1 as is, the rest from U+0100."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     alphabet = {chr(byte): byte for byte in printable}
     others = (byte for byte in range(256) if byte not in printable)
@@ -171,7 +173,7 @@ def _byte_alphabet() -> dict[str, int]:
 
 
 def _from_byte_alphabet(piece: Piece) -> Piece:
-    """Return the bytes that a piece spells; its own text where a character spells none."""
+    """Return the bytes that a piece encodes; its UTF-8 bytes if it is not in the alphabet."""
     if isinstance(piece, bytes):
         return piece
     alphabet = _byte_alphabet()
@@ -182,17 +184,17 @@ def _from_byte_alphabet(piece: Piece) -> Piece:
 
 
 _SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
-_MOST_IDS = 1 << 24
+_MAX_IDS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenizer in bytes.
+    """The tokens of a tokenizer as bytes.
 
     Attributes:
-        tokens: the bytes of token 0, 1, …; empty for ids without text.
+        tokens: the bytes of tokens 0, 1, …; empty for ids without text.
         eos_ids: the tokenizer's own end tokens; may be empty.
-        special_ids: control tokens and the unknown token, end tokens perhaps among them.
+        special_ids: control tokens and the unknown token, possibly including end tokens.
         strips_leading_space: whether the decoder drops one leading space of the whole output.
     """
 
@@ -203,12 +205,15 @@ class Tokens:
 
 
 def read_tokenizer(tokenizer: Any) -> Tokens:
-    """Return what a tokenizer's tokens stand for.
+    """Return the tokens of a tokenizer as bytes.
 
     Args:
-        tokenizer: one of ``transformers`` (fast, or built on SentencePiece, or of bytes),
-            ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``, or an object that
-            holds one of these as its ``tokenizer``.
+        tokenizer: a tokenizer of ``transformers`` (fast, or based on SentencePiece or bytes),
+            ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``, or an object
+            with one of these as its ``tokenizer``.
+
+    Raises:
+        InputError: the tokenizer is not supported.
     """
     if hasattr(tokenizer, "backend_tokenizer"):  # transformers, fast
         special = {number for number in tokenizer.all_special_ids if number is not None}
@@ -223,14 +228,14 @@ def read_tokenizer(tokenizer: Any) -> Tokens:
         return _read_tiktoken(tokenizer)
     if hasattr(tokenizer, "sp_model"):  # transformers, slow, on SentencePiece
         return _read_slow_sentencepiece(tokenizer)
-    if hasattr(tokenizer, "_utf_vocab_size"):  # transformers, slow, of bytes: ByT5
+    if hasattr(tokenizer, "_utf_vocab_size"):  # transformers, slow, byte-level: ByT5
         return _read_byte_tokenizer(tokenizer)
-    if hasattr(tokenizer, "id_to_piece"):  # sentencepiece, and mistral_common's wrapper of it
+    if hasattr(tokenizer, "id_to_piece"):  # sentencepiece, and its wrapper in mistral_common
         return _read_sentencepiece(getattr(tokenizer, "_model", tokenizer))
     if hasattr(tokenizer, "tokenizer"):  # transformers' MistralCommonBackend, processors
         return read_tokenizer(tokenizer.tokenizer)
     raise InputError(
-        f"Unknown kind of tokenizer: {_name(tokenizer)}. Known are fast and SentencePiece tokenizers of transformers, and those of tokenizers, mistral_common, tiktoken and sentencepiece.",
+        f"Unsupported tokenizer: {_name(tokenizer)}. Supported are fast and SentencePiece tokenizers of transformers, and those of tokenizers, mistral_common, tiktoken and sentencepiece.",
         hint="For others, use Vocabulary.from_tokens.",
     )
 
@@ -244,14 +249,14 @@ def _ends(tokenizer: Any) -> tuple[int, ...]:
     return () if end is None else (int(end),)
 
 
-def _in_rows(pieces: dict[int, bytes], name: str) -> list[bytes]:
-    """Return the bytes by id; ids in between that stand for nothing get none."""
+def _by_id(pieces: dict[int, bytes], name: str) -> list[bytes]:
+    """Return the bytes of each id, empty for unused ids."""
     if not pieces:
         raise InputError(f"The tokenizer {name} has no tokens. Train it first.")
     size = max(pieces) + 1
-    if size > _MOST_IDS:
+    if size > _MAX_IDS:
         raise InputError(
-            f"The tokenizer {name} has the id {size - 1}; ids must be below {_MOST_IDS}.",
+            f"The tokenizer {name} has the token ID {size - 1}; IDs must be below {_MAX_IDS}.",
             hint="Use Vocabulary.from_tokens.",
         )
     tokens = [b""] * size
@@ -272,19 +277,21 @@ def _read_fast(backend: Any, name: str, special: set[int], ends: tuple[int, ...]
         pieces = {number: piece for number, (piece, _) in enumerate(vocabulary)}
         unknown_ids = set() if model.get("unk_id") is None else {model["unk_id"]}
     for added in record["added_tokens"]:
-        # Not the content: an added token may be kept in its normalised form, as "▁<tool>".
+        # Do not use the content: an added token may be stored in normalised form, as "▁<tool>".
         pieces[added["id"]] = backend.id_to_token(added["id"])
         if added["special"]:
             special.add(added["id"])
     data, strips = bytes_of_pieces(list(pieces.values()), record["decoder"], name)
-    tokens = _in_rows(dict(zip(pieces, data, strict=True)), name)
+    tokens = _by_id(dict(zip(pieces, data, strict=True)), name)
     return Tokens(tokens, ends, frozenset(special | unknown_ids), strips)
 
 
 def _read_tekken(tokenizer: Any) -> Tokens:
     size = tokenizer.n_words
     special = frozenset(number for number in range(size) if tokenizer.is_special(number))
-    tokens = [tokenizer.id_to_byte_piece(number) for number in range(size)]  # special ones: b""
+    tokens = [
+        tokenizer.id_to_byte_piece(number) for number in range(size)
+    ]  # b"" for special tokens
     return Tokens(tokens, (tokenizer.eos_id,), special)
 
 
@@ -300,7 +307,7 @@ def _read_tiktoken(encoding: Any) -> Tokens:
         ends: tuple[int, ...] = (encoding.eot_token,)
     except KeyError:
         ends = ()
-    return Tokens(_in_rows(pieces, _name(encoding)), ends, frozenset(special))
+    return Tokens(_by_id(pieces, _name(encoding)), ends, frozenset(special))
 
 
 def _read_sentencepiece(model: Any) -> Tokens:
@@ -310,10 +317,9 @@ def _read_sentencepiece(model: Any) -> Tokens:
 
 
 def _read_slow_sentencepiece(tokenizer: Any) -> Tokens:
-    """Read a slow tokenizer whose ids are those of its SentencePiece model, shifted at most.
+    """Read a slow tokenizer whose ids are those of its SentencePiece model, possibly shifted.
 
-    Its decoding is read from `convert_tokens_to_string`, whose strip of the whole output is taken
-    for the drop of one space.
+    If `convert_tokens_to_string` strips its output, the decoder is assumed to drop one leading space.
     """
     model, name = tokenizer.sp_model, _name(tokenizer)
     raw, raw_special = _sentencepiece_tokens(model)
@@ -335,7 +341,7 @@ def _read_slow_sentencepiece(tokenizer: Any) -> Tokens:
             special.add(number)
     starter = next((p for p in by_piece if len(p) > 1 and p[0] == _SPACE != p[1]), None)
     strips = starter is not None and not tokenizer.convert_tokens_to_string([starter])[:1].isspace()
-    return Tokens(_in_rows(pieces, name), _ends(tokenizer), frozenset(special), strips)
+    return Tokens(_by_id(pieces, name), _ends(tokenizer), frozenset(special), strips)
 
 
 def _sentencepiece_tokens(model: Any) -> tuple[list[bytes], frozenset[int]]:
@@ -366,4 +372,4 @@ def _read_byte_tokenizer(tokenizer: Any) -> Tokens:
         pieces[number] = added.content.encode("utf-8")
         if added.special:
             special.add(number)
-    return Tokens(_in_rows(pieces, _name(tokenizer)), _ends(tokenizer), frozenset(special))
+    return Tokens(_by_id(pieces, _name(tokenizer)), _ends(tokenizer), frozenset(special))

@@ -1,7 +1,7 @@
 """The copy constraint for `generate` of Hugging Face transformers.
 
-Knows nothing of prompts, tokenizers and models: it sees token ids and scores. Loads torch and
-transformers, so it is imported by those who use it, never by `semqa.decoding` itself.
+It sees only token ids and scores, and is independent of prompts, tokenizers and models.
+`semqa.decoding` does not import this module because it loads torch and transformers.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class CopyConstraintLogitsProcessor(LogitsProcessor):
-    """Lets `generate` write valid quoted answers only, each row by its own constraint.
+    """Restricts `generate` to valid quoted answers, with a constraint per prompt.
 
-    For greedy search, sampling and beam search, with any `num_beams` and `num_return_sequences`,
-    of decoder-only models (pad on the left) and encoder-decoder models. One processor serves one
+    Works with greedy search, sampling and beam search, any `num_beams` and `num_return_sequences`,
+    decoder-only models (pad on the left) and encoder-decoder models. Create a new processor for each
     call of `generate`.
 
-    `generate` must be given the same `max_new_tokens`, which guarantees that every answer is
-    finished, and must stop on the end tokens of the vocabulary::
+    Pass the same `max_new_tokens` to `generate`, so that every answer is finished, and let it stop
+    on the end tokens of the vocabulary::
 
         constraints = [CopyConstraint(vocabulary, sources) for sources in batch]
         processor = CopyConstraintLogitsProcessor(constraints, max_new_tokens=200)
@@ -48,20 +48,20 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             eos_token_id=list(vocabulary.eos_ids),
         )
 
-    What other processors forbid stays forbidden. Where they leave no token that the constraint
-    allows, or make `generate` take one that it does not allow, an error says so: leave out
-    `min_new_tokens`, `no_repeat_ngram_size`, `bad_words_ids`, `stop_strings` and the like. Not
-    supported, and found out in the same way: assisted and prompt-lookup decoding, and beam search
-    with sampling (where `generate` goes on with tokens of probability zero).
+    Tokens forbidden by other processors stay forbidden. An error is raised if no allowed token is
+    left, or if `generate` takes a token that is not allowed. Therefore do not use `min_new_tokens`,
+    `no_repeat_ngram_size`, `bad_words_ids`, `stop_strings` and the like. Assisted and prompt-lookup
+    decoding, and beam search with sampling (which continues with tokens of probability zero), are
+    not supported and raise the same errors.
 
     Args:
-        constraints: the constraint of each prompt, in the order of the prompts, or the one of all.
-            With `num_beams` or `num_return_sequences` above 1 there are several rows for each
-            prompt, one after the other. All constraints have one vocabulary.
-        max_new_tokens: the most tokens of an answer, its end token included.
-        forced_bos_token_id: a token that the model's configuration forces at the beginning of the
-            output (such as the language of a translation model); it is no part of the answer, but
-            counts as a token.
+        constraints: one constraint per prompt, in order, or one for all prompts. With `num_beams`
+            or `num_return_sequences` above 1, a prompt has several consecutive rows. All
+            constraints must share one vocabulary.
+        max_new_tokens: at most this many tokens per answer, including the end token.
+        forced_bos_token_id: a token that the model's configuration forces at the start of the
+            output, such as the target language of a translation model. It is not part of the
+            answer but counts as a token.
 
     Raises:
         InputError: there is no constraint, the vocabularies differ, or no answer fits into
@@ -87,13 +87,13 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         self._skipped = int(forced_bos_token_id is not None)
         self._budget = max_new_tokens - self._skipped
         for one in given:
-            one.start(self._budget)  # raises if no answer is so short
+            one.start(self._budget)  # raises if no answer fits
         self._end = self._vocabulary.eos_ids[0]
         self._is_end = np.zeros(self._vocabulary.size, bool)
         self._is_end[list(self._vocabulary.eos_ids)] = True
         compile_masking()
         self._prompt_length = -1
-        # Row r of each belongs together, as the last call saw them.
+        # The batch after the last call; row r is the same answer in all of these.
         self._history = np.empty((0, 0), np.int64)  # [R, N] new tokens
         self._rows = ConstraintRows(self._vocabulary, 0)
         self._slots = np.empty(0, np.int64)  # [R], 0 to R - 1
@@ -101,11 +101,11 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         self._masks = np.empty((0, 0), np.int32)  # [R, W]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Forbid every token after which no valid answer exists.
+        """Set the scores of tokens that no valid answer can continue with to minus infinity.
 
         Args:
-            input_ids: [R, T] int, prompts and what was written so far.
-            scores: [R, S] logits or log probabilities, S the width of the model's head.
+            input_ids: [R, T] int, the prompts and the tokens generated so far.
+            scores: [R, S] logits or log probabilities; S is the width of the model's head.
         """
         rows, length = input_ids.shape
         if self._prompt_length < 0:
@@ -113,7 +113,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         else:
             if rows != self._ended.size or length != self._length + 1:
                 self._reject_step(rows, length)
-            # Of the ids, only the new ones leave the device.
+            # Copy only the new ids from the device.
             self._step(input_ids[:, self._prompt_length :].cpu().numpy())
         if length - self._prompt_length < self._skipped:
             return scores
@@ -124,7 +124,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         return self._prompt_length + self._history.shape[1]
 
     def _begin(self, rows: int, length: int, width: int) -> None:
-        """Learn the prompts' length from the first call, and give every row its first state."""
+        """Set the prompt length and the initial state of each row."""
         prompts = len(self._given)
         if rows == 0 or rows % prompts:
             raise InputError(
@@ -136,7 +136,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             raise InputError(
                 f"must be at least as wide as the vocabulary, {self._vocabulary.size}, got {width}.",
                 field="scores",
-                hint="Make the vocabulary without tokens that the model cannot write.",
+                hint="Create the vocabulary without tokens that the model cannot generate.",
             )
         self._prompt_length = length
         self._rows = ConstraintRows(self._vocabulary, rows)
@@ -149,20 +149,20 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         self._rows.fill(self._slots, self._masks)
 
     def _step(self, history: NDArray[np.int64]) -> None:
-        """Advance every row by its newest token, wherever beam search took the row from."""
+        """Advance every row by its newest token, after any reordering by beam search."""
         if history.shape[1] > self._skipped:
             ended = self._ended
             if not np.array_equal(history[:, :-1], self._history):
                 parents = self._parents(history[:, :-1])
                 self._rows.reorder(parents)
                 ended = ended[parents]
-            # Whatever generate pads a finished row with, the row has ended.
+            # generate may pad a finished row with any token.
             tokens = np.where(ended, self._end, history[:, -1])
-            status = self._rows.go(self._slots, tokens[:, None].tolist(), self._masks)
+            status = self._rows.advance_and_fill(self._slots, tokens[:, None].tolist(), self._masks)
             for row in np.flatnonzero(status != -1).tolist():
                 raise InputError(
                     f"generate took a token that was not allowed, new token {history.shape[1]} of row {row}: {tokens[row]}.",
-                    hint="Leave out what forces tokens after the constraint (other processors, assisted decoding, beams with sampling).",
+                    hint="Do not force tokens after the constraint (other processors, assisted decoding, beam search with sampling).",
                 )
             self._ended = self._is_end[tokens]
         self._history = history
@@ -170,8 +170,8 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
     def _parents(self, before: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return for each row the row of the last call that it continues.
 
-        Rows stay in place, except in beam search, where each continues some row of its prompt.
-        Rows with equal histories have equal states, so that any of them will do.
+        Rows change places only in beam search, within their prompt. Rows with equal histories have
+        equal states, so any of them will do.
         """
         rows, length = before.shape
         prompts = len(self._given)
@@ -181,9 +181,9 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         if not equal.any(axis=-1).all():
             lost = int(np.flatnonzero(~equal.any(axis=-1))[0])
             raise InputError(
-                f"has a row {lost} that continues no row of the last step.",
+                f"does not match the last step: row {lost} continues none of its rows.",
                 field="input_ids",
-                hint="Make a processor for each call of generate.",
+                hint="Create a new processor for each call of generate.",
             )
         beams = rows // prompts
         return np.asarray(equal.argmax(axis=-1).ravel() + np.arange(rows) // beams * beams)
@@ -198,7 +198,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             row = int(np.flatnonzero(~alive)[0])
             raise InputError(
                 f"No token is left for row {row} after {self._history.shape[1]} new tokens: every allowed token has the logit -inf or NaN.",
-                hint="Leave out what forbids tokens (min_new_tokens, no_repeat_ngram_size, bad_words_ids, …), and check that the model's logits are finite.",
+                hint="Do not forbid tokens (min_new_tokens, no_repeat_ngram_size, bad_words_ids, …), and check that the model's logits are finite.",
             )
         return masked
 
@@ -212,7 +212,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
     def _masked_on_device(
         self, scores: torch.Tensor, biases: NDArray[np.float32] | None
     ) -> tuple[torch.Tensor, NDArray[np.bool_]]:
-        """Mask on the device of the scores, with one upload."""
+        """Apply the masks on the device of the scores, with one upload."""
         masked = scores.detach().clone()
         slots = torch.from_numpy(self._slots).to(masked.device)
         forbid(masked, slots, torch.from_numpy(self._masks).to(masked.device))
@@ -220,10 +220,10 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             openers = self._rows.quote_openers
             columns = torch.from_numpy(openers[openers < scores.shape[-1]]).to(masked.device)
             bias = torch.from_numpy(biases)[:, None].to(masked.device, masked.dtype)
-            # A sum in half precision must not become infinite.
+            # Sums must not overflow in half precision.
             most = torch.finfo(masked.dtype).max
             masked[:, columns] = (masked[:, columns] + bias).clamp(max=most)
-        # False as well where a score is no number.
+        # Also False for rows with NaN.
         alive = masked.amax(dim=-1) > -torch.inf
         return masked, alive.cpu().numpy()
 
@@ -232,10 +232,10 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             raise InputError(
                 f"must have {self._ended.size} rows as in the first step, got {rows}.",
                 field="input_ids",
-                hint="Make a processor for each call of generate.",
+                hint="Create a new processor for each call of generate.",
             )
         raise InputError(
             f"must have {self._length + 1} tokens per row, one more than before, got {length}.",
             field="input_ids",
-            hint="Make a processor for each call of generate, without assisted or prompt-lookup decoding.",
+            hint="Create a new processor for each call of generate, and do not use assisted or prompt-lookup decoding.",
         )

@@ -1,4 +1,4 @@
-"""The tokens of a model as bytes, and the trie over them."""
+"""The tokens of a model as bytes, and a trie over them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DENSE_CHILDREN = 16
-"""From so many children on, a node's children are found by table and not by search."""
+"""Nodes with at least this many children use a lookup table."""
 
 
 class Trie(NamedTuple):
     """A byte trie of n nodes in breadth-first order; node 0 is the root, the empty string.
 
     Attributes:
-        first_child: int32[n], the first child of each node; children stand together, by byte.
+        first_child: int32[n], the first child of each node; siblings are adjacent, sorted by byte.
         child_count: int32[n].
-        byte: uint8[n], the byte that leads into each node; 0 for the root.
-        token_start: int32[n + 1], where the tokens of each node begin in `token_ids`.
+        byte: uint8[n], the byte on the edge to each node; 0 for the root.
+        token_start: int32[n + 1], where each node's tokens begin in `token_ids`.
         token_ids: int32[m], the tokens that end at each node, ascending within a node.
-        table_of: int32[n], the row of `tables`, or -1 for nodes with few children.
-        tables: int32[T, 256], the child by byte, or -1; the root always has a row.
+        table_of: int32[n], the row of `tables`; -1 for nodes with few children.
+        tables: int32[T, 256], the child by byte, or -1. The root always has a row.
     """
 
     first_child: NDArray[np.int32]
@@ -43,10 +43,10 @@ class Trie(NamedTuple):
 
 
 def build_trie(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Trie:
-    """Build the trie of all tokens that are not empty.
+    """Build the trie of all non-empty tokens.
 
-    One pass a level, over the tokens in byte order: there, tokens with a common prefix stand
-    together, so that a new node begins where the parent or the byte changes.
+    It takes one pass per level over the tokens in byte order. Tokens with a common prefix are
+    adjacent, so a new node begins where the parent or the byte changes.
 
     Args:
         blob: uint8, the bytes of all tokens joined.
@@ -90,7 +90,7 @@ def build_trie(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Trie:
     table_of = np.full(nodes, -1, np.int32)
     table_of[rows] = np.arange(rows.size, dtype=np.int32)
     tables = np.full((rows.size, 256), -1, np.int32)
-    # Every node but the root is a child, in the order of its parent: the parents repeat by count.
+    # Nodes other than the root are children in the order of their parents.
     child_row = np.repeat(table_of, child_count)
     children = 1 + np.flatnonzero(child_row >= 0)
     tables[child_row[children - 1], byte[children]] = children
@@ -110,21 +110,21 @@ def build_trie(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Trie:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Vocabulary:
-    """Tokens 0 … size - 1 with their bytes; immutable, and equal where the content is equal.
+    """The bytes of tokens 0 to size - 1; immutable and compared by content.
 
-    Make one by `from_tokens` or `from_tokenizer`.
+    Create one with `from_tokens` or `from_tokenizer`.
 
     Attributes:
-        size: how many ids there are, special ones and padding included.
+        size: the number of ids, including special tokens and padding.
         eos_ids: the end tokens, ascending, at least one.
-        special_ids: ids that are never allowed; no end token is among them.
+        special_ids: ids that are never allowed, without the end tokens.
         strips_leading_space: whether the tokenizer's decoder drops one leading space of the whole
             output.
         fingerprint: SHA-256 of the content, in hexadecimal.
         blob: uint8, the bytes of all tokens joined.
         offsets: int64[size + 1]; token t is ``blob[offsets[t]:offsets[t + 1]]``, empty for special
             tokens, end tokens and padding.
-        trie: the tokens that are not empty.
+        trie: the non-empty tokens.
 
     Example:
         >>> vocabulary = Vocabulary.from_tokens([b"", b"[ ", b"1", b" ]"], eos_ids=[0])
@@ -150,11 +150,11 @@ class Vocabulary:
         *,
         strips_leading_space: bool = False,
     ) -> Vocabulary:
-        """Make a vocabulary from the bytes of each token.
+        """Create a vocabulary from the bytes of each token.
 
         Args:
-            tokens: the bytes of token 0, 1, …; empty for ids that stand for no text. What is given
-                for special and end tokens is ignored.
+            tokens: the bytes of tokens 0, 1, …; empty for ids without text. The bytes of special
+                and end tokens are ignored.
             eos_ids: the end tokens.
             special_ids: tokens that are never allowed; end tokens among them stay end tokens.
             strips_leading_space: whether the decoder drops one leading space of the whole output.
@@ -180,19 +180,19 @@ class Vocabulary:
     def from_tokenizer(
         cls, tokenizer: object, size: int | None = None, eos_ids: Iterable[int] | None = None
     ) -> Vocabulary:
-        """Make the vocabulary of a tokenizer.
+        """Create the vocabulary of a tokenizer.
 
         Args:
-            tokenizer: one of ``transformers`` (fast, or built on SentencePiece), ``tokenizers``,
-                ``mistral_common``, ``tiktoken`` or ``sentencepiece``.
-            size: the width of the model's logits, where it is larger than the tokenizer; the ids
-                beyond the tokenizer are never allowed.
+            tokenizer: a tokenizer of ``transformers`` (fast, or based on SentencePiece),
+                ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``.
+            size: the width of the model's logits, if larger than the tokenizer. The additional ids
+                are never allowed.
             eos_ids: the end tokens, such as those of the model's generation configuration; by
                 default the tokenizer's own.
 
         Raises:
-            InputError: the tokenizer's tokens cannot be turned into bytes, it has no end token and
-                none is given, or `size` is too small.
+            InputError: the tokens cannot be converted to bytes, there is no end token, or `size` is
+                too small.
         """
         from semqa.decoding.tokenizers import read_tokenizer
 
@@ -201,7 +201,7 @@ class Vocabulary:
         if size is not None:
             if size < len(tokens):
                 raise InputError(
-                    f"must be at least {len(tokens)}, the tokenizer's ids, got {size}.",
+                    f"must be at least {len(tokens)}, the size of the tokenizer, got {size}.",
                     field="size",
                     value=size,
                     hint="Pass the width of the model's logits.",
@@ -217,16 +217,16 @@ class Vocabulary:
         )
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return the bytes of a token; none for special tokens, end tokens and padding."""
+        """Return the bytes of a token; empty for special tokens, end tokens and padding."""
         number = operator.index(token_id)
         if not 0 <= number < self.size:
             raise InputError(f"Token ids go from 0 to {self.size - 1}, got {number}.", value=number)
         return self.blob[self.offsets[number] : self.offsets[number + 1]].tobytes()
 
     def decode(self, token_ids: Iterable[int]) -> str:
-        """Return the text of an output, as the tokenizer's own decoder gives it.
+        """Return the text of an output, as the tokenizer's own decoder would.
 
-        Special and end tokens give nothing; what is no UTF-8 becomes U+FFFD.
+        Special and end tokens are skipped; invalid UTF-8 becomes U+FFFD.
         """
         data = b"".join(self.token_bytes(number) for number in token_ids)
         if self.strips_leading_space:
@@ -243,7 +243,7 @@ class Vocabulary:
         return f"Vocabulary(size={self.size}, eos_ids={self.eos_ids}, fingerprint={self.fingerprint[:12]!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The trie follows from the rest; without it a pickle is a sixth of the size.
+        # Rebuild the trie when unpickling: without it, a pickle is six times smaller.
         return _assemble, (
             self.blob.tobytes(),
             np.diff(self.offsets),
@@ -275,7 +275,7 @@ def _assemble(
 ) -> Vocabulary:
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
     offsets.flags.writeable = False
-    blob = np.frombuffer(joined, np.uint8)  # read-only, for bytes are
+    blob = np.frombuffer(joined, np.uint8)  # read-only, like bytes
     eos_ids = tuple(sorted(ends))
     digest = hashlib.sha256(
         f"semqa vocabulary 1\n{eos_ids}\n{sorted(special)}\n{strips}\n".encode()

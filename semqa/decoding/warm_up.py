@@ -1,4 +1,4 @@
-"""Compiling ahead, so that no request waits for it."""
+"""Compile ahead of the first request."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ if TYPE_CHECKING:
     from semqa.decoding.vocabulary import Vocabulary
 
 PATIENCE = 3.0
-"""Seconds after which it is said what takes so long; loading what is compiled takes one."""
-
+"""Seconds before a message says that code is being compiled; loading it takes one."""
 
 _COMPILING = Lock()
 
 
 def warm_up(say: Callable[[str], None] | None = None, vocabulary: Vocabulary | None = None) -> None:
-    """Compile the constraint's code, or load it: the first time takes up to a minute.
+    """Compile the constraint's code, which takes up to a minute, or load it from the cache.
 
-    What is compiled is kept beside the package, for this installation. Whoever does not call this
-    compiles with the first constraint.
+    The cache is stored next to the package. Without this call, the first constraint compiles it.
 
     Args:
-        say: told in words, from another thread, when it takes long; a warning is logged otherwise.
-        vocabulary: make the tables too that all constraints over it share, a fifth of a second.
+        say: called with a message, from another thread, if compiling takes long. By default, a
+            warning is logged.
+        vocabulary: also build the tables shared by all its constraints, which takes 0.2 s.
     """
     require("numba", extra="decoding", purpose="the copy constraint")
     from semqa.decoding.automaton.entries import entries, is_compiled
 
     if not is_compiled():
-        with _COMPILING:  # so that of many threads one compiles, and one speaks
+        with _COMPILING:  # only one thread compiles and reports
             message = "Compiling the copy constraint (once for this installation, up to a minute) …"
             timer = Timer(PATIENCE, say or logging.getLogger("semqa").warning, [message])
             timer.daemon = True

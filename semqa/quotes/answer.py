@@ -1,7 +1,6 @@
-"""The quoted answer: marked text read, checked against its sources, and written again.
+"""The quoted answer: parse marked text and check its quotes against the sources.
 
-`QuotedAnswer.parse` alone decides what is verified, whatever wrote the text. Knows nothing of
-models, prompts or HTTP.
+Only `QuotedAnswer.parse` decides which quotes are verified. Independent of models, prompts and HTTP.
 """
 
 from __future__ import annotations
@@ -27,28 +26,27 @@ ABSTENTION = "The sources do not answer this question."
 """The "no answer" reply."""
 
 MAX_MARKS = 10_000
-"""An answer with more marks than this is refused: nobody reads it, and checking it is work."""
+"""Answers with more marks are refused."""
 
 MAX_WORK = 10**10
-"""Marks times characters of all sources, above which an answer is refused: seconds of work."""
-
+"""Limit for marks times characters of all sources: checking more would take seconds."""
 
 _SENTENCE_END = re.compile(r"""(?:(?<!\b[A-Z])\.|[!?。！？])["'”’)]*(?=\s|$)""")
-"""Not behind an initial, as in "P. G. Wodehouse"."""
+"""An initial, as in "P. G. Wodehouse", does not end a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotedAnswer:
-    """An answer that mixes free text with quotes, every quote checked against its source.
+    """An answer of free text and quotes, with every quote checked against its source.
 
-    Build it with `parse`. Two answers are equal when their segments and sources are.
+    Build it with `parse`. Two answers are equal if their segments and sources are equal.
 
     Attributes:
-        segments: free text and quotes, in reading order; nothing of the text is lost.
+        segments: free text and quotes, in reading order; together they are the whole text.
         sources: the numbered sources; source *k* is ``sources[k - 1]``.
-        dropped: marks that lost their brackets where the text was repaired (`semqa.quotes.repair`);
-            without effect on equality.
-        unanswered: parts of the question that nothing was found for; without effect on equality.
+        dropped: marks that lost their brackets in a repair (`semqa.quotes.repair`). Ignored by
+            equality.
+        unanswered: parts of the question without an answer. Ignored by equality.
     """
 
     segments: tuple[Segment, ...]
@@ -58,14 +56,16 @@ class QuotedAnswer:
 
     @classmethod
     def parse(cls, text: str, sources: Iterable[Source]) -> QuotedAnswer:
-        """Read a marked answer and check each quote against the sources.
+        """Parse a marked answer and check each quote against the sources.
 
-        Reads ``[ 1 span ]`` and the tighter ``[1 span]``. Text and spans may be hostile: nothing
-        in them raises, but for the bounds below. A bracket that begins no mark, such as ``[sic]``,
-        is ordinary text.
+        Accepts ``[ 1 span ]`` and the tighter ``[1 span]``. Other brackets, such as ``[sic]``, are
+        ordinary text. Untrusted text is safe to parse.
 
-        The result does not remember which of the two forms was written: offsets are those of the
-        canonical text, `marked`. Hence ``parse(answer.marked, sources) == answer``, always.
+        Offsets are those of the canonical text, `marked`, whichever form was written. Therefore
+        ``parse(answer.marked, sources) == answer``.
+
+        Raises:
+            InputError: there are more than `MAX_MARKS` marks, or more than `MAX_WORK` to check.
 
         Example:
             >>> from semqa import QuotedAnswer, Source
@@ -80,7 +80,7 @@ class QuotedAnswer:
         pieces = list(scan_marks(text))
         marks = [piece for piece in pieces if not isinstance(piece, FreePiece)]
         check_bounds(len(marks), numbered)
-        check = _Check([mark for mark in marks if isinstance(mark, Mark)], numbered)
+        checker = _QuoteChecker([mark for mark in marks if isinstance(mark, Mark)], numbered)
         segments: list[Segment] = []
         answer_at = plain_at = 0
         for piece in pieces:
@@ -103,14 +103,18 @@ class QuotedAnswer:
                         piece.source, piece.raw, Status.MALFORMED, *offsets, reason=piece.reason
                     )
                 else:
-                    segment = check.quote(piece, offsets)
+                    segment = checker.quote(piece, offsets)
             segments.append(segment)
             answer_at += len(written)
             plain_at += len(shown)
         return cls(tuple(segments), numbered)
 
     def with_dropped(self, marks: Iterable[Dropped]) -> QuotedAnswer:
-        """Return the answer with marks that a repair dropped, as a record of it lists them."""
+        """Return the answer with the marks that a repair dropped.
+
+        Raises:
+            InputError: a mark's offsets do not match its words in the free text.
+        """
         dropped = tuple(marks)
         marked, plain, at = self.marked, self.plain, 0
         free = [s for s in self.segments if isinstance(s, FreeText)]
@@ -128,17 +132,17 @@ class QuotedAnswer:
             )
             if not fits:
                 raise InputError(
-                    f"names words that are not at {low} to {high} of the free text: {mark.text[:40]!r}.",
+                    f"words not found at {low} to {high} in the free text: {mark.text[:40]!r}.",
                     field="dropped",
                 )
             at = high
         return replace(self, dropped=dropped)
 
     def with_relevance(
-        self, figures: Iterable[float | None], unanswered: Iterable[str] = ()
+        self, scores: Iterable[float | None], unanswered: Iterable[str] = ()
     ) -> QuotedAnswer:
-        """Return the answer with an estimate of how relevant its quotes are."""
-        given = iter(figures)
+        """Return the answer with one relevance score for each quote, in order."""
+        given = iter(scores)
         segments = tuple(
             replace(each, relevance=next(given)) if isinstance(each, Quote) else each
             for each in self.segments
@@ -147,13 +151,13 @@ class QuotedAnswer:
 
     @property
     def relevance(self) -> float | None:
-        """The highest relevance of a verified quote; None if nobody estimated it."""
-        figures = (q.relevance for q in self.quotes if q.verified and q.relevance is not None)
-        return max(figures, default=None)
+        """The highest relevance of a verified quote; None if not estimated."""
+        scores = (q.relevance for q in self.quotes if q.verified and q.relevance is not None)
+        return max(scores, default=None)
 
     @property
     def quotes(self) -> tuple[Quote, ...]:
-        """The quotes in reading order, whatever their status."""
+        """All quotes, in reading order."""
         return tuple(segment for segment in self.segments if isinstance(segment, Quote))
 
     @property
@@ -175,18 +179,18 @@ class QuotedAnswer:
     def verified(self) -> bool:
         """Whether there is a quote, every quote is verified, and no mark was dropped.
 
-        Says nothing about the words between the quotes: `verdict` does.
+        Free text is not considered; `verdict` does that.
         """
         quotes = self.quotes
         return bool(quotes) and not self.dropped and all(quote.verified for quote in quotes)
 
     @property
     def abstained(self) -> bool:
-        """Whether the whole answer is `ABSTENTION`, white space aside."""
+        """Whether the whole answer is `ABSTENTION`, ignoring white space."""
         return self.marked.split() == ABSTENTION.split()
 
     def verdict(self, question: str = "") -> Verdict:
-        """Return what checking the whole answer showed.
+        """Return the result of checking the whole answer.
 
         Example:
             >>> from semqa import QuotedAnswer, Source
@@ -205,16 +209,16 @@ class QuotedAnswer:
             return Verdict.UNVERIFIED
         from semqa.quotes.words import has_content
 
-        telling = any(has_content(quote.text, question) for quote in self.quotes)
-        if not telling or self.claims(question):
+        has_content_word = any(has_content(quote.text, question) for quote in self.quotes)
+        if not has_content_word or self.claims(question):
             return Verdict.UNQUOTED
         return Verdict.QUOTED
 
     def claims(self, question: str = "") -> tuple[Claim, ...]:
-        """Return the runs of words outside of quotes that claim something, in reading order.
+        """Return the runs of words outside quotes that make claims, in reading order.
 
-        Such words are neither glue (`semqa.quotes.words`) nor words of the question. Words of the
-        question claim something where a whole sentence quotes nothing. An abstention claims nothing.
+        Such words are neither glue (`semqa.quotes.words`) nor words of the question. In a sentence
+        without quotes, words of the question count as claims too. An abstention makes no claims.
 
         Example:
             >>> from semqa import QuotedAnswer, Source
@@ -236,12 +240,12 @@ class QuotedAnswer:
                 continue
             text = segment.text
             runs: list[tuple[int, int]] = []
-            asked = [
+            unquoted = [
                 (start + a, start + b)
                 for start, end in self._sentences_without_quotes(place)
                 for a, b in leaks(text[start:end], question, asked=False)
             ]
-            for start, end in sorted({*leaks(text, question), *asked}):
+            for start, end in sorted({*leaks(text, question), *unquoted}):
                 if runs and not any(map(str.isalnum, text[runs[-1][1] : start])):
                     runs[-1] = (runs[-1][0], end)
                 else:
@@ -254,7 +258,7 @@ class QuotedAnswer:
         return tuple(found)
 
     def _sentences_without_quotes(self, place: int) -> Iterator[tuple[int, int]]:
-        """Give the sentences, as start and end, that stand wholly in one segment of free text."""
+        """Yield the start and end of each sentence that lies within one segment of free text."""
         text = self.segments[place].text
         before = self.segments[place - 1].text if place else "."
         ends = [match.end() for match in _SENTENCE_END.finditer(text)]
@@ -268,7 +272,7 @@ class QuotedAnswer:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of quotes of each status, every status listed."""
+        """The number of quotes by status, zeros included."""
         seen = Counter(quote.status for quote in self.quotes)
         return {status.value: seen[status] for status in Status}
 
@@ -298,18 +302,24 @@ class QuotedAnswer:
 
 
 def check_bounds(marks: int, sources: Sequence[Source]) -> None:
-    """See that checking so many marks is a bounded work."""
+    """Raise if an answer with this many marks is too much work to check."""
     if marks > MAX_MARKS:
-        raise InputError(f"The answer has {marks:,} marks; at most {MAX_MARKS:,} are checked.")
+        raise InputError(f"The answer has {marks:,} marks; the limit is {MAX_MARKS:,}.")
     size = sum(len(source.text) + len(source.title) for source in sources)
     if marks * size > MAX_WORK:
         raise InputError(
-            f"Too much to check: {marks:,} marks over {size:,} characters of sources. Split the answer, or give fewer sources."
+            f"Too much to check: {marks:,} marks against {size:,} characters of sources. "
+            "Split the answer or give fewer sources."
         )
 
 
-class _Check:
-    """Hands out the checked quotes of an answer, one after the other."""
+def sources_in_words(numbers: Sequence[int]) -> str:
+    """Return "source 1" or "sources 1, 2"."""
+    return f"source{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+
+
+class _QuoteChecker:
+    """Checks the quotes of an answer, in order."""
 
     def __init__(self, marks: Sequence[Mark], sources: tuple[Source, ...]) -> None:
         self._sources = sources
@@ -341,13 +351,16 @@ class _Check:
             if other != number and (text in source.text or text in source.title)
         )
         reason = (
-            f"source {number} does not hold this text" if exists else f"there is no source {number}"
+            f"source {number} does not contain this text"
+            if exists
+            else f"there is no source {number}"
         )
         status = Status.MISATTRIBUTED if elsewhere else Status.FABRICATED
         if elsewhere:
-            reason += f"; it stands in source {', '.join(map(str, elsewhere))}"
+            text_is_in = "it appears in" if exists else "the text appears in"
+            reason += f"; {text_is_in} {sources_in_words(elsewhere)}"
         else:
-            reason += ", nor does any other" if exists else ", and no source holds this text"
+            reason += ", nor does any other" if exists else ", and no source contains this text"
         return Quote(number, text, status, *offsets, found_in=elsewhere, reason=reason)
 
     def _cut(self, number: int, text: str, places: Sequence[Occurrence]) -> bool:

@@ -1,7 +1,7 @@
-"""Sentence-level citations: the answer as plain sentences, each ending in ``[1] [2]``.
+"""Sentence-level citations: plain sentences that end in ``[1] [2]``.
 
 Source: the QSum-S conversion of the SEMQA paper (appendix, prompt variants). The paper prints two
-examples and no algorithm; the rule is stated at `sentence_citations`.
+examples and no algorithm; `sentence_citations` describes ours.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _OPENING = "\"'“‘«„"
 def sentence_citations(answer: QuotedAnswer, *, only_verified: bool = True) -> str:
     """Turn quotes into citations at the end of each sentence.
 
-    Sentences are those of `sentence_spans`. The distinct sources of the sentence go before its
-    final mark, in ascending order; sentences are joined by one space.
+    The sources of a sentence are listed once each, in ascending order, before its final punctuation
+    mark. Sentences (see `sentence_spans`) are joined by one space.
 
     Args:
-        only_verified: cite a source only for quotes that are verified; False cites for every
-            readable quote, as the paper's conversion does.
+        only_verified: cite sources of verified quotes only; if False, of every quote that is not
+            malformed, as in the paper.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -50,12 +50,11 @@ def sentence_citations(answer: QuotedAnswer, *, only_verified: bool = True) -> s
 
 
 def sentence_spans(answer: QuotedAnswer) -> list[tuple[int, int]]:
-    """Return where the sentences of an answer stand in its plain text: (start, end), end exclusive.
+    """Return the span of each sentence in the plain text: (start, end), end exclusive.
 
-    A sentence ends at ``.``, ``!`` or ``?``, standing in free text or as the last character of a
-    quote, when the text ends there or when white space follows and then a quote, an upper-case
-    letter, a digit or an opening quotation mark. A span includes the white space before its
-    sentence: the spans together are the whole text.
+    A sentence ends at ``.``, ``!`` or ``?`` in free text or at the end of a quote. The text must end
+    there, or white space must follow and then a quote, an upper-case letter, a digit or an opening
+    quotation mark. A span includes the white space before its sentence, so the spans cover the text.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -78,7 +77,7 @@ def _with_citations(sentence: str, numbers: list[int]) -> str:
 
 
 def _sentence_ends(answer: QuotedAnswer, plain: str) -> Iterator[int]:
-    """Yield the end of each sentence in the plain text; the last one is the end of the text."""
+    """Yield the end of each sentence in the plain text, the end of the text last."""
     quote_starts = {quote.plain_start for quote in answer.quotes}
     for segment in answer.segments:
         for match in _SENTENCE_END.finditer(plain, segment.plain_start, segment.plain_end):

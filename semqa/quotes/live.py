@@ -1,7 +1,7 @@
-"""Reading a marked answer while it is written: free text as it comes, a quote when it closes.
+"""Parse a marked answer as it streams in: free text at once, a quote when it closes.
 
-A quote is shown when its closing bracket is there and `QuotedAnswer.parse` has checked it, never
-before; so what was shown is never taken back. Knows nothing of engines or HTTP.
+A quote is emitted only after its closing bracket has arrived and `QuotedAnswer.parse` has checked
+it, so nothing is ever retracted. Independent of engines and HTTP.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from semqa.quotes.source import Source
 
 _REMEMBERED = 100
-"""Quotes of a source that are looked back at, all of which stand in several places."""
+"""Most earlier quotes of a source that are used to place an ambiguous quote."""
 
 
 class AnswerReader:
-    """Reads marked text piece by piece.
+    """Parses marked text piece by piece.
 
-    What `add` and `end` return, joined, does not depend on how the text was cut, and agrees with
-    `answer`, which is `QuotedAnswer.parse` of the whole: the same free text (perhaps in several
-    pieces), and the same quotes. One thing may differ: where a quote's text stands more than once in
-    its source, a later quote can show that another of these places is meant. Then `answer` has that
-    place, and what was shown has the one that was meant as far as was known.
+    The joined results of `add` and `end` do not depend on how the text was split. They agree with
+    `answer`, which parses the whole text, except that free text may come in several pieces. One thing
+    may differ: if a quote occurs more than once in its source, a later quote may change which
+    occurrence `answer` chooses.
 
     Example:
         >>> from semqa import Source
@@ -48,78 +47,83 @@ class AnswerReader:
         self._marks = 0
         self._answer_at = self._plain_at = 0
         self._run: dict[int, list[str]] = {}
-        self._shown: list[Segment] = []
+        self._ready: list[Segment] = []
 
     def add(self, piece: str) -> list[Segment]:
-        """Take more of the text, and return the segments that are sure by now.
+        """Add more text, and return the segments that are complete.
 
-        Free text may come in several segments that follow each other.
+        Free text may come in several consecutive segments.
         """
         self._text.append(piece)
         return self._take(piece, final=False)
 
     def end(self) -> list[Segment]:
-        """Return the rest, after the last piece."""
+        """Return the remaining segments, after the last piece."""
         return self._take("", final=True)
 
     @property
     def text(self) -> str:
-        """The marked text so far, as it was written."""
+        """The marked text so far, as written."""
         return "".join(self._text)
 
     @property
     def sure(self) -> str:
-        """The marked text up to where it may still become a quote."""
+        """The marked text so far, without a tail that may still become a quote."""
         text = self.text
         return text[: len(text) - len(self._cutter.held)]
 
     @property
     def answer(self) -> QuotedAnswer:
-        """All that was added, read and checked as a whole."""
+        """The text so far, parsed and checked as a whole."""
         return QuotedAnswer.parse(self.text, self._sources)
 
     def _take(self, piece: str, *, final: bool) -> list[Segment]:
         for part in self._cutter.cut(piece, final=final):
             if isinstance(part, str):
-                self._free(part)
+                self._emit_text(part)
             else:
-                self._decide(part.text)
-        shown, self._shown = self._shown, []
-        return shown
+                self._resolve(part.text)
+        ready, self._ready = self._ready, []
+        return ready
 
-    def _decide(self, candidate: str) -> None:
+    def _resolve(self, candidate: str) -> None:
         (piece,) = scan_marks(candidate)
         if isinstance(piece, FreePiece):
-            self._free(candidate)
+            self._emit_text(candidate)
             return
         self._marks += 1
         check_bounds(self._marks, self._sources)
         if isinstance(piece, BrokenMark):
-            self._show(QuotedAnswer.parse(piece.raw, self._sources).quotes[0], 0, len(piece.raw))
+            self._emit(QuotedAnswer.parse(piece.raw, self._sources).quotes[0], 0, len(piece.raw))
             return
         mark = canonical_mark(piece.source, piece.span)
         run = self._run.setdefault(piece.source, [])
-        # Where a text stands twice, the quotes of its source before it say which place is meant.
+        # Earlier quotes of the source decide which occurrence of an ambiguous quote is meant.
         quote = QuotedAnswer.parse("".join([*run, mark]), self._sources).quotes[-1]
         if quote.verified:
             if len(quote.occurrences) == 1:
                 run.clear()
             run.append(mark)
             del run[:-_REMEMBERED]
-        self._show(quote, len(mark) - len(piece.span) - len(" ]"), len(mark))
+        self._emit(quote, len(mark) - len(piece.span) - len(" ]"), len(mark))
 
-    def _free(self, text: str) -> None:
+    def _emit_text(self, text: str) -> None:
         size = len(text)
         start, plain = self._answer_at, self._plain_at
-        self._shown.append(FreeText(text, start, start + size, plain, plain + size))
+        self._ready.append(FreeText(text, start, start + size, plain, plain + size))
         self._answer_at += size
         self._plain_at += size
 
-    def _show(self, quote: Quote, inside: int, written: int) -> None:
-        """Show a quote that begins so far inside of what was written for it."""
+    def _emit(self, quote: Quote, inside: int, written: int) -> None:
+        """Emit a quote.
+
+        Args:
+            inside: offset of the quote's text in its mark.
+            written: length of the mark.
+        """
         size = len(quote.text)
         start, plain = self._answer_at + inside, self._plain_at
-        self._shown.append(
+        self._ready.append(
             replace(
                 quote,
                 answer_start=start,

@@ -1,4 +1,4 @@
-"""Find quotes in their sources, or the passages that they most resemble."""
+"""Find quotes in their sources, or the passages most similar to them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from semqa.quotes.source import Source
 
 MAX_OCCURRENCES = 1_000
-"""At most this many places are listed for one quote, the first ones in order."""
+"""Most occurrences listed for one quote."""
 
 MAX_LISTED = 100_000
-"""At most this many places are listed for all quotes of one answer together."""
+"""Most occurrences listed for all quotes of one answer."""
 
 
 class Locator:
-    """Places the quotes of one answer in its sources.
+    """Finds the places of an answer's quotes in its sources.
 
     Args:
         spans: the quotes of the answer in order, each as (index of the source from 0, text).
@@ -35,7 +35,7 @@ class Locator:
         self._budget = MAX_LISTED
 
     def places(self) -> list[Occurrence | None]:
-        """Return the chosen place of each quote; None where its source does not hold it."""
+        """Return the chosen place of each quote; None if its source does not contain it."""
         first = [self._first(index, text) for index, text in self._spans]
         following = self._next_anchors(first)
         placed: list[Occurrence | None] = []
@@ -55,7 +55,7 @@ class Locator:
         return placed
 
     def occurrences(self, index: int, text: str) -> tuple[Occurrence, ...]:
-        """List the places of a text in one source, body first, overlapping ones included."""
+        """Return the places of a text in one source, body first, including overlapping ones."""
         key = (index, text)
         if key not in self._listed:
             limit = min(MAX_OCCURRENCES, self._budget)
@@ -74,7 +74,7 @@ class Locator:
         return self._firsts[key]
 
     def _next_anchors(self, first: Sequence[Occurrence | None]) -> list[Occurrence | None]:
-        """For each quote, the next quote of the same source that stands in one place only."""
+        """Return for each quote the next quote of the same source that occurs only once."""
         anchors: list[Occurrence | None] = [None] * len(first)
         ahead: dict[int, Occurrence] = {}
         for at in range(len(first) - 1, -1, -1):
@@ -100,7 +100,7 @@ def _find_all(haystack: str, text: str, field: Field, limit: int) -> list[Occurr
 def _nearest(
     haystack: str, text: str, first: Occurrence, anchors: Sequence[Occurrence]
 ) -> Occurrence:
-    """Choose by rule 2; searching outwards from the anchors, so that no list is needed."""
+    """Return the place nearest to an anchor; without anchors, the first one."""
     size = len(text)
     best: tuple[int, int, int] | None = None
     for anchor in anchors:
@@ -116,20 +116,20 @@ def _nearest(
 
 
 MAX_TEXT = 300
-"""Characters of a text that are aligned, the first ones."""
+"""Only this many characters of a text are aligned."""
 
 BUDGET = 50_000_000
-"""Characters of sources that one search reads, all texts together: a second's work or so."""
+"""Work that one search may do, in source characters: about a second."""
 
 MAX_WIDENING = 30
-"""Characters that are added at either end of a passage to complete a word."""
+"""Most characters added at either end of a passage to complete a word."""
 
 
 class Nearest(NamedTuple):
-    """A passage that resembles a text: ``sources[source - 1].field(field)[start:end]``.
+    """A passage similar to a text: ``sources[source - 1].field(field)[start:end]``.
 
     Attributes:
-        similarity: from 0 (nothing alike) to 1 (the same), by insertions and deletions, before
+        similarity: from 0 (nothing in common) to 1 (equal), by insertions and deletions, before
             the passage was widened to whole words.
     """
 
@@ -141,10 +141,10 @@ class Nearest(NamedTuple):
 
 
 class NearestSearch:
-    """Finds, for one text after the other, the passage of any source that is most like it.
+    """Finds the source passage most similar to a text.
 
-    It helps a reader to see what a wrong quote comes from, and never makes a quote verified. Its
-    work is bounded: when it has read `BUDGET` characters it finds nothing more, and says so.
+    This helps readers see where a wrong quote comes from; it never makes a quote verified. Once the
+    budget is used up, it finds nothing more and sets `exhausted`.
 
     Example:
         >>> from semqa import Source
@@ -162,14 +162,14 @@ class NearestSearch:
         self.exhausted = False
 
     def find(self, text: str) -> Nearest | None:
-        """Return the passage most like a text; ties go to the first.
+        """Return the passage most similar to a text, the first one of equals.
 
         Returns:
-            None where no character is shared, or the budget is used up.
+            None if they have no character in common, or the budget is used up.
         """
         needle = text[:MAX_TEXT]
         if needle not in self._found:
-            # Aligning takes a step for each character of the source and each 64 of the text.
+            # Alignment takes a step per source character and per 64 characters of the text.
             work = self._size * (1 + len(needle) // 64)
             if work > self._budget:
                 self.exhausted = True
@@ -199,7 +199,7 @@ class NearestSearch:
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span, within reason, so that it cuts no word."""
+    """Widen a span to whole words, by at most `MAX_WIDENING` characters at either end."""
     for _ in range(MAX_WIDENING):
         if 0 < start < len(text) and text[start - 1].isalnum() and text[start].isalnum():
             start -= 1

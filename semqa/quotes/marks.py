@@ -1,10 +1,10 @@
-"""The marks of a quoted answer: from marked text to free text, quotes and broken marks.
+"""The syntax of marks: split marked text into free text, quotes and broken marks.
 
-Knows the syntax only; whether a quote is really in its source is decided in `answer.py`.
+Whether a quote is in its source is decided in `answer.py`.
 
 The canonical mark is ``[ 1 span ]``: a bracket, the number of a source, the quoted span, a bracket,
-with single spaces between. The tighter ``[1 span]`` is read as well, and any white space in place
-of the single spaces. A span holds no square bracket and neither begins nor ends with white space.
+separated by single spaces. The tighter ``[1 span]`` and other white space are accepted too. A span
+contains no square brackets and does not begin or end with white space.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_NUMBER_DIGITS = 9
-"""Longer source numbers are broken marks: no answer has a thousand million sources."""
+"""A mark with a longer source number is broken."""
 
-# Possessive quantifiers keep the scan linear on hostile text ("[1" and a million spaces).
+# Possessive quantifiers keep the scan linear on malicious text ("[1" and a million spaces).
 _MARK = re.compile(r"\[\s*+([0-9]++)([^\[\]]*+)(\]?)")
 _CITATIONS = re.compile(r"(?:[,;–-]\s*+[0-9]++\s*+)++")
 
 
 @dataclass(frozen=True, slots=True)
 class FreePiece:
-    """Text outside of any mark, brackets that begin no mark included."""
+    """Text outside marks, including brackets that do not begin a mark."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A well-formed mark: a span and the number of the source that it names (from 1)."""
+    """A well-formed mark: a span, and the number of its source (from 1)."""
 
     source: int
     span: str
@@ -41,10 +41,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class BrokenMark:
-    """A mark that names a source but cannot be read as a quote.
+    """A mark that names a source but cannot be parsed as a quote.
 
     Attributes:
-        source: the number as written; 0 where it is no possible number.
+        source: the number as written; 0 if it has too many digits.
     """
 
     raw: str
@@ -56,7 +56,7 @@ MarkedPiece = FreePiece | Mark | BrokenMark
 
 
 def canonical_mark(source: int, span: str) -> str:
-    """Write one mark in its canonical form.
+    """Return a mark in canonical form.
 
     Example:
         >>> canonical_mark(2, "Josh Gates")
@@ -68,8 +68,7 @@ def canonical_mark(source: int, span: str) -> str:
 def scan_marks(text: str) -> Iterator[MarkedPiece]:
     """Split marked text into its pieces, in order and without loss.
 
-    Runs in time linear in the text and raises nothing, whatever the text. Neighbouring free pieces
-    are joined.
+    Takes linear time and never raises. Adjacent free pieces are joined.
 
     Example:
         >>> list(scan_marks("by [1 Bing Crosby] in [sic] 1943"))
@@ -89,7 +88,7 @@ def scan_marks(text: str) -> Iterator[MarkedPiece]:
 
 
 def _read(match: re.Match[str]) -> Mark | BrokenMark | None:
-    """Read one candidate mark; None when the bracket is ordinary text, such as ``[2nd ed.]``."""
+    """Parse one candidate; None if the bracket is ordinary text, such as ``[2nd ed.]``."""
     digits, rest, close = match.groups()
     span = rest.strip()
     too_long = len(digits) > MAX_NUMBER_DIGITS
@@ -104,7 +103,7 @@ def _read(match: re.Match[str]) -> Mark | BrokenMark | None:
     elif too_long:
         reason = f"its source number has {len(digits)} digits"
     elif digits[0] == "0":
-        reason = f"{digits} is no source number (they count from 1, without leading zeros)"
+        reason = f"{digits} is not a source number (they start at 1 and have no leading zeros)"
     return Mark(number, span) if reason is None else BrokenMark(match.group(), number, reason)
 
 
@@ -113,33 +112,37 @@ _MAY_BE_MARK = re.compile(r"\[\s*+(?:$|[0-9]++(?:$|\s|[,;–-](?:[0-9,;–\s-])*
 
 
 def may_be_mark(text: str, opening: int = 0) -> bool:
-    """Whether a bracket without an end so far may still begin a mark."""
+    """Tell whether an unclosed bracket may still become a mark."""
     return _MAY_BE_MARK.match(text, opening) is not None
 
 
 class Candidate(NamedTuple):
-    """A bracket and what follows, up to its end, to the next one, or, if it is the `last`, to that of the text."""
+    """A possible mark: the text from a bracket to its end or to the next opening bracket.
+
+    Attributes:
+        last: whether the text ended before either of them.
+    """
 
     text: str
     last: bool
 
 
 class MarkCutter:
-    """Cuts text that comes in pieces at brackets, and holds back what may still become a mark."""
+    """Splits streamed text at brackets and holds back text that may still become a mark."""
 
     def __init__(self) -> None:
         self.held = ""
-        self._looked = 1
+        self._searched = 1
 
     def cut(self, piece: str, *, final: bool) -> Iterator[str | Candidate]:
-        """Yield free text, and candidates for marks, which `scan_marks` reads; to be used up."""
+        """Yield free text and candidates for `scan_marks`. Exhaust the iterator."""
         text = self.held + piece
         at = 0
         while (opening := text.find("[", at)) >= 0:
             if opening > at:
                 yield text[at:opening]
             at = opening
-            bracket = _BRACKET.search(text, opening + self._looked)
+            bracket = _BRACKET.search(text, opening + self._searched)
             if bracket is None and not final and may_be_mark(text, opening):
                 break
             if bracket is None:
@@ -147,10 +150,10 @@ class MarkCutter:
             else:
                 end = bracket.end() if bracket[0] == "]" else bracket.start()
             yield Candidate(text[at:end], bracket is None)
-            at, self._looked = end, 1
+            at, self._searched = end, 1
         else:
             if at < len(text):
                 yield text[at:]
             at = len(text)
         self.held = text[at:]
-        self._looked = max(1, len(self.held))
+        self._searched = max(1, len(self.held))

@@ -1,4 +1,4 @@
-"""One quote of an answer, and the free text between quotes.
+"""The parts of an answer: quotes, and the free text between them.
 
 All offsets are Unicode code points, 0-based, end exclusive.
 """
@@ -14,27 +14,27 @@ from semqa.quotes.source import Field  # noqa: TC001 - a NamedTuple resolves it 
 
 
 class Status(StrEnum):
-    """What comparing a quote with the sources showed."""
+    """The result of comparing a quote with the sources."""
 
     VERIFIED = "verified"
-    """The text stands, character for character, in the source that the quote names."""
+    """The named source contains the text, character for character."""
     MISATTRIBUTED = "misattributed"
-    """The text is verbatim, but in another source than the one named."""
+    """The named source does not contain the text, but another source does."""
     FABRICATED = "fabricated"
-    """The text stands in no source."""
+    """No source contains the text."""
     MALFORMED = "malformed"
-    """The mark cannot be read as a quote."""
+    """The mark cannot be parsed as a quote."""
 
 
 class Verdict(StrEnum):
-    """What checking a whole answer showed; the first that holds, in this order."""
+    """The result of checking a whole answer: the first that applies, in this order."""
 
     ABSTAINED = "abstained"
     """The answer is the abstention sentence and nothing else."""
     UNVERIFIED = "unverified"
     """A mark is misattributed, fabricated or malformed, or lost its brackets in a repair."""
     UNQUOTED = "unquoted"
-    """Nothing is quoted, or words outside of quotes make claims."""
+    """Nothing is quoted, or words outside quotes make claims."""
     QUOTED = "quoted"
     """Every claim is in a quote, and every quote is verified."""
 
@@ -48,11 +48,11 @@ class Occurrence(NamedTuple):
 
 
 class Repair(NamedTuple):
-    """How a quote was written before it was made verbatim (`semqa.quotes.repair`).
+    """The original form of a quote that a repair made verbatim (`semqa.quotes.repair`).
 
     Attributes:
-        distance: insertions and deletions of characters from that to the quote, to the characters
-            of both: from 0 to 1. It is 0 where the number alone was changed.
+        distance: inserted and deleted characters, divided by the length of both texts: from 0 to 1.
+            It is 0 if only the source number was changed.
     """
 
     source: int
@@ -60,15 +60,15 @@ class Repair(NamedTuple):
     distance: float
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON-ready object."""
+        """Return a JSON-ready object."""
         return {"source": self.source, "text": self.text, "distance": round(self.distance, 4)}
 
 
 class Dropped(NamedTuple):
-    """A mark that lost its brackets, for no source says what it held; its words are free text.
+    """A mark that lost its brackets because it could not be repaired; its words are free text.
 
     Attributes:
-        text: its words, empty for a mark that held none.
+        text: its words; empty if it had none.
     """
 
     source: int
@@ -81,7 +81,7 @@ class Dropped(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Words outside of quotes that are neither glue nor words of the question."""
+    """Words outside quotes that are neither glue nor words of the question."""
 
     answer_start: int
     answer_end: int
@@ -92,10 +92,10 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FreeText:
-    """A run of the answer outside of any quote: written, not checked.
+    """A run of text outside quotes, which is not checked.
 
     Attributes:
-        text: the characters, which are the same in the marked and in the plain answer.
+        text: the characters, the same in the marked and the plain answer.
     """
 
     text: str
@@ -107,22 +107,22 @@ class FreeText:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A bracketed span of the answer, and what became of checking it.
+    """A bracketed span of the answer, and the result of checking it.
 
     Attributes:
-        source: the number of the source it names, from 1, as written (0 for an absurd number).
-        text: the quoted span; for a malformed quote, the characters as written with their bracket.
-        field, source_start, source_end: where a verified quote stands in its source:
+        source: the number of the named source, from 1, as written; 0 if it has too many digits.
+        text: the quoted span; for a malformed quote, the whole mark as written.
+        field, source_start, source_end: the place of a verified quote in its source:
             ``source.field(field)[source_start:source_end] == text``. None unless verified.
-        occurrences: every place of ``text`` in the source it names, body first, in order. Lists
-            are cut at `semqa.quotes.locate.MAX_OCCURRENCES`.
-        found_in: for a misattributed quote, the numbers of the sources that do hold the text.
-        reason: why the quote is not verified, in words for a reader; empty for a verified one.
-        cut: whether a verified quote begins or ends inside a word or number of its source, wherever
-            it stands there.
-        repaired: how it was written, if it was made verbatim afterwards; without effect on equality.
-        relevance: chance that a person would quote it to answer the question, from 0 to 1; None if
-            nobody estimated it. Without effect on equality.
+        occurrences: every place of ``text`` in the named source, body first, in order; at most
+            `semqa.quotes.locate.MAX_OCCURRENCES`.
+        found_in: for a misattributed quote, the numbers of the sources that contain the text.
+        reason: why the quote is not verified, for readers; empty if it is.
+        cut: whether every occurrence of a verified quote begins or ends inside a word or number of
+            its source.
+        repaired: the original, if the quote was repaired. Ignored by equality.
+        relevance: probability that a person would quote it to answer the question, from 0 to 1;
+            None if not estimated. Ignored by equality.
     """
 
     source: int
@@ -144,12 +144,12 @@ class Quote:
 
     @property
     def verified(self) -> bool:
-        """Whether the text stands, character for character, in the source it names."""
+        """Whether the named source contains the text, character for character."""
         return self.status is Status.VERIFIED
 
     @property
     def note(self) -> str:
-        """What a reader is told of a repaired or cut quote, in a few words; else empty."""
+        """A short remark for readers if the quote was repaired or is cut; else empty."""
         notes = []
         if self.repaired is not None:
             moved = self.repaired.source != self.source
@@ -159,7 +159,7 @@ class Quote:
         return ", ".join(notes)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the quote as one JSON-ready record, offsets on both sides included."""
+        """Return a JSON-ready record with the offsets in the answer and in the source."""
         return {
             "source": self.source,
             "text": self.text,

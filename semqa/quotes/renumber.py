@@ -1,4 +1,4 @@
-"""Numbering the sources of an answer anew, in the order in which it comes to speak of them."""
+"""Renumber the sources of an answer by first mention."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def named_sources(answer: QuotedAnswer) -> tuple[int, ...]:
-    """Return the numbers of the sources that an answer speaks of, in that order.
+    """Return the numbers of the sources that an answer mentions, in order of first mention.
 
-    These are the sources that its quotes name, and those that hold a quote which names another.
+    These are the sources that its quotes name, and those that contain a misattributed quote.
 
     Example:
         >>> from semqa import Source
@@ -34,10 +34,10 @@ def named_sources(answer: QuotedAnswer) -> tuple[int, ...]:
 
 
 class Renumbering:
-    """Numbers sources from 1, in the order in which they come up; a number stays once it is given.
+    """Numbers sources from 1, in order of first mention.
 
-    So the numbers of a long answer are those of its beginning, which may be shown while the rest is
-    written. The number of a source that does not exist stays, for it still is none.
+    Numbers never change once assigned, so an answer can be renumbered while it streams. The number of
+    a source that does not exist stays as it is.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -56,11 +56,11 @@ class Renumbering:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The old numbers of the sources that came up; the first one is 1 now, and so on."""
+        """The old numbers of the mentioned sources, in the order of their new numbers."""
         return tuple(self._new)
 
     def add(self, segment: Segment) -> Segment:
-        """Return the next segment of an answer as it reads with the new numbers."""
+        """Return the next segment of an answer with the new numbers."""
         if not isinstance(segment, Quote):
             return self._moved(segment)
         if segment.status is Status.MALFORMED:
@@ -74,17 +74,17 @@ class Renumbering:
         self._shift += len(str(new)) - len(str(segment.source))
         quote = replace(segment, source=new, repaired=repaired)
         if not segment.verified:
-            # Only reading it says in words what is wrong with it.
+            # Parse it again to get the reason with the new numbers.
             listed = [self._sources[number - 1] for number in self._new]
             read = QuotedAnswer.parse(canonical_mark(new, segment.text), listed).quotes[0]
             quote = replace(quote, found_in=read.found_in, reason=read.reason)
         return self._moved(quote)
 
     def answer(self, answer: QuotedAnswer) -> QuotedAnswer:
-        """Return a whole answer with the new numbers, over the sources that came up.
+        """Return a whole answer with the new numbers, and only the mentioned sources.
 
         Args:
-            answer: one over the same sources; to be given once, or after its own segments.
+            answer: an answer over the same sources. Call this once, or after adding its segments.
         """
         again = Renumbering(self._sources)
         segments = tuple(again.add(segment) for segment in answer.segments)
@@ -94,7 +94,7 @@ class Renumbering:
         return QuotedAnswer(segments, listed, dropped, answer.unanswered)
 
     def number(self, old: int) -> int:
-        """Return the new number of a source, which comes up now if it did not before."""
+        """Return the new number of a source, assigning the next one if it has none."""
         if not 0 < old <= len(self._sources):
             return old
         return self._new.setdefault(old, len(self._new) + 1)

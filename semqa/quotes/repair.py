@@ -1,4 +1,4 @@
-"""Repair the quotes of a text that nothing kept to its sources."""
+"""Repair inexact quotes in text that was generated without a constraint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.quotes.answer import QuotedAnswer, check_bounds
+from semqa.quotes.answer import QuotedAnswer, check_bounds, sources_in_words
 from semqa.quotes.marks import (
     BrokenMark,
     FreePiece,
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from semqa.quotes.source import Source
 
 MAX_DISTANCE = 0.15
-"""Characters added or left out with whole words, to those of both texts: above it, no repair."""
+"""Largest share of characters, of both texts, in words that a repair may add or remove."""
 
 MAX_WORDS = 300
 """Longer spans are not repaired."""
 
 MAX_SOURCE_CHARACTERS = 4_000_000
-"""Sources that are longer together are not searched."""
+"""If the sources are longer in total, they are not searched."""
 
 BUDGET = 3_000_000
-"""Pairs of words that one aligner compares, all spans together: seconds of work."""
+"""Pairs of words that one aligner may compare: seconds of work."""
 
 _PAIRS = (("(", ")"), ("“", "”"), ("«", "»"), ("„", "“"), ('"', '"'))
 _MAX_PLACES = 200
@@ -46,11 +46,11 @@ _TYPO = 2
 
 
 class Passage(NamedTuple):
-    """What a source says where a span was written: ``source.field(field)[start:end]``.
+    """The source text that a span was meant to be: ``source.field(field)[start:end]``.
 
     Attributes:
-        distance: insertions and deletions of characters from what was written to the passage, to
-            the characters of both: from 0 (the same) to 1.
+        distance: inserted and deleted characters, divided by the length of both texts: from 0
+            (equal) to 1.
     """
 
     field: Field
@@ -60,7 +60,7 @@ class Passage(NamedTuple):
 
 
 class _Text:
-    """One field of a source, in words."""
+    """The words of one field of a source."""
 
     def __init__(self, name: Field, text: str) -> None:
         self.name = name
@@ -85,12 +85,10 @@ class _Match(NamedTuple):
 
 
 class Aligner:
-    """Finds, for one span after the other, the passage of a source that it was meant to be.
-
-    Its work is bounded: when `BUDGET` is used up it finds nothing more, and says so.
+    """Finds the source passage that a span was meant to be.
 
     Attributes:
-        exhausted: whether a span was not looked for, because that would have been too much work.
+        exhausted: whether the budget ran out before every span was searched for.
 
     Example:
         >>> from semqa import Source
@@ -116,8 +114,8 @@ class Aligner:
         """Return the passage of a source that a span was meant to be.
 
         Returns:
-            None where the source says nothing like it, where it says two different things that are
-            equally like it, or where looking for it would be too much work.
+            None if no passage is similar enough, if two different passages are equally similar, or
+            if the budget is used up.
         """
         key = (span, number)
         if key not in self._found:
@@ -129,7 +127,7 @@ class Aligner:
             self.exhausted = True
             return None
         words = read_words(span)
-        if not words or len(words) > MAX_WORDS or all(w.kind is Kind.LITTLE for w in words):
+        if not words or len(words) > MAX_WORDS or all(w.kind is Kind.OPTIONAL for w in words):
             return None
         best: tuple[int, str] | None = None
         found: list[Passage] = []
@@ -142,11 +140,11 @@ class Aligner:
                     found.extend(_passage(span, words, text, match))
                 elif match.cost == best[0]:
                     return None
-        # The least is changed; then the first.
+        # The smallest change wins; among equals, the first.
         return min(found, key=lambda passage: passage.distance, default=None)
 
     def _matches(self, words: Sequence[Word], text: _Text) -> list[_Match]:
-        """Return the best matches in one text: of equal words, if there are any."""
+        """Return the best matches in one text, exact ones if there are any."""
         anchors = _anchors(words, text)
         if not anchors:
             return []
@@ -155,7 +153,7 @@ class Aligner:
         whole = [
             _Match(0, place - at, place - at + len(words) - 1)
             for place in places
-            if _stands(words, text.words, place - at)
+            if _matches_at(words, text.words, place - at)
         ]
         if whole or len(places) > _MAX_PLACES:
             return whole
@@ -176,12 +174,12 @@ class Aligner:
     def _align(
         self, written: Sequence[Word], said: Sequence[Word], low: int, high: int, most: int
     ) -> list[_Match]:
-        """Align all of what is written to a part of what is said between two places."""
+        """Align all written words to a run of source words between two places."""
         width = high - low
-        # cost and first word of the cheapest way that ends with this word of the passage.
+        # Cost and first word of the cheapest alignment that ends at each word.
         row: list[tuple[int, int]] = [(0, low + at) for at in range(width + 1)]
         for word in written:
-            extra = len(word.key) + 1 if word.kind is Kind.LITTLE else _IMPOSSIBLE
+            extra = len(word.key) + 1 if word.kind is Kind.OPTIONAL else _IMPOSSIBLE
             mistyped = self._may_be_mistyped(word)
             before, row = row, [(row[0][0] + extra, low)]
             left = row[0]
@@ -209,7 +207,7 @@ class Aligner:
         ]
 
     def _may_be_mistyped(self, word: Word) -> bool:
-        """Whether a word may be mistyped: what the sources say somewhere is a word of its own."""
+        """Tell whether a word may be a typing error; a word that any source uses is not."""
         return word.kind is Kind.PLAIN and not any(
             word.key in text.places for texts in self._texts for text in texts
         )
@@ -219,23 +217,23 @@ def _is_near(cost: int, size: int, said: Sequence[Word]) -> bool:
     return cost <= MAX_DISTANCE * (size + sum(len(word.key) + 1 for word in said))
 
 
-def _stands(words: Sequence[Word], said: Sequence[Word], first: int) -> bool:
-    """Whether the same words stand at a place of a text."""
+def _matches_at(words: Sequence[Word], said: Sequence[Word], first: int) -> bool:
+    """Tell whether a text has the same words from a place on."""
     if first < 0 or first + len(words) > len(said):
         return False
     return all(word.key == said[first + at].key for at, word in enumerate(words))
 
 
 def _anchors(words: Sequence[Word], text: _Text) -> list[tuple[int, list[int]]]:
-    """Return words that a passage must hold, rarest first: (place in the span, places in the text).
+    """Return the rarest words that a passage must contain: (place in the span, places in the text).
 
-    Without a fixed word, the two rarest plain ones that the text has: at most one may be mistyped
-    without another that is right.
+    Without a fixed word these are the two rarest plain words found in the text, because one of them
+    may be mistyped.
     """
     listed = [
         (at, text.places.get(word.key, []), word.kind)
         for at, word in enumerate(words)
-        if word.kind is not Kind.LITTLE
+        if word.kind is not Kind.OPTIONAL
     ]
     fixed = sorted(
         ((at, places) for at, places, kind in listed if kind is Kind.FIXED),
@@ -252,7 +250,7 @@ def _anchors(words: Sequence[Word], text: _Text) -> list[tuple[int, list[int]]]:
 def _windows(
     anchors: Iterable[tuple[int, list[int]]], length: int, slack: int, most: int
 ) -> list[tuple[int, int]]:
-    """Return where a passage may stand around the anchors, as places of words, without overlap."""
+    """Return the ranges of words around the anchors that may contain a match, merged."""
     windows: list[tuple[int, int]] = []
     around = sorted(
         (max(0, place - at - slack), min(most, place - at + length + slack))
@@ -268,7 +266,7 @@ def _windows(
 
 
 def _passage(span: str, words: Sequence[Word], text: _Text, match: _Match) -> list[Passage]:
-    """Return the passage of a match, with the punctuation around it that was written as well."""
+    """Return the passage of a match, with surrounding punctuation that the span has too."""
     from rapidfuzz.distance import Indel
 
     start, end = text.words[match.first].start, text.words[match.last].end
@@ -293,7 +291,7 @@ def _passage(span: str, words: Sequence[Word], text: _Text, match: _Match) -> li
 
 
 def _balanced(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a passage by one quotation mark or parenthesis on either side that pairs one in it."""
+    """Add one quotation mark or parenthesis at either end if its partner is in the passage."""
     opening, closing = text[start - 1 : start], text[end : end + 1]
     inside = text[start:end]
     for left, right in _PAIRS:
@@ -308,8 +306,8 @@ def _balanced(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 MOVED_WORDS = 5
-"""Words of a quote that may get the number of another source: of five words that humans quoted from one
-source of a question, 3% stand in another by chance, of three words 10%."""
+"""Fewest words of a quote whose source number may be corrected. Of five-word quotes by humans, 3% also
+occur in another source of the question by coincidence; of three-word quotes, 10%."""
 
 _FRAME = re.compile(r"\[\s*+[0-9]*+\s*+")
 _CITATION = re.compile(r"[\[\]0-9,;–\s-]*")
@@ -317,7 +315,12 @@ _STOPS = ".!?,;:…"
 
 
 class _DroppedMark(NamedTuple):
-    """A mark that lost its brackets, and where its words are."""
+    """A mark that lost its brackets, and the place of its words.
+
+    Attributes:
+        quotes: the number of quotes before it.
+        offset: the start of its words in the free text after those quotes.
+    """
 
     quotes: int
     offset: int
@@ -328,21 +331,21 @@ class _DroppedMark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Repairs:
-    """What was changed in the marks of one text.
+    """The changes to the marks of one text.
 
     Attributes:
-        quotes: for each quote of the repaired text, how it was repaired; None where it was verbatim.
+        quotes: for each quote of the repaired text its repair; None if it was verbatim.
     """
 
     quotes: tuple[Repair | None, ...] = ()
     dropped: tuple[_DroppedMark, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything was changed."""
+        """Return whether anything was changed."""
         return bool(self.dropped) or any(self.quotes)
 
     def read(self, text: str, sources: Iterable[Source]) -> QuotedAnswer:
-        """Read the repaired text, as `QuotedAnswer.parse` does, with what was changed on record."""
+        """Parse the repaired text and attach the changes."""
         answer = QuotedAnswer.parse(text, sources)
         if not self:
             return answer
@@ -361,7 +364,7 @@ class Repairs:
 
 
 def repair(text: str, sources: Iterable[Source]) -> QuotedAnswer:
-    """Read a marked answer with its quotes repaired: all that remain are verified.
+    """Repair and parse a marked answer; all quotes that remain are verified.
 
     Example:
         >>> from semqa import Source
@@ -379,9 +382,9 @@ def repair(text: str, sources: Iterable[Source]) -> QuotedAnswer:
 
 
 class Repairer:
-    """Repairs a text while it is written.
+    """Repairs a text as it streams in.
 
-    What `add` and `end` return, joined, is the repaired text, however the text is cut into pieces.
+    The joined results of `add` and `end` are the repaired text, however the text was split.
 
     Example:
         >>> from semqa import Source
@@ -394,7 +397,7 @@ class Repairer:
         self._sources = tuple(sources)
         self._aligner = Aligner(self._sources)
         self._cutter = MarkCutter()
-        self._strays = ""
+        self._pending = ""
         self._stop = ""
         self._free = 0
         self._marks = 0
@@ -404,15 +407,15 @@ class Repairer:
 
     @property
     def repairs(self) -> Repairs:
-        """What was changed so far."""
+        """The changes so far."""
         return Repairs(tuple(self._quotes), tuple(self._dropped))
 
     def add(self, piece: str) -> str:
-        """Take more of the text, and return what is sure by now."""
+        """Add more text, and return the repaired text that is final."""
         return self._take(piece, final=False)
 
     def end(self) -> str:
-        """Return the rest, after the last piece."""
+        """Return the remaining text, after the last piece."""
         return self._take("", final=True)
 
     def _take(self, piece: str, *, final: bool) -> str:
@@ -422,7 +425,7 @@ class Repairer:
             else:
                 self._decide(part.text, last=part.last)
         if final:
-            self._keep_strays()
+            self._flush_pending()
             self._write_stop("")
         written, self._out = "".join(self._out), []
         return written
@@ -431,10 +434,10 @@ class Repairer:
         (piece,) = scan_marks(candidate)
         if isinstance(piece, FreePiece):
             if not last and candidate[-1] != "]" and may_be_mark(candidate):
-                # Without the next bracket, this one would go on.
-                self._strays += candidate
+                # This bracket could become a mark if the next one is dropped.
+                self._pending += candidate
             else:
-                self._keep_strays()
+                self._flush_pending()
                 self._write(candidate)
             return
         self._marks += 1
@@ -452,7 +455,7 @@ class Repairer:
     def _check(self, mark: Mark, raw: str) -> None:
         number, span = mark.source, mark.span
         if 0 < number <= len(self._sources):
-            if _holds(self._sources[number - 1], span):
+            if _contains(self._sources[number - 1], span):
                 self._quote(raw, None)
                 return
             passage = self._aligner.find(span, number)
@@ -463,7 +466,9 @@ class Repairer:
                 stops = span[len(span.rstrip(_STOPS)) :]
                 self._stop = "" if said.endswith(stops) else stops
                 return
-        elsewhere = [k for k, s in enumerate(self._sources, 1) if k != number and _holds(s, span)]
+        elsewhere = [
+            k for k, s in enumerate(self._sources, 1) if k != number and _contains(s, span)
+        ]
         if len(elsewhere) == 1 and len(read_words(span)) >= MOVED_WORDS:
             self._quote(canonical_mark(elsewhere[0], span), Repair(number, span, 0.0))
             return
@@ -471,36 +476,38 @@ class Repairer:
 
     def _reason(self, number: int, elsewhere: list[int]) -> str:
         missing = (
-            f"source {number} does not hold this text, nor anything near enough"
+            f"source {number} does not contain this text or anything similar enough"
             if 0 < number <= len(self._sources)
             else f"there is no source {number}"
         )
         if self._aligner.exhausted:
-            missing = f"source {number} does not hold this text; too much text to look for more"
+            missing = (
+                f"source {number} does not contain this text; too much text to search for more"
+            )
         if len(elsewhere) > 1:
-            return f"{missing}; it stands in sources {', '.join(map(str, elsewhere))}"
+            return f"{missing}; the text appears in {sources_in_words(elsewhere)}"
         if elsewhere:
-            return f"{missing}; it stands in source {elsewhere[0]}, perhaps by chance"
+            return f"{missing}; the text appears in source {elsewhere[0]}, perhaps by coincidence"
         return missing
 
     def _quote(self, mark: str, change: Repair | None) -> None:
-        self._keep_strays()
+        self._flush_pending()
         self._write_stop("")
         self._out.append(mark)
         self._quotes.append(change)
         self._free = 0
 
     def _drop(self, number: int, words: str, reason: str) -> None:
-        strays, self._strays = self._strays, ""
-        # With this bracket gone, the one before it might begin a mark that nobody wrote.
-        self._write(strays.replace("[", "("))
+        pending, self._pending = self._pending, ""
+        # Without this bracket, the one before it could begin a new mark.
+        self._write(pending.replace("[", "("))
         self._write_stop(words)
         self._dropped.append(_DroppedMark(len(self._quotes), self._free, number, words, reason))
         self._write(words)
 
-    def _keep_strays(self) -> None:
-        strays, self._strays = self._strays, ""
-        self._write(strays)
+    def _flush_pending(self) -> None:
+        pending, self._pending = self._pending, ""
+        self._write(pending)
 
     def _write(self, text: str) -> None:
         if text:
@@ -509,19 +516,19 @@ class Repairer:
             self._free += len(text)
 
     def _write_stop(self, following: str) -> None:
-        """Write the stop that a repaired quote ended with, unless one follows."""
+        """Write the final punctuation of a repaired quote, unless some follows."""
         stop, self._stop = self._stop, ""
         if stop and (not following or following[0] not in _STOPS):
             self._out.append(stop)
             self._free += len(stop)
 
 
-def _holds(source: Source, span: str) -> bool:
+def _contains(source: Source, span: str) -> bool:
     return span in source.text or span in source.title
 
 
 def _placed(mark: _DroppedMark, run: FreeText | None, answer: QuotedAnswer) -> Dropped:
-    if run is None:  # nothing was left of it, next to a quote
+    if run is None:  # no free text is left there
         quotes = answer.quotes
         before = quotes[mark.quotes - 1] if mark.quotes else None
         answer_at = before.answer_end + len(" ]") if before else 0

@@ -9,21 +9,21 @@ Field = Literal["title", "body"]
 """The two quotable parts of a source; a quote never crosses from one to the other."""
 
 FIELDS: tuple[Field, ...] = ("body", "title")
-"""Both fields, in the order in which a quote is looked for."""
+"""Both fields, in search order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A passage that an answer may quote.
 
-    Sources are numbered by their place in the sequence they are given in, from 1.
+    Sources are numbered from 1, in the order given.
 
     Attributes:
-        text: the body of the passage, quotable.
-        title: the title, quotable as a field of its own; may be empty.
-        url: where a reader finds the whole document, if anywhere.
-        context: what stands above a passage in its document, a line each, the outermost first:
-            headings, the lead-in of a list, the header of a table. Read, but not quotable.
+        text: the quotable body of the passage.
+        title: the title, a separate quotable field; may be empty.
+        url: the address of the whole document, if known.
+        context: lines that introduce the passage in its document, outermost first: headings, the
+            lead-in of a list, the header of a table. Models read them but cannot quote them.
     """
 
     text: str

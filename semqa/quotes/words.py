@@ -1,4 +1,4 @@
-"""Words: those that claim nothing and may stand outside quotes, and words as repairs compare them."""
+"""Word lists for free text, and the words that repairs compare."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FUNCTIONS = (
     "negations",
 )
 
-# Their parts are other numbers: "12" of "12,500", "2019" of "2019-2021".
+# A part of these is a different number: "12" of "12,500", "2019" of "2019-2021".
 _COMPOUND = re.compile(r"\d+(?:[.,:/–-]\d+)+")
 
 # A run of letters and digits; apostrophes join runs ("it's", "O’Brady").
@@ -34,7 +34,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 @cache
 def glue_words(language: str) -> frozenset[str]:
-    """Return the list of a language, lower-case; empty for a language without one.
+    """Return the glue words of a language in lower case; empty if it has no list.
 
     Example:
         >>> "according" in glue_words("en"), "unassisted" in glue_words("en")
@@ -47,9 +47,10 @@ def glue_words(language: str) -> frozenset[str]:
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the words of which a quote must not consist, as written; "it's" counts as two.
+    """Return the function words of a language, in lower case and capitalised.
 
-    They are in lower case or capitalised. In capitals, "WHO" and "IT" are names.
+    A quote must not consist of these words alone. "it's" counts as two words. "WHO" and "IT" are
+    not included: in capitals they are names.
 
     Example:
         >>> functions = function_words("en")
@@ -69,7 +70,7 @@ def _lists() -> dict[str, dict[str, str]]:
 
 @lru_cache(maxsize=256)
 def language_of(question: str) -> str:
-    """Return the language with most words of the question in its list: English if none has any.
+    """Return the language whose list contains most words of the question; by default English.
 
     Example:
         >>> language_of("Wer hat das Lied gesungen?"), language_of("Who sang it?")
@@ -80,7 +81,7 @@ def language_of(question: str) -> str:
 
 
 def words_as_asked(question: str) -> list[str]:
-    """Return the words of a question as it writes them, without numbers of several parts.
+    """Return the words of a question as written, without compound numbers.
 
     Example:
         >>> words_as_asked("Who stole £12,500 in 1943?")
@@ -91,7 +92,7 @@ def words_as_asked(question: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def question_words(question: str) -> frozenset[str]:
-    """Return the words of a question, with "'s" too, and in English their inflections, lower-case.
+    """Return the words of a question in lower case, with "'s" and, in English, their inflections.
 
     Example:
         >>> sorted(question_words("who sang it?"))
@@ -108,9 +109,10 @@ def question_words(question: str) -> frozenset[str]:
 
 
 def written_forms(words: Iterable[str], question: str = "") -> dict[str, str]:
-    """Return how free text may write words, with the word that each is a form of.
+    """Return the spellings of words that free text may use, and the word of each.
 
-    In lower case, capitalised, and those of a question also in capitals and as it writes them.
+    Words may be in lower case or capitalised; those of a question also in capitals or as it spells
+    them.
 
     Example:
         >>> written_forms(["it"]), sorted(written_forms(["mri"], "MRi?"))
@@ -129,7 +131,7 @@ def written_forms(words: Iterable[str], question: str = "") -> dict[str, str]:
 
 
 def has_content(quote: str, question: str = "") -> bool:
-    """Tell whether a quote holds a word that is no function word.
+    """Tell whether a quote contains a word other than a function word.
 
     Example:
         >>> has_content("of the"), has_content("of the sea"), has_content("1943")
@@ -140,7 +142,7 @@ def has_content(quote: str, question: str = "") -> bool:
 
 
 def leaks(text: str, question: str = "", *, asked: bool = True) -> list[tuple[int, int]]:
-    """Return where words stand that neither the list of the language nor the question holds.
+    """Return the spans of words that are neither glue nor, if `asked`, words of the question.
 
     Example:
         >>> text = "It is a British explorer's account of Antarctica."
@@ -196,7 +198,7 @@ def _irregular() -> dict[str, frozenset[str]]:
 
 
 def _inflections(word: str) -> frozenset[str]:
-    """Return forms of an English word; some exist only on paper, which does no harm."""
+    """Return the inflections of an English word; extra forms that do not exist are harmless."""
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return frozenset((word,))
     known = _irregular().get(word)
@@ -243,14 +245,14 @@ def _endings(stem: str) -> set[str]:
 
 
 class Kind(IntEnum):
-    """What a repair may do with a word."""
+    """How a repair may treat a word."""
 
-    LITTLE = 0
-    """May be added, and may be left out."""
+    OPTIONAL = 0
+    """May be added or left out."""
     PLAIN = 1
-    """May be left out, and may have a typing error."""
+    """May be left out or mistyped."""
     FIXED = 2
-    """Must be there, and be the same: numbers, names, negations and what else turns a sentence."""
+    """Must match exactly: numbers, names, negations and other words that change the meaning."""
 
 
 class Word(NamedTuple):
@@ -262,7 +264,7 @@ class Word(NamedTuple):
     end: int
 
 
-# Scripts that write words without spaces between: each character is taken for a word.
+# Scripts without spaces between words: each character counts as a word.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff"
     "\U00020000-\U0003ffff"
@@ -272,7 +274,7 @@ _PUNCTUATION = (
     "\u2010-\u205e\u20a0-\u20cf\u2100-\u2bff\u3000-\u3003\u3008-\u3020\u3030\u30fb"
     "\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 )
-# What says nothing by itself, or can be told again. "%", "$" and the like are words of their own.
+# Punctuation that carries no meaning of its own. "%", "$" and the like are words.
 _QUOTES_AND_STOPS = "\"'`´“”„‟‘’‚‛«»‹›(){}[],;:.!?…*_¡¿·•，、。．：；！？「」『』（）【】《》〈〉"
 _DASHES = "-‐‑‒–—―"
 _SOFT = frozenset(_QUOTES_AND_STOPS + _DASHES)
@@ -290,21 +292,21 @@ _MARK_OF_A_UNIT = re.compile("[0-9][\"“”'‘’]")
 _BARRIER = re.compile("[\\[\\]\ud800-\udfff]")
 _FACTORIAL = re.compile(r"!+\s?[a-z0-9=+*/^-]")
 _AMOUNT = re.compile(r"(?![0-9]{4}$)[$€£]?[0-9][0-9.,]*%?")
-"""What is negative in parentheses, where accountants write it; years stand there as well."""
+"""Amounts that accountants put in parentheses if negative; years in parentheses are not."""
 _DASH = "-"
 _ONE_DASH = str.maketrans(dict.fromkeys(_DASHES, "-"))
 _ONE_APOSTROPHE = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
 _ONE_UNIT = _ONE_DASH | str.maketrans("“”″‘’′", "\"\"\"'''")
 
 
-def _listed(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_LITTLE = _listed("a an the and also that")
+_OPTIONAL = _word_set("a an the and also that")
 
-_FIXED = _listed(
-    # Negations, also of other languages, and other words that turn a sentence.
+_FIXED = _word_set(
+    # Negations, in several languages, and other words that change the meaning.
     """no not none never neither nor nothing nobody nowhere without cannot non un anti unable hardly scarcely
     barely rarely seldom few little less fewer least lack lacks lacking fail fails failed refuse refused
     deny denied denies false untrue former formerly ex except unless instead rather nicht kein keine
@@ -314,7 +316,7 @@ _FIXED = _listed(
     might could would should must can will shall perhaps maybe possibly probably likely unlikely
     allegedly reportedly supposedly same different true only just even
     """
-    # Numbers in words, what bounds them, and how many.
+    # Numbers in words, and words for bounds and quantities.
     """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
     sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred
     hundreds thousand thousands million millions billion billions trillion trillions dozen dozens
@@ -329,16 +331,16 @@ _FIXED = _listed(
     their our my your who whom whose"""
 )
 
-_OTHER_WITH_A_CAPITAL = _listed(
+_DIFFERENT_IF_CAPITALISED = _word_set(
     """may march august sun sat mon wed will mark bill rose grace hope faith frank jack rob sue pat
     gene chuck nice reading mobile job jordan apple amazon shell target gap oracle windows word meta
     polish turkey china mercury earth mars"""
 )
-_OTHER_IN_CAPITALS = _listed("us it who aids cat all am pm")
+_DIFFERENT_IN_CAPITALS = _word_set("us it who aids cat all am pm")
 
 _CONFUSED = tuple(
     frozenset(pair.split("/"))
-    for pair in _listed(
+    for pair in _word_set(
         "causal/casual martial/marital united/untied desert/dessert uniformed/uninformed "
         "prescribed/proscribed statue/statute averse/adverse ordinance/ordnance former/farmer "
         "interstate/intestate persecuted/prosecuted ingenious/ingenuous perspective/prospective "
@@ -346,11 +348,11 @@ _CONFUSED = tuple(
     )
 )
 _ENDS = re.compile(r"[^\s,]")
-_LEAST_FOR_TYPO = 6
+_MIN_TYPO_LENGTH = 6
 
 
 def read_words(text: str) -> list[Word]:
-    """Return the words of a text in order, in time linear in it.
+    """Return the words of a text in order, in linear time.
 
     Example:
         >>> [word.key for word in read_words("Bing Crosby's 6% of (the) sales.")]
@@ -370,14 +372,14 @@ def read_words(text: str) -> list[Word]:
             words.append(Word(*_key(raw), at, at + len(raw)))
         else:
             words.extend(_inner_words(raw, at))
-    return _settled(words, text)
+    return _with_context(words, text)
 
 
 def is_typo(written: Word, meant: Word) -> bool:
-    """Whether a word is another with one typing error inside it.
+    """Tell whether a word is another one with a single typing error.
 
-    One letter too many, too few or wrong, or two exchanged, in words of at least six letters whose
-    first and last letters agree: prefixes and endings change what a word says.
+    That is one inserted, missing or wrong letter, or two swapped letters. Both words need at least
+    six letters and the same first and last letter, because prefixes and endings change the meaning.
 
     Example:
         >>> def is_typo_of(one, other):
@@ -388,7 +390,7 @@ def is_typo(written: Word, meant: Word) -> bool:
     one, other = written.key, meant.key
     if written.kind is not Kind.PLAIN or meant.kind is not Kind.PLAIN:
         return False
-    if min(len(one), len(other)) < _LEAST_FOR_TYPO or abs(len(one) - len(other)) > 1:
+    if min(len(one), len(other)) < _MIN_TYPO_LENGTH or abs(len(one) - len(other)) > 1:
         return False
     if one[0] != other[0] or one[-1] != other[-1] or {one, other} in _CONFUSED:
         return False
@@ -398,7 +400,7 @@ def is_typo(written: Word, meant: Word) -> bool:
 
 
 def _marks_of_units(text: str) -> set[int]:
-    """Return where marks behind digits are of feet, inches and the like: they close no quotation."""
+    """Return the places of marks after digits that mean feet, inches and so on, not quotation."""
     units = set()
     opened = {True: False, False: False}
     for match in _MARK.finditer(text):
@@ -416,7 +418,7 @@ def _marks_of_units(text: str) -> set[int]:
 
 
 def _number(raw: str, at: int, text: str, units: set[int]) -> Word:
-    """Read a piece with digits as one word, with its sign and unit, and without stops around it."""
+    """Return a piece with digits as one word, with its sign and unit, without punctuation."""
     start, end = 0, len(raw)
     while raw[start] in _QUOTES_AND_STOPS and not _LEADING_POINT.match(raw, start):
         start += 1
@@ -440,7 +442,7 @@ def _inner_words(raw: str, at: int) -> list[Word]:
                 words.append(Word(match[0], Kind.FIXED, start, end))
         elif len(surface) > 2 and surface[-2] in _APOSTROPHES and surface[-1] in "sS":
             words.append(Word(*_key(surface[:-2]), start, end - 2))
-            words.append(Word("'s", Kind.LITTLE, end - 2, end))
+            words.append(Word("'s", Kind.OPTIONAL, end - 2, end))
         else:
             words.append(Word(*_key(surface), start, end))
     return words
@@ -448,13 +450,13 @@ def _inner_words(raw: str, at: int) -> list[Word]:
 
 @lru_cache(maxsize=1 << 15)
 def _key(raw: str) -> tuple[str, Kind]:
-    raw = "".join(c for c in raw if unicodedata.category(c) != "Cf")  # nobody sees them
-    # Before the form: that of an acute accent on its own is a space and a mark.
+    raw = "".join(c for c in raw if unicodedata.category(c) != "Cf")  # invisible
+    # Translate first: NFKC turns a lone acute accent into a space and a combining mark.
     folded = unicodedata.normalize("NFKC", raw.translate(_ONE_APOSTROPHE)).casefold()
-    if folded in _OTHER_WITH_A_CAPITAL or _is_acronym(raw):
+    if folded in _DIFFERENT_IF_CAPITALISED or _is_acronym(raw):
         return unicodedata.normalize("NFC", raw), Kind.FIXED
-    if folded in _LITTLE:
-        return folded, Kind.LITTLE
+    if folded in _OPTIONAL:
+        return folded, Kind.OPTIONAL
     cased = raw.islower() and all(c.lower() != c.upper() for c in raw if c.isalpha())
     if not cased or folded in _FIXED or "n't" in folded:
         return folded, Kind.FIXED
@@ -465,22 +467,23 @@ def _is_acronym(raw: str) -> bool:
     return len(raw) > 1 and raw.isupper() and raw.isalpha()
 
 
-def _settled(words: list[Word], text: str) -> list[Word]:
-    """Return the words as their neighbours make them.
+def _with_context(words: list[Word], text: str) -> list[Word]:
+    """Return the words, adjusted to their neighbours.
 
-    A word in capitals among others in capitals is no acronym; a dash counts next to a number, where
-    it may be a minus. An “A” within a sentence is a name, as of a vitamin.
+    A word in capitals next to another in capitals is not an acronym. A dash counts only next to a
+    number, where it may be a minus. A capital “A” within a sentence is a name, as in “vitamin A”.
     """
     for place, word in enumerate(words[1:], start=1):
         if text[word.start : word.end] == "A" and not _ENDS.search(
             text, words[place - 1].end, word.start
         ):
             words[place] = word._replace(key="A", kind=Kind.FIXED)
-    loud = [_is_acronym(word.key) for word in words]
+    capitals = [_is_acronym(word.key) for word in words]
     for place, word in enumerate(words):
-        if loud[place] and any(loud[max(0, place - 1) : place] + loud[place + 1 : place + 2]):
+        beside = capitals[max(0, place - 1) : place] + capitals[place + 1 : place + 2]
+        if capitals[place] and any(beside):
             folded = word.key.casefold()
-            if folded not in _OTHER_WITH_A_CAPITAL | _OTHER_IN_CAPITALS:
+            if folded not in _DIFFERENT_IF_CAPITALISED | _DIFFERENT_IN_CAPITALS:
                 words[place] = word._replace(key=folded)
     if _DASH not in {word.key for word in words}:
         return words
@@ -493,9 +496,9 @@ def _settled(words: list[Word], text: str) -> list[Word]:
 
 
 def cuts_word(text: str, at: int) -> bool:
-    r"""Return whether a boundary before ``text[at]`` splits a word, a number or a character.
+    r"""Tell whether a cut before ``text[at]`` splits a word, a number or a character.
 
-    In scripts without spaces every character may end a word. Nothing is split at a bracket, where
+    In scripts without spaces a word may end after any character. Nothing is split at a bracket, where
     every span ends, or at a lone surrogate.
 
     Example:

@@ -32,7 +32,7 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         assert record["answer"] == "By [ 1 Bing Crosby ], in 1999."
         assert (record["verdict"], record["verified"]) == ("unverified", False)
         assert record["constraint"] == "repair"
-        assert record["breach"] == "'1999' stands outside of quotes"
+        assert record["breach"] == "'1999' is not allowed outside quotes"
         assert record["written"] == WRITTEN
         assert record["quotes"][0]["repaired"]["text"] == "bing crosby"
         assert record["dropped"][0]["text"] == "1999"
@@ -46,7 +46,7 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         assert told.out == "By [ 1 Bing Crosby ], in 1999.\n"
         assert told.err.startswith("✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired.")
         assert told.err.endswith(
-            "(constraint: repair) (does not keep every rule: '1999' stands outside of quotes)\n"
+            "(constraint: repair) (does not keep every rule: '1999' is not allowed outside quotes)\n"
         )
         told = semqa(*ASK, "--format", "terminal", stdin=SOURCE.encode(), env=env)
         assert "✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired." in " ".join(told.out.split())

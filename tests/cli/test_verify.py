@@ -25,8 +25,8 @@ def test_all_verified(semqa: Command) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ("[2 Børge Ousland]", "quote 1 (misattributed): “Børge Ousland”: source 2 does not hold this text; it stands in source 1"),
-        ("[1 Borge Ousland]", "quote 1 (fabricated): “Borge Ousland”: source 1 does not hold this text, nor does any other; nearest is “Børge Ousland” in source 1 (92% alike)"),
+        ("[2 Børge Ousland]", "quote 1 (misattributed): “Børge Ousland”: source 2 does not contain this text; it appears in source 1"),
+        ("[1 Borge Ousland]", "quote 1 (fabricated): “Borge Ousland”: source 1 does not contain this text, nor does any other; nearest is “Børge Ousland” in source 1 (92% alike)"),
         ("[9 zzzz]", "quote 1 (fabricated): “zzzz”: there is no source 9"),
         ("[1]", "quote 1 (malformed): “[1]”: it names a source but quotes nothing"),
         ("ok [1 Ousland] but [ 1 never", "quote 2 (malformed): “[ 1 never”: its closing bracket is missing"),
@@ -70,7 +70,7 @@ def test_a_record_brings_its_sources_along(semqa: Command, tmp_path: Path) -> No
     assert semqa("verify", stdin=json.dumps(part).encode()).code == 0
     part["answer"] = "[ 1 He said ]"
     lost = semqa("verify", stdin=json.dumps(part).encode())
-    assert (lost.code, "it stands in source 3" in lost.out) == (1, True)
+    assert (lost.code, "appears in source 3" in lost.out) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_record_brings_its_question_and_its_dropped_marks_along(semqa: Command
     told = semqa("verify", stdin=json.dumps({**dropped, "question": question}).encode())
     assert told.code == 1
     assert "⟦1 drug is not safe · dropped⟧" in told.out
-    assert "dropped mark: “drug is not safe”: source 1 does not hold" in told.out
+    assert "dropped mark: “drug is not safe”: source 1 does not contain" in told.out
     again = semqa("verify", "--json", stdin=json.dumps(dropped).encode())
     assert again.json["dropped"] == dropped["dropped"]
     assert again.json["verdict"] == "unverified"

@@ -1,4 +1,4 @@
-"""A reader of the part of GBNF that semqa writes, for tests: does a grammar admit a text?"""
+"""A matcher for the subset of GBNF that semqa writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Gbnf:
             assert not tokens, tokens
 
     def admits(self, text: str) -> bool:
-        """Whether the grammar admits a whole text."""
+        """Return whether the grammar matches a whole text."""
 
         @cache
         def rule_ends(name: str, at: int) -> frozenset[int]:

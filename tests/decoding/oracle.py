@@ -1,7 +1,4 @@
-"""The language of the copy constraint as a question about a finished text: is it an answer?
-
-No tokens and no prefixes, but for `masks_by_enumeration`, which tries every sequence of tokens.
-"""
+"""Whether a finished text is an answer in the language of the copy constraint, without tokens."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ def _language(sources: tuple[Source, ...], policy: QuotePolicy, question: str) -
 
 
 def may_be_quoted(span: str, source: Source, policy: QuotePolicy) -> bool:
-    """Say whether a span may be cut from this source, whatever its number."""
+    """Tell whether a span may be quoted from this source."""
     try:
         data = f"[ 1 {span} ]".encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the constraint: hostile sources, nasty vocabularies, all policies."""
+"""Hypothesis strategies for the constraint: difficult sources, vocabularies and all policies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS = ("bytes", "chunks", "sparse", "words", "missing", "straddling")
 
 
 class Case(NamedTuple):
-    """A constraint to be made, and whether its vocabulary holds every single byte."""
+    """The arguments of a constraint, and whether its vocabulary has every single byte."""
 
     vocabulary: Vocabulary
     sources: list[Source]
@@ -83,7 +83,7 @@ def case_of(
 
 
 def fitting(policy: QuotePolicy, count: int) -> QuotePolicy:
-    """Leave out the numbers of sources that are not there: they are refused, and tested apart."""
+    """Leave out the numbers of missing sources, which other tests cover."""
     if policy.sources is None:
         return policy
     named = tuple(number for number in policy.sources if number <= count)
@@ -91,7 +91,7 @@ def fitting(policy: QuotePolicy, count: int) -> QuotePolicy:
 
 
 def sample_output(sources: Sequence[Source], policy: QuotePolicy, rng: random.Random) -> bytes:
-    """Write an answer of free text and quotes; the policy's counts are not obeyed."""
+    """Return an answer of free text and quotes, which may exceed the limits of the policy."""
     parts = [rng.choice(FREE)]
     for _ in range(rng.randint(0, 3)):
         if sources:
@@ -103,7 +103,7 @@ def sample_output(sources: Sequence[Source], policy: QuotePolicy, rng: random.Ra
 
 
 def sample_span(source: Source, policy: QuotePolicy, rng: random.Random) -> str:
-    """Cut a span that may be quoted; empty where a few tries find none."""
+    """Return a quotable span; empty if a few tries find none."""
     for _ in range(20):
         text = rng.choice([source.title, source.text])
         start = rng.randrange(len(text) + 1)
@@ -116,7 +116,7 @@ def sample_span(source: Source, policy: QuotePolicy, rng: random.Random) -> str:
 def vocabulary_of(
     kind: str, outputs: Sequence[bytes], rng: random.Random, *, halves: bool = True
 ) -> Vocabulary:
-    """Make a vocabulary of pieces of outputs, shuffled, with special tokens among them.
+    """Create a vocabulary from pieces of outputs, shuffled, with some special tokens.
 
     Args:
         kind: ``bytes`` (all bytes, and words with a space before them), ``chunks`` (all bytes, and
@@ -159,7 +159,7 @@ def vocabulary_of(
 
 
 def chunks(output: bytes, rng: random.Random) -> list[bytes]:
-    """Cut an output into pieces, anywhere."""
+    """Split an output at random places."""
     pieces: list[bytes] = []
     at = 0
     while at < len(output) and len(pieces) < 30:

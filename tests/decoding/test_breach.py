@@ -1,4 +1,4 @@
-"""The check of finished texts agrees with the language, and says what is wrong."""
+"""The check of finished texts agrees with the language and describes the breach."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from tests.effort import effort
 SOURCES = [Source("In 1943, Anna sang. Anna wrote.", title="Song"), Source("blue and red")]
 
 BROKEN = [
-    ("it [ 1 Song", {}, r"^a bracket that belongs to no quote: '\[ 1 Song'$"),
-    ("it", {}, "^it quotes nothing"),
+    ("it [ 1 Song", {}, r"^a bracket is not part of a quote: '\[ 1 Song'$"),
+    ("it", {}, "^nothing is quoted"),
     ("[ 3 Song ]", {}, "^there is no source 3$"),
     ("[ 2 blue ]", {"sources": (1,)}, "^source 2 may not be quoted$"),
     ("[ 1  Song ]", {}, "^' Song' begins or ends with white space$"),
-    ("[ 1 Song In ]", {}, "^'Song In' does not stand in source 1$"),
+    ("[ 1 Song In ]", {}, "^'Song In' is not in source 1$"),
     ("[ 1 nna ]", {}, "^'nna' cuts a word of source 1$"),
-    ("[ 2 and ]", {}, "^'and' holds no content word$"),
+    ("[ 2 and ]", {}, "^'and' has no content word$"),
     ("[ 2 red ] [ 2 and red ]", {}, "^'and red' repeats an earlier quote$"),
-    ("in 1943 [ 1 Song ]", {}, "^'1943' stands outside of quotes$"),
+    ("in 1943 [ 1 Song ]", {}, "^'1943' is not allowed outside quotes$"),
     ("it " * 11 + "[ 1 Song ]", {}, "^11 words in a row"),
     (".,., [ 1 Song ]", {}, "^more than 3 punctuation marks"),
-    ("it  is [ 1 Song ]", {}, "^white space stands in a row$"),
+    ("it  is [ 1 Song ]", {}, "^there are two white-space characters in a row$"),
     ("'it [ 1 Song ]", {}, "^an apostrophe"),
-    ("it[ 1 Song ]", {}, "^no space stands after 't'$"),
+    ("it[ 1 Song ]", {}, "^there is no space after 't'$"),
     ("so it is in [ 1 Song ] so it is on [ 2 red ]", {}, "^'so it is on' begins like"),
 ]
 
 
 @pytest.mark.parametrize(("text", "rules", "reason"), BROKEN, ids=[text for text, _, _ in BROKEN])
-def test_a_breach_is_told_in_words(text: str, rules: dict[str, object], reason: str) -> None:
+def test_a_breach_is_described(text: str, rules: dict[str, object], reason: str) -> None:
     found = find_breach(text, SOURCES, QuotePolicy(**rules))  # type: ignore[arg-type]
     assert found is not None
     assert re.search(reason, found)
@@ -87,7 +87,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_are_read_once(text: str) -> None:
+def test_malicious_texts_take_linear_time(text: str) -> None:
     found = find_breach(text, SOURCES, QuotePolicy())
     assert found is not None
     assert len(found) < 100

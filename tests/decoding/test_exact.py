@@ -1,4 +1,4 @@
-"""The fast constraint and the plain reference agree: every mask is exactly what the language says."""
+"""The fast constraint and the plain reference have the same masks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data
 
 
 def make_or_none(case: Case, max_tokens: int | None = None) -> tuple[CopyConstraint, State] | None:
-    """Return a constraint and its first state; None where no answer can be written."""
+    """Return a constraint and its first state; None if no answer can be written."""
     try:
         constraint = CopyConstraint(
             case.vocabulary, case.sources, case.policy, question=case.question
@@ -51,7 +51,7 @@ def choose(
 
 @settings(relaxed, max_examples=effort(40))
 @given(case=cases(), rng=st.randoms(use_true_random=False))
-def test_masks_are_those_of_the_definition(case: Case, rng: random.Random) -> None:
+def test_masks_equal_the_reference(case: Case, rng: random.Random) -> None:
     reference = ReferenceConstraint(case.vocabulary, case.sources, case.policy, case.question)
     place: Place | None = reference.first()
     assert place is not None
@@ -68,7 +68,7 @@ def test_masks_are_those_of_the_definition(case: Case, rng: random.Random) -> No
         differing = [case.vocabulary.token_bytes(t) for t in {*got} ^ {*wanted}]
         if case.complete:
             assert got == wanted, (written, differing)
-        else:  # where not every text can be written, the plan is one plan and not the best of all
+        else:  # costs are not minimal if some texts cannot be written
             assert got, written
             assert {*got} <= {*wanted}, (written, differing)
         token = choose(fast, state, case.vocabulary, rng)
@@ -99,10 +99,8 @@ def test_a_token_may_close_a_quote_and_begin_a_run_like_an_earlier_one(behind: b
 @given(
     case=cases(), max_tokens=st.none() | st.integers(1, 40), rng=st.randoms(use_true_random=False)
 )
-def test_an_answer_keeps_its_promises(
-    case: Case, max_tokens: int | None, rng: random.Random
-) -> None:
-    """Masks, ids, advancing and completions tell the same, and every way leads to an end."""
+def test_an_answer_obeys_its_masks(case: Case, max_tokens: int | None, rng: random.Random) -> None:
+    """Masks, ids, advancing and completions agree, and every state can be finished."""
     started = make_or_none(case, max_tokens)
     if started is None:
         return

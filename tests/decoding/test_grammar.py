@@ -1,4 +1,4 @@
-"""The grammar admits the language of the constraint, by llguidance's own reading of it."""
+"""The grammar matches the language of the constraint, as llguidance parses it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def admits(matcher: Any, text: str) -> bool:
 
 
 def can_say(breach: str | None, policy: QuotePolicy) -> bool:
-    """Tell whether a grammar can say what is wrong with an answer."""
+    """Tell whether a grammar can express the rule that an answer breaks."""
     words = policy.boundary == "char" and "no content word" in (breach or "")
     return "repeats" not in (breach or "") and not words
 
@@ -66,7 +66,7 @@ policies = st.builds(
 
 @st.composite
 def answers(draw: st.DrawFn, given_sources: Sequence[Source]) -> str:
-    """Nearly valid answers: spans that are cut anywhere, with something wrong in some places."""
+    """Nearly valid answers: spans cut anywhere, with occasional errors."""
     pieces = []
     for _ in range(draw(st.integers(0, 3))):
         pieces.append(draw(st.sampled_from([f for f in FREE if f.isprintable()])))
@@ -87,7 +87,7 @@ def answers(draw: st.DrawFn, given_sources: Sequence[Source]) -> str:
 
 @settings(max_examples=effort(60))
 @given(st.data(), sources, policies, st.sampled_from(QUESTIONS[:3]))
-def test_it_admits_what_the_language_does(
+def test_it_matches_the_language(
     data: st.DataObject, given_sources: list[Source], policy: QuotePolicy, question: str
 ) -> None:
     policy = replace(policy, free="any")
@@ -100,7 +100,7 @@ def test_it_admits_what_the_language_does(
 
 
 @pytest.mark.parametrize("boundary", ["word", "char"])
-def test_it_admits_the_human_answers_that_the_constraint_does(shared: Path, boundary: Any) -> None:
+def test_it_matches_the_same_human_answers_as_the_constraint(shared: Path, boundary: Any) -> None:
     questions = read_quotesum(shared / "data" / "quotesum" / "dev_a.jsonl")
     policy = QuotePolicy(free="any", boundary=boundary)
     admitted = 0
@@ -115,7 +115,7 @@ def test_it_admits_the_human_answers_that_the_constraint_does(shared: Path, boun
     assert admitted > 115
 
 
-def test_what_it_cannot_take_is_refused() -> None:
+def test_sources_that_are_too_long_are_rejected() -> None:
     long = Source("ab " * (MAX_GBNF_PIECES // 2 + 1))
     with pytest.raises(InputError, match="25,000 words"):
         quoting_grammar([Source("ab " * (MAX_PIECES // 2 + 1))])
@@ -189,7 +189,7 @@ SOLO = Source("In 2018 Colin O'Brady made it, alone; it's so.", "The crossing")
         "The answer is: [ 1 alone ].",
     ],
 )
-def test_glue_stands_around_quotes(dialect: Any, text: str) -> None:
+def test_glue_is_allowed_around_quotes(dialect: Any, text: str) -> None:
     assert glued(dialect, "Who crossed ANTARCTICA?", SOLO)(text)
 
 
@@ -214,7 +214,7 @@ def test_glue_stands_around_quotes(dialect: Any, text: str) -> None:
         "[ 1 alo ]",
     ],
 )
-def test_claims_and_empty_quotes_do_not(dialect: Any, text: str) -> None:
+def test_claims_and_empty_quotes_are_not_allowed(dialect: Any, text: str) -> None:
     assert not glued(dialect, "Who crossed ANTARCTICA?", SOLO)(text)
 
 

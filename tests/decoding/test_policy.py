@@ -1,4 +1,4 @@
-"""Accept and reject: each rule of the language, as a table of whole answers."""
+"""The rules of the language, as tables of whole answers."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ QUOTES = [
     ("[ 2 日本 ]", True),
     ("[ 2 12 ] [", False),
     ("\u3000[ 2 12 ]\u3000\n", True),
-    # A quote holds a content word.
+    # A quote has a content word.
     ("[ 2 The ]", False),
     ("[ 2 。 ]", False),
     ("[ 1 in 1942 ]", True),
     ("[ 1 It sold ]", True),
-    # Nothing is quoted twice, wherever it could stand.
+    # Nothing is quoted twice.
     ("[ 1 Bing ] [ 1 Bing ]", False),
     ("[ 1 Bing Crosby ] [ 1 Crosby sang ]", False),
     ("[ 1 White ] [ 1 White ]", False),
     ("[ 1 White ] [ 1 Christmas ]", True),
     ("[ 1 “White ] [ 1 White ]", True),
     ("[ 2 end of ] [ 2 end ]", True),
-    # The abstention, and nothing else, goes without a quote.
+    # Only the abstention has no quote.
     (ABSTENTION, True),
     (f" {ABSTENTION}", True),
     (ABSTENTION[:-1], False),
@@ -159,7 +159,7 @@ def constraint_of(policy: QuotePolicy) -> CopyConstraint:
 
 
 def replay(constraint: CopyConstraint, text: str) -> bool:
-    """Write a text byte by byte; at each step mask, ids and advancing have to agree."""
+    """Replay a text byte by byte; mask, ids and advancing must agree at each step."""
     state = constraint.start()
     for byte in text.encode():
         allowed = byte in constraint.allowed(state)

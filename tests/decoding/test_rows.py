@@ -1,4 +1,4 @@
-"""Many answers in one compiled call are what each is alone; scores are masked where they stand."""
+"""A batch of answers equals single answers; scores are masked in place."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ CONSTRAINTS = constraints()
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), budget=st.sampled_from([None, 12, 30, 60]))
-def test_rows_are_what_they_are_alone(seed: int, budget: int | None) -> None:
-    """Advances of different lengths, rows in any order, some ahead of themselves."""
+def test_rows_equal_single_answers(seed: int, budget: int | None) -> None:
+    """Advances of different lengths, rows in any order, some with drafts."""
     rng = random.Random(seed)
     rows = ConstraintRows(VOCABULARY, slots=6)
     own: dict[int, tuple[CopyConstraint, Any]] = {}
@@ -69,7 +69,7 @@ def test_rows_are_what_they_are_alone(seed: int, budget: int | None) -> None:
             assert (rows.advance(np.array(slots), new) == -1).all()
         else:
             room = np.full((len(slots), rows.width), -1, np.int32)
-            assert (rows.go(np.array(slots), new, room) == -1).all()
+            assert (rows.advance_and_fill(np.array(slots), new, room) == -1).all()
             assert np.array_equal(room, [own[slot][0].mask(own[slot][1]) for slot in slots])
         places = [rng.choice(sorted(own)) for _ in range(5)]
         ahead, wanted = [], []
@@ -88,14 +88,14 @@ def test_rows_are_what_they_are_alone(seed: int, budget: int | None) -> None:
         assert np.array_equal(masks, [own[slot][0].mask(own[slot][1]) for slot in places])
 
 
-def test_what_is_not_allowed_ends_one_row_only() -> None:
+def test_a_token_that_is_not_allowed_ends_only_its_row() -> None:
     rows = ConstraintRows(VOCABULARY, slots=3)
     for slot in range(3):
         rows.admit(slot, CONSTRAINTS[0], 50)
     bracket = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"]")
     letter = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"a")
     room = np.empty((3, rows.width), np.int32)
-    status = rows.go(np.arange(3), [[letter], [letter, bracket], [letter]], room)
+    status = rows.advance_and_fill(np.arange(3), [[letter], [letter, bracket], [letter]], room)
     assert np.array_equal(room[1], ENDS)
     assert status.tolist() == [-1, 1, -1]
     masks = np.empty((4, rows.width), np.int32)
@@ -108,15 +108,15 @@ def test_what_is_not_allowed_ends_one_row_only() -> None:
 
 
 @pytest.mark.parametrize("token", [-1, 10**6])
-def test_tokens_that_are_none_are_not_allowed(token: int) -> None:
+def test_invalid_tokens_are_not_allowed(token: int) -> None:
     rows = ConstraintRows(VOCABULARY, slots=1)
     rows.admit(0, CONSTRAINTS[0], None)
     assert rows.advance(np.array([0]), [[token]]).tolist() == [0]
 
 
 @pytest.mark.parametrize("done", [True, False])
-def test_what_an_end_costs_is_asked_for_before_it_is_needed(done: bool) -> None:
-    """Once, and not at the beginning; a step that comes first finds it out by itself."""
+def test_costs_are_requested_before_they_are_needed(done: bool) -> None:
+    """They are requested once and not at the start; a step computes them if they are late."""
     constraint = CopyConstraint(VOCABULARY, [Source("In 1943.")], QuotePolicy(free="any"))
     asked: list[Callable[[], object]] = []
     rows = ConstraintRows(VOCABULARY, slots=1, later=asked.append)
@@ -126,7 +126,7 @@ def test_what_an_end_costs_is_asked_for_before_it_is_needed(done: bool) -> None:
     for step in range(200):
         if not constraint.mask(state)[letter // 32] >> letter % 32 & 1:
             break
-        assert rows.go(np.array([0]), [[letter]], masks).tolist() == [-1]
+        assert rows.advance_and_fill(np.array([0]), [[letter]], masks).tolist() == [-1]
         state = constraint.advance(state, letter)
         assert np.array_equal(masks[0], constraint.mask(state))
         assert len(asked) <= (step > 100)
@@ -135,8 +135,8 @@ def test_what_an_end_costs_is_asked_for_before_it_is_needed(done: bool) -> None:
     assert len(asked) == 1
 
 
-def test_ends_that_go_on() -> None:
-    """After an end token only end tokens follow, however many."""
+def test_after_an_end_token() -> None:
+    """Only end tokens follow an end token."""
     rows = ConstraintRows(VOCABULARY, slots=1)
     rows.admit(0, CONSTRAINTS[0], 12)
     single = {VOCABULARY.token_bytes(token): token for token in range(VOCABULARY.size)}
@@ -147,7 +147,7 @@ def test_ends_that_go_on() -> None:
     assert np.array_equal(masks[0], ENDS)
 
 
-def test_openers_are_lifted_between_quotes() -> None:
+def test_openers_get_a_bias_between_quotes() -> None:
     rows = ConstraintRows(VOCABULARY, slots=2)
     rows.admit(1, CONSTRAINTS[0], None)
     assert rows.biases(np.array([1])) is None
@@ -167,7 +167,7 @@ MOST = np.finfo(np.float32).max
 
 
 def masked_plainly(scores: Any, row: int, mask: Any) -> Any:
-    """Mask a row; what is no finite number is replaced but where it stands among allowed tokens."""
+    """Mask a row; scores that are not finite are replaced unless their whole block is allowed."""
     kept = scores[row].copy()
     for first in range(0, kept.size, 32):
         block = kept[first : first + 32]
@@ -181,7 +181,7 @@ def masked_plainly(scores: Any, row: int, mask: Any) -> Any:
 
 
 def on_device_plainly(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """On a device only token 0, the end, is left where the other scores are of no use."""
+    """On a device, only the end token 0 is left in rows with no usable score."""
     bits = [
         token // 32 < mask.size and mask[token // 32] >> token % 32 & 1
         for token in range(scores.size)
@@ -226,7 +226,7 @@ def test_masking_in_place(data: st.DataObject) -> None:
 
 
 @given(width=st.integers(1, 80), bias=st.sampled_from([0.0, -2.5, 7.0]))
-def test_some_scores_are_lifted_before_masking(width: int, bias: float) -> None:
+def test_biases_are_added_before_masking(width: int, bias: float) -> None:
     scores = np.zeros((2, width), np.float32)
     mask = np.array([[0x0F0F0F0F, 0, -1]], np.int32)
     lifted = np.array([0, 3, 4, 70, 1000])
@@ -237,7 +237,7 @@ def test_some_scores_are_lifted_before_masking(width: int, bias: float) -> None:
     assert np.array_equal(scores, wanted)
 
 
-def test_rows_that_are_left_with_nothing_may_end_on_a_device() -> None:
+def test_rows_without_scores_may_end_on_a_device() -> None:
     scores = torch.full((2, 40), -torch.inf)
     mask_on_device(scores, np.array([1]), np.array([[-1, -1]], np.int32), 7)
     assert scores[1].argmax() == 7

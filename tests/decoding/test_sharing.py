@@ -1,4 +1,4 @@
-"""Constraints among threads and processes, and states among constraints."""
+"""Constraints shared by threads and processes, and states of other constraints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def constraint_of(policy: QuotePolicy) -> CopyConstraint:
 
 
 def walk(constraint: Any, seed: int) -> list[tuple[bytes, int]]:
-    """Return the masks and tokens of one random answer, to the end of its budget."""
+    """Return the masks and tokens of one random answer, up to its budget."""
     rng, state, steps = random.Random(seed), constraint.start(BUDGET), []
     while not constraint.has_ended(state):
         token = rng.choice(constraint.allowed(state).tolist())
@@ -45,7 +45,7 @@ def test_threads_share_a_constraint(policy: QuotePolicy) -> None:
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(5):
-            # Each time anew: costs are computed while others are decoding.
+            # A new constraint each time, so that costs are computed while others decode.
             constraint, gate = constraint_of(policy), threading.Barrier(8)
 
             def work(
@@ -86,7 +86,7 @@ def _tokens(text: bytes) -> list[int]:
 
 
 class TestForeignStates:
-    """A state leads into the text of its constraint; in another it would lead anywhere."""
+    """A state contains positions in the text of its constraint, which are invalid in another."""
 
     def states(self) -> tuple[CopyConstraint, CopyConstraint, Any]:
         long = CopyConstraint(straddling_vocabulary(), [Source("word " * 50_000)])
@@ -95,7 +95,7 @@ class TestForeignStates:
             state = long.advance(state, token)
         return long, constraint_of(QuotePolicy()), state
 
-    def test_they_are_refused(self) -> None:
+    def test_they_are_rejected(self) -> None:
         _, other, state = self.states()
         for call in (
             lambda: other.mask(state),
@@ -117,13 +117,13 @@ class TestForeignStates:
         ],
         ids=["question", "sources", "policy", "vocabulary"],
     )
-    def test_whatever_differs(self, other: CopyConstraint) -> None:
+    def test_any_difference_matters(self, other: CopyConstraint) -> None:
         with pytest.raises(InputError, match="belongs to another constraint"):
             other.mask(constraint_of(QuotePolicy()).start())
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint32, np.float32])
-def test_where_masks_go(kind: Any) -> None:
+def test_invalid_mask_arrays_are_rejected(kind: Any) -> None:
     constraint = constraint_of(QuotePolicy())
     state = constraint.start()
     width = constraint.mask(state).size
@@ -136,7 +136,7 @@ def test_where_masks_go(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("change", [lambda s: s.fields, lambda s: s[:1], lambda s: (*s, 0), str])
-def test_what_is_no_state_is_refused(change: Any) -> None:
+def test_invalid_states_are_rejected(change: Any) -> None:
     constraint = constraint_of(QuotePolicy())
     wrong = change(constraint.start())
     calls: list[Callable[[], object]] = [
@@ -149,9 +149,9 @@ def test_what_is_no_state_is_refused(change: Any) -> None:
 
 
 @pytest.mark.parametrize("token", ["a", None, 2**70])
-def test_what_is_no_token_is_refused(token: Any) -> None:
+def test_invalid_tokens_are_rejected(token: Any) -> None:
     constraint = constraint_of(QuotePolicy())
-    with pytest.raises(InputError, match="token_id must be a token's number"):
+    with pytest.raises(InputError, match="token_id must be a token ID"):
         constraint.advance(constraint.start(), token)
 
 
@@ -167,7 +167,7 @@ def test_a_budget_may_be_too_small_for_any_answer() -> None:
         constraint.start(2)
 
 
-def test_views_of_long_sources_are_not_piled_up() -> None:
+def test_the_cache_of_views_is_bounded() -> None:
     words = [f"w{number}" for number in range(60_000)]
     constraint = CopyConstraint(straddling_vocabulary(), [Source(" ".join(words))])
     bytes_kept = 0
@@ -180,4 +180,4 @@ def test_views_of_long_sources_are_not_piled_up() -> None:
     assert len(constraint._views) < 40
     assert bytes_kept < 2**26
     small = constraint_of(QuotePolicy())
-    assert small._most_views == 256
+    assert small._max_views == 256

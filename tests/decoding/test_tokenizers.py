@@ -1,4 +1,4 @@
-"""A vocabulary says what the tokenizer says: its own decoder is the measure, family by family."""
+"""A vocabulary decodes like the tokenizer's own decoder, for each family."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-transformers: Any = import_module("transformers")  # its classes are typed by halves
+transformers: Any = import_module("transformers")  # its classes are only partly typed
 
 TEXTS = (
     "White Christmas was first sung by Bing Crosby in 1941 , and [ 1 sold 50 million copies ] .",
@@ -41,7 +41,7 @@ TEXTS = (
     "Emoji 😀👩‍👩‍👧🇨🇭 and ▁ Ġ ## </w> <0x41> </s> ﬁn… “quoted” ½ 10⁻³ €1,234.56",
     "a", " ", "", ".", " .", "[", " [ 1", "12345678901234567890",
 )  # fmt: skip
-"""What is encoded: scripts, emoji, numbers, line ends, runs of spaces, and the marks of decoders."""
+"""Texts with many scripts, emoji, numbers, line ends, spaces and the markers of decoders."""
 
 TRAINING = [*TEXTS, *(text.lower() for text in TEXTS)] * 3
 SPECIAL = ["<unk>", "<s>", "</s>", "<pad>"]
@@ -82,7 +82,7 @@ def byte_level(decoder: decoders.Decoder | None = None) -> Any:
 
 
 def byte_fallback(decoder: decoders.Decoder, *, prepend: bool) -> Any:
-    """Make a tokenizer as Llama's: SentencePiece's pieces, and bytes for what they do not spell."""
+    """Create a tokenizer like Llama's: SentencePiece pieces with byte fallback."""
     normalizer: list[normalizers.Normalizer] = [normalizers.Prepend("▁")] if prepend else []
     normalizer.append(normalizers.Replace(" ", "▁"))
     trained = Tokenizer(models.BPE())
@@ -202,7 +202,7 @@ def random_ids(size: int, count: int, seed: int = 0) -> list[list[int]]:
     return [[chance.randrange(size) for _ in range(chance.randint(1, 12))] for _ in range(count)]
 
 
-def test_encoded_text_decodes_alike(case: tuple[Family, Any, Vocabulary]) -> None:
+def test_encoded_text_decodes_equally(case: tuple[Family, Any, Vocabulary]) -> None:
     family, tokenizer, vocabulary = case
     assert vocabulary.strips_leading_space == family.strips
     for text in TEXTS:
@@ -215,13 +215,13 @@ def test_encoded_text_decodes_alike(case: tuple[Family, Any, Vocabulary]) -> Non
                 assert ours.replace(" ", "") == theirs.replace(" ", "")
 
 
-def test_random_ids_decode_alike(case: tuple[Family, Any, Vocabulary]) -> None:
+def test_random_ids_decode_equally(case: tuple[Family, Any, Vocabulary]) -> None:
     family, tokenizer, vocabulary = case
     whole_decoder = "ByteFallback" not in tokenizer.backend_tokenizer.to_str()
     compared = 0
     for ids in random_ids(len(tokenizer), 2000):
         ours = vocabulary.decode(ids)
-        # What a byte fallback makes of a run of bytes that is no text depends on the whole run.
+        # Byte fallback decodes invalid UTF-8 by whole runs of bytes.
         is_sum = whole_decoder or "\ufffd" not in ours
         if is_sum and family.is_sum(tokenizer.convert_ids_to_tokens(ids, skip_special_tokens=True)):
             assert ours == own_text(tokenizer, ids), tokenizer.convert_ids_to_tokens(ids)
@@ -245,7 +245,7 @@ def test_special_tokens_are_special_and_added_ones_are_text(
         assert number not in vocabulary.special_ids
 
 
-def test_word_ends_become_spaces_and_the_last_is_left_to_the_decoder() -> None:
+def test_word_ends_become_spaces() -> None:
     tokenizer = word_ends()
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     runs = [tokenizer.encode(text) for text in TEXTS] + random_ids(len(tokenizer), 500)
@@ -289,8 +289,8 @@ def test_width_and_end_tokens_of_the_model() -> None:
         decoders.Sequence([decoders.Fuse(), decoders.WordPiece()]),
     ],
 )
-def test_a_decoder_that_is_no_sum_of_tokens_is_refused(decoder: decoders.Decoder) -> None:
-    with pytest.raises(InputError, match="cannot be turned into bytes"):
+def test_decoders_that_join_tokens_are_rejected(decoder: decoders.Decoder) -> None:
+    with pytest.raises(InputError, match="cannot be converted to bytes"):
         Vocabulary.from_tokenizer(byte_level(decoder))
 
 
@@ -333,8 +333,8 @@ def test_metaspace_of_early_files() -> None:
     )
 
 
-def test_what_is_no_tokenizer_is_refused() -> None:
-    with pytest.raises(InputError, match="Unknown kind of tokenizer: list"):
+def test_other_objects_are_rejected() -> None:
+    with pytest.raises(InputError, match="Unsupported tokenizer: list"):
         Vocabulary.from_tokenizer([b"a"])
 
 
@@ -353,7 +353,7 @@ def mistral(request: pytest.FixtureRequest) -> Any:
 class TestMistral:
     """The tokenizers that ship with mistral_common."""
 
-    def test_decodes_alike(self, mistral: Any) -> None:
+    def test_decodes_equally(self, mistral: Any) -> None:
         own = mistral.instruct_tokenizer.tokenizer
         vocabulary = Vocabulary.from_tokenizer(mistral)
         assert vocabulary == Vocabulary.from_tokenizer(own)
@@ -435,7 +435,7 @@ class TestTiktoken:
             "made", pat_str=r"\s?\S+|\s+", mergeable_ranks=ranks, special_tokens=special
         )
 
-    def test_decodes_alike(self) -> None:
+    def test_decodes_equally(self) -> None:
         encoding = self.encoding({"<|endoftext|>": 270, "<|start|>": 266})
         vocabulary = Vocabulary.from_tokenizer(encoding)
         assert vocabulary.size == 271

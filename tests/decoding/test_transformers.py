@@ -1,4 +1,4 @@
-"""The logits processor inside `generate`: every answer is valid, whatever the model and the search."""
+"""The logits processor in `generate`: every answer is valid for any model and search."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def check(vocabulary: Vocabulary, row: Sequence[int], sources: Sequence[Source])
 @pytest.mark.parametrize(
     ("family", "beams"), [("gpt2", 2), ("llama-sentencepiece", 4), ("t5", 3), ("bart", 3)]
 )
-def test_beams_are_those_of_a_search_that_replays_each_history(family: str, beams: int) -> None:
+def test_beams_equal_a_stateless_search(family: str, beams: int) -> None:
     vocabulary = vocabulary_of(family)
     question, sources = BATCH[0]
     policy = QuotePolicy(free="any", quote_bias=2.0)
@@ -150,7 +150,7 @@ def plain_beam_search(
     budget: int,
     forced: int | None,
 ) -> list[tuple[tuple[int, ...], float]]:
-    """Search without any state: each history is read again from its first token.
+    """Search without state: each history is replayed from its first token.
 
     Returns:
         The best finished answers with their log probability per token, best first.
@@ -193,7 +193,7 @@ def _up_to_end(row: list[int]) -> list[int]:
     return row[: row.index(1) + 1]
 
 
-def test_a_row_gets_the_answer_it_gets_alone() -> None:
+def test_batching_does_not_change_an_answer() -> None:
     vocabulary = vocabulary_of("llama-chat")
     constraints = [CopyConstraint(vocabulary, s, POLICIES["any"]) for _, s in BATCH]
     together = generate("llama-chat", constraints)
@@ -203,7 +203,7 @@ def test_a_row_gets_the_answer_it_gets_alone() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("extra", [0, 1, 31, 32, 100])
-def test_scores_keep_what_is_allowed_and_lose_the_rest(dtype: torch.dtype, extra: int) -> None:
+def test_only_allowed_scores_are_kept(dtype: torch.dtype, extra: int) -> None:
     vocabulary = vocabulary_of("gpt2")
     constraint = CopyConstraint(vocabulary, BRIDGE)
     scores = torch.randn(2, vocabulary.size + extra, dtype=torch.float32).to(dtype)
@@ -258,7 +258,7 @@ def test_a_bias_does_not_overflow_half_precision() -> None:
     assert not masked.isnan().any()
 
 
-def test_a_finished_row_stays_finished_whatever_it_is_padded_with() -> None:
+def test_a_finished_row_stays_finished_with_any_padding() -> None:
     vocabulary = vocabulary_of("gpt2")
     step = processor(CopyConstraint(vocabulary, RAIN, QuotePolicy(free="any")))
     scores = torch.zeros(2, vocabulary.size)

@@ -1,4 +1,4 @@
-"""A vocabulary is what it was made of; its trie holds every token."""
+"""A vocabulary has the given tokens, and its trie has all of them."""
 
 from __future__ import annotations
 
@@ -67,9 +67,7 @@ def check_trie(vocabulary: Vocabulary) -> None:
 
 
 @given(token_lists, st.sets(st.integers(0, 45), max_size=3))
-def test_the_trie_holds_every_token_that_may_be_written(
-    tokens: list[bytes], special: set[int]
-) -> None:
+def test_the_trie_has_every_non_empty_token(tokens: list[bytes], special: set[int]) -> None:
     tokens = [*tokens, b"</s>"]
     end = len(tokens) - 1
     vocabulary = Vocabulary.from_tokens(tokens, [end], {s for s in special if s < len(tokens)})
@@ -103,7 +101,7 @@ def test_a_vocabulary_of_an_end_token_alone() -> None:
     assert vocabulary.decode([0, 0]) == ""
 
 
-def test_decode_leaves_out_what_is_no_text() -> None:
+def test_decode_skips_tokens_without_text() -> None:
     vocabulary = Vocabulary.from_tokens(
         [b"<s>", b"</s>", b" caf", b"\xc3", b"\xa9", b"", b" "], [1], [0], strips_leading_space=True
     )
@@ -139,7 +137,7 @@ def test_invalid_tokens_and_ids(make: Callable[[], object], field: str | None) -
     assert caught.value.field == field
 
 
-def test_equality_is_that_of_the_content() -> None:
+def test_equality_compares_content() -> None:
     make = Vocabulary.from_tokens
     first = make([b"a", b"b", b"c", b""], [3], [0])
     assert first == make([b"ignored", b"b", b"c", b"too"], [3], {0})

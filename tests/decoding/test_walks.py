@@ -1,4 +1,4 @@
-"""Random walks over masks: no walk meets a dead end, and every answer is verified."""
+"""Random walks over masks: no walk reaches a dead end, and every answer is verified."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def walks() -> list[Walk]:
 def answer(
     constraint: CopyConstraint, walk: Walk, rng: random.Random, most: int
 ) -> tuple[str, int]:
-    """Choose tokens until the answer ends, or finish it after `most`; return it and its length."""
+    """Choose tokens until the answer ends or has `most` tokens; return it and its length."""
     state = constraint.start(walk.max_tokens)
     tokens: list[int] = []
     brackets = brackets_of(walk.vocabulary)
@@ -120,7 +120,7 @@ _BRACKETS: dict[str, dict[bool, set[int]]] = {}
 
 
 def check(text: str, walk: Walk) -> int:
-    """Hold an answer against the rules and the parser; return how many quotes it has."""
+    """Check an answer against the rules and the parser; return its number of quotes."""
     breach = find_breach(text, walk.sources, walk.policy, walk.question)
     assert breach is None, (breach, text, walk)
     parsed = QuotedAnswer.parse(text, walk.sources)
@@ -137,7 +137,7 @@ def test_every_walk_ends_in_a_verified_answer() -> None:
         try:
             constraint = walk.constraint()
         except InputError:
-            continue  # these tokens cannot write any answer
+            continue  # no answer can be written with these tokens
         taken = 0
         while taken < effort(400):
             text, steps = answer(constraint, walk, rng, most=80)
@@ -168,13 +168,13 @@ OUTPUTS = (
     "é [ 1 é", "x ] ü", "[ 1 x y ] is in", "1 2 ", " ] [ 1 x ] [ 2 y ]", '("-/ [ 1', " it is in the [", "the sources do",
     " not answer", " this question.", "The sources do not answer this question",
 )  # fmt: skip
-"""Words and whole quotes in one token: rules and budgets are hardest to plan with these."""
+"""Whole words and quotes in one token, which are the hardest for rules and budgets."""
 
 CROWDED = ("x", "x y", "x y x", "x x", "1. A x", "é ü", "the x in y", "is it", "x the x", "xy")
 
 
 def crowded_walk(rng: random.Random) -> Walk:
-    """Make a small constraint with tokens across brackets, few letters and few tokens left."""
+    """Create a small constraint with tokens across brackets, few letters and a small budget."""
     whole = rng.random() < 0.5
     base = sorted({bytes([b]) for b in (range(256) if whole else "[ ]12xyinstA.éü".encode())})
     if not whole:
@@ -199,8 +199,8 @@ def crowded_walk(rng: random.Random) -> Walk:
     return Walk(vocabulary, sources, policy, question, most)
 
 
-def test_no_walk_meets_a_dead_end() -> None:
-    """A mask is never empty, and `shortest_completion` keeps the budget, from wherever it starts."""
+def test_no_walk_reaches_a_dead_end() -> None:
+    """Masks are never empty, and `shortest_completion` keeps the budget from every state."""
     rng, walked, quotes = random.Random(2), 0, 0
     for _ in range(effort(600)):
         walk = crowded_walk(rng)
@@ -208,7 +208,7 @@ def test_no_walk_meets_a_dead_end() -> None:
             constraint = walk.constraint()
             constraint.start(walk.max_tokens)
         except InputError:
-            continue  # no answer is so short, or can be written at all
+            continue  # no answer fits, or none can be written
         for _ in range(3):
             text, _steps = answer(constraint, walk, rng, most=rng.randint(0, 16))
             walked += 1

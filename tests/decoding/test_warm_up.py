@@ -1,4 +1,4 @@
-"""Compiling is announced when it takes long, and only then."""
+"""A message is shown only if compiling takes long."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("work", "said"), [(lambda: time.sleep(0.2), 1), (lambda: None, 0)], ids=["slow", "quick"]
 )
-def test_it_speaks_only_when_it_takes_long(
+def test_a_message_comes_only_if_it_takes_long(
     work: Callable[[], None], said: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiled, "entries", work)
@@ -41,7 +41,7 @@ def test_it_speaks_only_when_it_takes_long(
 
 
 @pytest.mark.usefixtures("patience")
-def test_who_does_not_ask_finds_it_in_the_log(
+def test_without_a_callback_it_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     original = compiled.entries

@@ -19,7 +19,7 @@ STRADDLING = (
     b"\x98\x80", b"  ", b"   ", b"\n", b"\n\n", b". ", b" the", b"the", b"The", b" a", b" 19", b"1943", b"43 ]", b"[[",
     b"]]", b"a", b"a", b" the", b"\xff\xfe", b"\xed\xa0", b"s ]", b"] [ 3 ", b"White", b" Christmas",
 )  # fmt: skip
-"""Tokens across the borders of the language: brackets with text, halves of characters, twice."""
+"""Tokens that cross boundaries: brackets with text, parts of characters, and duplicates."""
 
 
 def byte_vocabulary(*, strips_leading_space: bool = False) -> Vocabulary:
@@ -41,7 +41,7 @@ def straddling_vocabulary() -> Vocabulary:
 
 
 def poor_vocabulary() -> Vocabulary:
-    """Return a vocabulary without most bytes: pieces of words, as WordPiece's; 33 ids."""
+    """Return a vocabulary of WordPiece-like pieces without most bytes: 33 ids."""
     words = b"[ ] 1 2 3 . , a the white christmas in by was bing crosby 19 43 sung ".split()
     parts = (b"s", b"ed", b"19", b"43", b"1", b"2", b"e", b"n", b"d", b"r", b"t", b"o")
     tokens = [b"", *(b" " + word for word in words), *parts, b"[UNK]"]

@@ -1,4 +1,4 @@
-"""Compile all kernels for a GPU that need not be there; run as a program, without the interpreter."""
+"""Compile all kernels for a GPU without needing one; run as a program, not in the interpreter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def stores_of(kernel: Any, logits: str, constants: dict[str, int], warps: int) -
 
 
 def main() -> None:
-    """Print the stores of each kernel; imported here, for Triton decides at import what they are."""
+    """Print the store instructions of each kernel; Triton must be imported in this process."""
     from semqa.kernels.bitmask import TILE, _bitmask_kernel
 
     found = {

@@ -1,4 +1,4 @@
-"""What the kernels' tests need before they begin."""
+"""Fixtures of the kernel tests."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 
 @pytest.fixture(autouse=True, scope="module")
-def no_garbage_of_others() -> Iterator[None]:
-    """Collect what other tests left behind, and nothing while these run.
+def no_garbage_collection() -> Iterator[None]:
+    """Collect garbage before these tests, and disable the collector while they run.
 
-    Triton's interpreter parses each kernel, and CPython 3.11 fails ("recursion depth mismatch") when
-    the collector comes by meanwhile and logs a traceback, which parses too.
+    Triton's interpreter parses each kernel. CPython 3.11 fails ("recursion depth mismatch") if the
+    collector runs meanwhile and logs a traceback, which also parses code.
     """
     gc.collect()
     gc.disable()

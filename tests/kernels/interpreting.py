@@ -1,4 +1,4 @@
-"""Triton's switch between code for a GPU and its interpreter."""
+"""Run Triton in its interpreter if there is no GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GPU = any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg", "/
 
 @contextmanager
 def interpreting() -> Iterator[None]:
-    """Have what is imported in the block run in the interpreter, where there is no GPU."""
+    """Make kernels imported in the block run in the interpreter if there is no GPU."""
     before = os.environ.get("TRITON_INTERPRET")
     if not _GPU:
         os.environ["TRITON_INTERPRET"] = "1"
@@ -28,6 +28,6 @@ def interpreting() -> Iterator[None]:
 
 
 def import_triton() -> None:
-    """Import Triton before anything else does: its own functions are one or the other, too."""
+    """Import Triton before other modules do, because its own functions use the same switch."""
     with interpreting(), suppress(ImportError):
         import triton  # noqa: F401

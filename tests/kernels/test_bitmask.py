@@ -1,4 +1,4 @@
-"""`apply_bitmask`, bit for bit, against what is worked out token by token.
+"""`apply_bitmask`, compared bit by bit with a plain implementation.
 
 Triton decides what it makes of a kernel when the kernel is defined: code for a GPU, or a program for its
 interpreter. Without a GPU the kernel is imported here with the interpreter switched on.
@@ -26,7 +26,7 @@ DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 def poisoned(
     rows: int, columns: int, dtype: torch.dtype, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return logits within larger memory, and that memory, to see that nothing else is written.
+    """Return logits within a larger buffer, and that buffer, to detect writes outside the logits.
 
     There are NaN, infinities and zeros of both signs among the logits.
     """
@@ -37,7 +37,7 @@ def poisoned(
 
 
 def bits_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the bits of floats as integers, so that NaN equals itself and -0 does not equal 0."""
+    """Return floats as integer bit patterns, so that NaN equals itself and -0 differs from 0."""
     return (
         tensor.cpu().contiguous().view(torch.int32 if tensor.element_size() == 4 else torch.int16)
     )
@@ -45,7 +45,7 @@ def bits_of(tensor: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(("width", "columns"), [(1, 1), (1, 33), (9, 270), (9, 259), (130, 4161)])
-def test_bits_say_what_is_kept(dtype: torch.dtype, width: int, columns: int) -> None:
+def test_bits_select_the_kept_logits(dtype: torch.dtype, width: int, columns: int) -> None:
     torch.manual_seed(columns)
     logits, memory = poisoned(9, columns, dtype, DEVICE)
     rows = torch.tensor([7, 0, -1, 3, 8])

@@ -1,4 +1,4 @@
-"""The kernels compile for a GPU, wherever Triton is, and write whole words of bits at once."""
+"""The kernels compile for a GPU if Triton is installed, and use wide stores."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_the_answer_of_the_readme() -> None:
     assert [quote.source for quote in answer.quotes] == [1, 1, 2, 2]
 
 
-def test_title_is_a_field_of_its_own() -> None:
+def test_the_title_is_a_separate_field() -> None:
     quote = only_quote("[ 1 White Christmas ]")
     assert (quote.status, quote.field, quote.source_start, quote.source_end) == (
         Status.VERIFIED,
@@ -49,7 +49,7 @@ def test_a_quote_never_crosses_from_title_to_body() -> None:
     assert only_quote("[ 1 ChristmasBing ]").status is Status.FABRICATED
 
 
-def test_the_body_goes_before_the_title() -> None:
+def test_the_body_is_searched_before_the_title() -> None:
     quote = only_quote("[ 1 White ]", [Source("Snow is White.", title="White")])
     assert quote.field == "body"
     assert quote.occurrences == (Occurrence("body", 8, 13), Occurrence("title", 0, 5))
@@ -58,16 +58,16 @@ def test_the_body_goes_before_the_title() -> None:
 @pytest.mark.parametrize(
     ("text", "status", "found_in", "reason"),
     [
-        ("[ 2 Bing Crosby ]", Status.MISATTRIBUTED, (1,), "stands in source 1"),
+        ("[ 2 Bing Crosby ]", Status.MISATTRIBUTED, (1,), "appears in source 1"),
         ("[ 7 released it in ]", Status.MISATTRIBUTED, (1, 2), "there is no source 7"),
         ("[ 7 Frank Sinatra ]", Status.FABRICATED, (), "there is no source 7"),
-        ("[ 1 Frank Sinatra ]", Status.FABRICATED, (), "source 1 does not hold this text"),
-        ("[ 1 Bing  Crosby ]", Status.FABRICATED, (), "does not hold"),
+        ("[ 1 Frank Sinatra ]", Status.FABRICATED, (), "source 1 does not contain this text"),
+        ("[ 1 Bing  Crosby ]", Status.FABRICATED, (), "does not contain"),
         ("[ 1 Bing Crosby", Status.MALFORMED, (), "closing bracket is missing"),
         ("[1]", Status.MALFORMED, (), "quotes nothing"),
     ],
 )
-def test_what_is_not_verified(
+def test_unverified_quotes(
     text: str, status: Status, found_in: tuple[int, ...], reason: str
 ) -> None:
     quote = only_quote(text)
@@ -89,7 +89,7 @@ def test_unicode_is_compared_by_code_points() -> None:
     ("span", "source", "cut"),
     [
         ("10", "It costs 1000.", True),
-        ("10", "It costs 1000, or 10.", False),  # it stands there whole as well
+        ("10", "It costs 1000, or 10.", False),  # also occurs as a whole word
         ("10", "It costs 10.5.", True),
         ("10", "In 9, 10, 11.", False),
         ("able", "He is unable.", True),

@@ -1,4 +1,4 @@
-"""The page in a real browser: a quote lights up its place in the source, and the other way round."""
+"""The page in a real browser: quotes and their places in the sources highlight each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
 
-# Points at each quote and each place in turn, and notes which quotes and places are lit then.
+# Hovers over each quote and place in turn and records what is highlighted.
 PROBE = """<script>
 const all = [...document.querySelectorAll("[data-quotes]")];
 const lit = () => all.filter(e => e.classList.contains("on")).map(e => e.tagName + e.dataset.quotes);
@@ -36,10 +36,10 @@ document.body.textContent = "PROBE" + JSON.stringify(seen) + "END";
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")
-def test_quotes_and_places_light_each_other_up(tmp_path: Path) -> None:
+def test_quotes_and_places_highlight_each_other(tmp_path: Path) -> None:
     answer = QuotedAnswer.parse("[1 b c] and [1 c d] by [2 e].", [Source("a b c d"), Source("e")])
     page = to_html(answer)
-    # The page allows no script but its own; the probe needs a page without that policy.
+    # The page allows only its own script, so the probe removes that policy.
     page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     path = tmp_path / "page.html"
     path.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")

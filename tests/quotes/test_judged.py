@@ -1,4 +1,4 @@
-"""A judge's words under an answer: shown with their judge, apart from the quotes, and as text."""
+"""A judgement below an answer: shown with the judge's name, apart from the quotes, as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JUDGED = Judged(
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_a_terminal_shows_the_outcome_in_words_and_steers_nothing(color: bool) -> None:
+def test_a_terminal_shows_the_judgement_without_control_characters(color: bool) -> None:
     text = to_ansi(ANSWER, color=color, judged=JUDGED)
     assert "verified character for character" in text
     assert "\x1b[2J" not in text

@@ -1,4 +1,4 @@
-"""Reading while it is written: whatever the cuts, as the whole is read; nothing is taken back."""
+"""Streaming: the result does not depend on the pieces, and nothing is retracted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(pieces: list[str], sources: list[Source]) -> tuple[list[Segment], Quote
 
 
 def joined(segments: list[Segment]) -> list[Segment]:
-    """Join free text that follows free text, whose offsets must follow each other."""
+    """Join adjacent free text, whose offsets must be consecutive."""
     out: list[Segment] = []
     for free, run in groupby(segments, key=lambda s: isinstance(s, FreeText)):
         parts = list(run)
@@ -60,7 +60,7 @@ def without_place(segment: Segment) -> Segment:
 @example(("[ 1 a [ 1 a ]", [Source("a")]), [1, 5])
 @example(("[2nd [ 1 a ] [ 1", [Source("a")]), [1, 2, 3])
 @example(("[ 1 a ] [ 1 b ]", [Source("a b a")]), [4])
-def test_whatever_the_cuts_it_is_what_parse_says(
+def test_any_pieces_give_the_parsed_answer(
     drawn: tuple[str, list[Source]], places: list[int]
 ) -> None:
     text, sources = drawn
@@ -76,20 +76,20 @@ def test_whatever_the_cuts_it_is_what_parse_says(
 
 
 @given(answers(), st.integers(0, 200))
-def test_the_place_is_the_one_that_parse_knows_when_the_quote_closes(
+def test_the_place_is_that_of_the_text_parsed_so_far(
     drawn: tuple[str, list[Source]], place: int
 ) -> None:
     text, sources = drawn
     before = cut(text, [place])[0]
     shown, answer = read([before], sources)
     for quote in (segment for segment in shown if isinstance(segment, Quote)):
-        # Read up to its end only, nothing after it can tell which place is meant.
+        # Parse only up to the end of the quote, so that later quotes have no influence.
         upto = QuotedAnswer.parse(answer.marked[: quote.answer_end + len(" ]")], sources)
         if quote.status.value != "malformed":
             assert upto.quotes[-1] == quote
 
 
-def test_free_text_does_not_wait() -> None:
+def test_free_text_is_emitted_at_once() -> None:
     reader = AnswerReader([Source("a b")])
     assert [s.text for s in reader.add("In [2nd ")] == ["In ", "[2nd "]
     assert [s.text for s in reader.add("ed.] of ")] == ["ed.] of "]
@@ -97,7 +97,7 @@ def test_free_text_does_not_wait() -> None:
     assert [s.text for s in reader.add("x")] == ["[x"]
 
 
-def test_an_open_quote_waits_for_its_end() -> None:
+def test_an_open_quote_is_held_back() -> None:
     reader = AnswerReader([Source("a b")])
     for piece in ("[", " 1", " ", "a", " b", " "):
         assert reader.add(piece) == []
@@ -106,7 +106,7 @@ def test_an_open_quote_waits_for_its_end() -> None:
     assert quote.verified
 
 
-def test_a_later_quote_tells_which_place_is_meant() -> None:
+def test_a_later_quote_can_change_the_place() -> None:
     sources = [Source("a x a y")]
     shown, answer = read(["[ 1 a ] and [ 1 y ]"], sources)
     first = shown[0]
@@ -120,7 +120,7 @@ def test_marks_are_bounded() -> None:
         reader.add("[ 1 a ]" * (MAX_MARKS + 1))
 
 
-def test_a_long_open_mark_is_read_in_good_time() -> None:
+def test_a_long_open_mark_takes_linear_time() -> None:
     reader = AnswerReader([Source("a")])
     reader.add("[ 1 ")
     for _ in range(20_000):

@@ -1,4 +1,4 @@
-"""Which of several occurrences a quote means: the stated rule against its plain definition."""
+"""Which of several occurrences a quote means: the rule against a plain implementation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_all_occurrences_are_listed_and_bounded() -> None:
 
 
 def naive_places(spans: list[tuple[int, str]], sources: list[Source]) -> list[Occurrence | None]:
-    """The rule of the module, by listing every place."""
+    """The rule, by listing every place."""
 
     def everywhere(index: int, text: str) -> list[Occurrence]:
         for name in FIELDS:

@@ -1,4 +1,4 @@
-"""The syntax of marks: what is a quote, what is ordinary text, what is broken."""
+"""The syntax of marks: quotes, ordinary text and broken marks."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_ordinary_text(text: str) -> None:
         ("[ 1 ]", 1, "quotes nothing"),
         ("[1-3]", 1, "quotes nothing"),
         ("[ 1 never closed", 1, "closing bracket is missing"),
-        ("[ 0 x ]", 0, "no source number"),
-        ("[ 01 x ]", 1, "no source number"),
+        ("[ 0 x ]", 0, "not a source number"),
+        ("[ 01 x ]", 1, "not a source number"),
         ("[ " + "9" * 5000 + " x ]", 0, "5000 digits"),
     ],
 )
@@ -60,13 +60,13 @@ def _written(piece: MarkedPiece) -> str:
 
 
 @given(texts)
-def test_canonical_form_is_read_back(text: str) -> None:
+def test_canonical_marks_are_parsed_back(text: str) -> None:
     pieces = list(scan_marks(text))
     assert list(scan_marks("".join(map(_written, pieces)))) == pieces
 
 
 @given(texts)
-def test_nothing_but_marks_is_changed(text: str) -> None:
+def test_only_marks_are_changed(text: str) -> None:
     def squeezed(value: str) -> str:
         return "".join(value.split())
 

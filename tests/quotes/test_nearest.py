@@ -1,4 +1,4 @@
-"""The passage that an unverified quote most resembles."""
+"""The passage most similar to an unverified quote."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_field_shorter_than_the_text_is_compared_as_a_whole() -> None:
     assert 0.5 < near.similarity < 0.9
 
 
-def test_the_work_is_bounded_and_said() -> None:
+def test_the_work_is_bounded() -> None:
     search = NearestSearch(SOURCES, budget=150)
     assert search.find("rose by 6%") is not None
     assert search.find("rose by 6%") is not None, "a text found before costs nothing"

@@ -1,4 +1,4 @@
-"""Pointers at clauses become answers of verbatim quotes, whatever a model writes."""
+"""Pointers to clauses become verbatim quotes, whatever the model writes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def part(first: str, last: str = "", say: str = "", words: str = "") -> dict[str
     return {"say": say, "from": first, "to": last or first, "words": words}
 
 
-def test_clauses_are_numbered_and_cut_behind_punctuation() -> None:
+def test_clauses_are_numbered_and_end_at_punctuation() -> None:
     assert Pointing(SOURCES, QUESTION).listing.splitlines() == [
         "Source 1",
         "1.0 Børge Ousland",
@@ -61,10 +61,10 @@ def test_clauses_are_numbered_and_cut_behind_punctuation() -> None:
             [part("1.2", "1.3")],
             "[ 1 On 18 January 1997 he crossed Antarctica alone, after 64 days on skis ].",
         ),
-        # Claims, and words that are not there, are left out; so is what was quoted.
+        # Claims, words not in the clause, and repeated quotes are left out.
         ([part("2.2", say="In 1911, Amundsen", words="never said")], "[ 2 she led others, too ]."),
         ([part("1.5"), part("1.5"), part("1.5", words="a sail")], "[ 1 He used a sail ]."),
-        # Backwards, into another source or over a bracket: the first clause alone.
+        # Backwards, into another source or across a bracket: only the first clause.
         ([part("1.5", "1.1")], "[ 1 He used a sail ]."),
         ([part("1.5", "2.1")], "[ 1 He used a sail ]."),
         ([part("1.3", "1.5")], "[ 1 after 64 days on skis ]."),
@@ -76,7 +76,7 @@ def test_pointers_become_quotes(parts: list[Any], text: str) -> None:
     assert read(*parts) == text
 
 
-def test_replies_that_are_cut_off_or_wrapped() -> None:
+def test_truncated_or_wrapped_replies() -> None:
     pointing = Pointing(SOURCES, QUESTION)
     whole = json.dumps({"parts": [part("1.5"), part("2.1", words="Felicity Aston")]})
     assert pointing.read(f"```json\n{whole}\n```") == pointing.read(whole)
@@ -103,7 +103,7 @@ SAID = st.sampled_from(["", "and", "It was", "[ 1 x ]", "In 1911", "British", ",
 
 
 @given(st.lists(st.builds(part, IDS, IDS, SAID, WORDS), max_size=6))
-def test_whatever_is_pointed_at_is_verbatim_and_claims_nothing(parts: list[Any]) -> None:
+def test_any_reply_gives_verbatim_quotes_and_no_claims(parts: list[Any]) -> None:
     text = read(*parts)
     assert text is not None
     answer = QuotedAnswer.parse(text, SOURCES)

@@ -1,4 +1,4 @@
-"""Renderings: nothing unverified looks verified, nothing hostile acts, nothing is lost."""
+"""Rendering: unverified quotes never look verified, text is escaped, and none is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parse(text: str) -> QuotedAnswer:
 
 
 class Page(HTMLParser):
-    """Collects what a browser would see: tags with attributes, and text outside of scripts."""
+    """Collects tags with attributes, and text outside scripts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ def test_markdown_escapes_hostile_text() -> None:
     assert "<javascript" not in shown
 
 
-def test_no_mark_and_no_title_becomes_a_link_where_there_are_no_footnotes() -> None:
+def test_marks_and_titles_are_not_links_in_viewers_without_footnotes() -> None:
     from markdown_it import MarkdownIt
 
     for title in ("http://x.example", 'http://x.example "Read"', "Oslo"):
@@ -156,7 +156,7 @@ def test_footnotes_of_a_conversation_are_numbered_by_answer() -> None:
     assert found == ["[^2-1]", "[^2-1]", "[^2-1]", "[^2-1]:"]
 
 
-def test_a_low_relevance_is_no_plain_tick() -> None:
+def test_low_relevance_has_no_tick() -> None:
     answer = parse("[1 Bing Crosby] [1 1943]")
     assert "Relevance" not in to_ansi(answer)
     good, poor = answer.with_relevance([0.2, 0.9]), answer.with_relevance([0.1, 0.15], ["and why"])
@@ -169,7 +169,7 @@ def test_a_low_relevance_is_no_plain_tick() -> None:
         assert "and why" in shown
 
 
-def test_markdown_strikes_what_is_not_verified() -> None:
+def test_markdown_strikes_out_unverified_quotes() -> None:
     shown = to_markdown(parse("By [1 Bing Crosby] and [1 Frank Sinatra]."))
     assert "By **Bing Crosby**[^1] and ~~Frank Sinatra~~ *(fabricated)*." in shown
     assert "[^1]: White Christmas <https://example.org/a>" in shown
@@ -187,7 +187,7 @@ DROPPED = repair("It is [ 1 the 1944 record ] by [1 Bing Crosby][1].", SOURCES)
 LEAKING = "A British record by [1 Bing Crosby]."
 
 
-def test_dropped_marks_are_shown_as_what_they_were() -> None:
+def test_dropped_marks_are_shown() -> None:
     shown = to_ansi(DROPPED, color=False)
     assert "It is ⟦1 the 1944 record · dropped⟧ by [ 1 Bing Crosby ]⟦1 [1] · dropped⟧." in shown
     assert "✗ 3 quotes: 1 verified, 2 dropped." in shown
@@ -201,7 +201,7 @@ def test_dropped_marks_are_shown_as_what_they_were() -> None:
     assert {"class": "check unverified"} in [attrs for _, attrs in page.tags]
 
 
-def test_words_that_claim_are_shown_outside_of_quotes() -> None:
+def test_claims_outside_quotes_are_shown() -> None:
     answer = parse(LEAKING)
     page = Page(to_html(answer))
     assert "claim" in [attrs.get("class") for _, attrs in page.tags]
@@ -228,7 +228,7 @@ def test_only_a_quoted_answer_has_a_tick(text: str) -> None:
 
 
 @given(answers(), st.booleans())
-def test_the_parts_are_the_answer(drawn: tuple[str, list[Source]], repaired: bool) -> None:
+def test_the_joined_parts_are_the_answer(drawn: tuple[str, list[Source]], repaired: bool) -> None:
     answer = repair(*drawn) if repaired else QuotedAnswer.parse(*drawn)
     shown = list(parts(answer))
     assert "".join(part if isinstance(part, str) else part.text for part in shown) == answer.plain
@@ -249,7 +249,7 @@ def test_terminal_colours_verified_quotes_only() -> None:
     assert "\x1b[1;31m⟦1 Frank · fabricated⟧\x1b[0m" in to_ansi(parse("[1 Frank]"))
 
 
-def test_terminal_does_not_obey_the_text() -> None:
+def test_terminal_escapes_control_characters() -> None:
     shown = to_ansi(parse(f"{HOSTILE}\x9b31m\u202e [ 2 alert(1) ]"), color=False)
     assert "\x1b" not in shown
     assert "\x9b" not in shown
@@ -262,11 +262,11 @@ def test_safe_text_keeps_right_to_left_and_emoji() -> None:
     assert safe_text(text) == text
 
 
-def test_safe_text_takes_windows_line_ends_and_shows_lone_returns() -> None:
+def test_safe_text_converts_windows_line_ends_and_shows_lone_returns() -> None:
     assert safe_text("a\r\nb\rc") == "a\nb<U+000D>c"
 
 
-def test_html_shows_what_would_reorder_text() -> None:
+def test_html_shows_characters_that_reorder_text() -> None:
     page = to_html(
         QuotedAnswer.parse("a \u202eb [1 c\u202ed]", [Source("c\u202ed")]), question="\u202e"
     )

@@ -1,4 +1,4 @@
-"""New numbers in the order in which sources come up, the same while it is written as at the end."""
+"""Renumbering by first mention, the same for a stream and for a whole answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOURCES = [Source(text) for text in "abcdefghijklm"]
 
 
 @given(answers())
-def test_it_reads_as_the_answer_over_the_sources_that_came_up(
+def test_it_equals_the_answer_over_the_mentioned_sources(
     drawn: tuple[str, list[Source]],
 ) -> None:
     text, sources = drawn
@@ -31,11 +31,11 @@ def test_it_reads_as_the_answer_over_the_sources_that_came_up(
 
 
 @given(answers())
-def test_segment_by_segment_it_is_the_same(drawn: tuple[str, list[Source]]) -> None:
+def test_streaming_gives_the_same(drawn: tuple[str, list[Source]]) -> None:
     text, sources = drawn
     answer = QuotedAnswer.parse(text, sources)
     step = Renumbering(sources)
-    # A source that comes up later may be the one that holds an earlier quote, by another number.
+    # A source mentioned later may contain an earlier quote, which names another number.
     assert tuple(step.add(segment) for segment in answer.segments) == (
         Renumbering(sources).answer(answer).segments
     )
@@ -52,7 +52,7 @@ def test_offsets_move_with_the_digits() -> None:
         assert after.marked[segment.answer_start : segment.answer_end] == segment.text
 
 
-def test_a_number_that_is_none_stays_none() -> None:
+def test_undefined_numbers_are_kept() -> None:
     answer = QuotedAnswer.parse("[ 99 zz ] [ 99 a ] [ 5 e ]", SOURCES)
     after = Renumbering(SOURCES).answer(answer)
     assert after.marked == "[ 99 zz ] [ 99 a ] [ 2 e ]"
@@ -62,10 +62,10 @@ def test_a_number_that_is_none_stays_none() -> None:
         "verified",
     ]
     assert after.quotes[1].found_in == (1,)
-    assert "it stands in source 1" in after.quotes[1].reason
+    assert "appears in source 1" in after.quotes[1].reason
 
 
-def test_what_was_repaired_stays_on_record() -> None:
+def test_repairs_are_kept() -> None:
     sources = [Source("Bing Crosby sang it in New York on a Sunday."), Source("It was 1942.")]
     answer = repair("[ 2 it was 1942 ] [ 2 zzz ] [ 2 Bing Crosby sang it in New York ]", sources)
     after = Renumbering(sources).answer(answer)

@@ -1,4 +1,4 @@
-"""Repairs: every quote that remains verifies, what must not change does not, and all is on record."""
+"""Repairs: remaining quotes are verified, fixed words never change, and changes are recorded."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def fixed(text: str) -> str:
         ("Bing Crosby’s recorded", "Bing Crosby recorded"),
     ],
 )
-def test_what_is_nearly_verbatim_gets_the_words_of_its_source(
-    written: str, becomes: str | None
-) -> None:
+def test_nearly_verbatim_quotes_are_repaired(written: str, becomes: str | None) -> None:
     answer = repair(f"He: [ 1 {written} ].", SOURCES)
     said = becomes or "sales did not rise by 5% in the northern regions"
     assert answer.marked == f"He: [ 1 {said} ]."
@@ -75,7 +73,7 @@ def test_what_is_nearly_verbatim_gets_the_words_of_its_source(
         "Bing Crosbie recorded",
         "Crosby Bing recorded",
         "his sister Anna said nothing",
-        # negations and what else turns a sentence
+        # negations and other words that change the meaning
         "sales did rise by 5% in the northern regions",
         "sales didn't rise by 5% in the northern regions",
         "said everything about the recording",
@@ -91,7 +89,7 @@ def test_numbers_dates_names_and_negations_are_never_repaired(written: str) -> N
     (dropped,) = answer.dropped
     assert dropped.text == written
     assert dropped.source == 1
-    assert dropped.reason == "source 1 does not hold this text, nor anything near enough"
+    assert dropped.reason == "source 1 does not contain this text or anything similar enough"
     assert answer.marked[dropped.answer_start : dropped.answer_end] == written
     assert answer.plain[dropped.plain_start : dropped.plain_end] == written
 
@@ -122,7 +120,7 @@ def test_numbers_dates_names_and_negations_are_never_repaired(written: str) -> N
         ("a released song, a relessed one", "a relessed song"),
     ],
 )
-def test_other_words_are_no_typing_errors(source: str, written: str) -> None:
+def test_different_words_are_not_typing_errors(source: str, written: str) -> None:
     answer = repair(f"[ 1 {written} ]", [Source(source)])
     assert not answer.quotes
     assert [mark.text for mark in answer.dropped] == [written]
@@ -137,31 +135,31 @@ def test_other_words_are_no_typing_errors(source: str, written: str) -> None:
         ('It is a "12" pipe" there.', "it is a ‘12’ pipe there."),
     ],
 )
-def test_marks_around_numbers_are_no_units(source: str, written: str) -> None:
+def test_quotation_marks_around_numbers_are_not_units(source: str, written: str) -> None:
     assert repair(f"[ 1 {written} ]", [Source(source)]).quotes[0].text == source
 
 
-def test_what_can_be_two_things_is_none() -> None:
+def test_ambiguous_spans_are_not_repaired() -> None:
     both = Source("It was a big old town then; it was a big red town later.")
     assert not repair("[ 1 it was a big town ]", [both]).quotes
     one = Source("It was a big old town.")
     assert repair("[ 1 it was a big town ]", [one]).marked == "[ 1 It was a big old town ]"
 
 
-def test_the_field_that_changes_less_is_taken() -> None:
+def test_the_smaller_change_wins() -> None:
     source = Source("The white Christmas tree.", title="White Christmas")
     assert repair("[ 1 WHITE CHRISTMAS ]", [source]).quotes[0].field == "title"
     assert repair("[ 1 the White Christmas Tree ]", [source]).quotes[0].field == "body"
 
 
-def test_a_number_is_corrected_where_only_one_other_source_has_the_words() -> None:
+def test_a_number_is_corrected_if_only_one_other_source_has_the_words() -> None:
     answer = repair("x [ 1 Josh Gates hosted Destination Truth ] y", SOURCES)
     assert answer.marked == "x [ 2 Josh Gates hosted Destination Truth ] y"
     (quote,) = answer.quotes
     assert quote.repaired is not None
     assert (quote.repaired.source, quote.repaired.distance) == (1, 0.0)
     assert repair("[ 7 Josh Gates hosted Destination Truth ]", SOURCES).quotes[0].source == 2
-    # Few words stand anywhere; words in two sources may be either's; near is not enough here.
+    # Too few words; words in two sources; similar words only.
     assert fixed("[ 1 Josh Gates ]") == "Josh Gates"
     twice = [Source("nothing"), SHOW, SHOW]
     assert not repair("[ 1 Josh Gates hosted Destination Truth ]", twice).quotes
@@ -177,7 +175,7 @@ def test_a_number_is_corrected_where_only_one_other_source_has_the_words() -> No
         ("sang it [1, 2].", "sang it .", "quotes nothing"),
         ("by [ 1 Bing Crosby", "by Bing Crosby", "closing bracket is missing"),
         ("by [ 1 Bing [ 1 Crosby ]", "by Bing [ 1 Crosby ]", "closing bracket is missing"),
-        ("[ 0 Bing ]", "Bing", "no source number"),
+        ("[ 0 Bing ]", "Bing", "not a source number"),
         ("[ 9 Bing ]", "Bing", "there is no source 9"),
     ],
 )
@@ -196,13 +194,13 @@ def test_broken_marks_lose_their_brackets(text: str, becomes: str, why: str) -> 
         "[[[ 1 nope ] 1 Bing ] 1 Bing ]",
     ],
 )
-def test_what_is_left_of_marks_makes_no_new_ones(text: str) -> None:
+def test_remains_of_marks_form_no_new_marks(text: str) -> None:
     answer = repair(text, SOURCES)
     assert not answer.quotes
     assert answer.dropped
 
 
-def test_a_full_stop_that_the_source_lacks_goes_behind_the_quote() -> None:
+def test_a_full_stop_missing_in_the_source_follows_the_quote() -> None:
     assert fixed("By [ 1 bing Crosby. ] He") == "By [ 1 Bing Crosby ]. He"
     assert fixed("By [ 1 bing Crosby. ]. He") == "By [ 1 Bing Crosby ]. He"
     assert fixed("By [ 1 bing Crosby. ]") == "By [ 1 Bing Crosby ]."
@@ -221,7 +219,7 @@ TEXTS = st.lists(PIECES | st.text(max_size=3), max_size=14).map("".join)
 @example("[[1] 1 Bing Crosby ]", [])
 @example("[ 1 bing crosby. ][1].", [3, 9])
 def test_repaired_text(text: str, cuts: list[int]) -> None:
-    """All quotes verify; once is enough; pieces do not matter; what is verbatim is left alone."""
+    """All quotes are verified; repair is idempotent, independent of pieces, and keeps exact quotes."""
     answer = repair(text, SOURCES)
     assert all(quote.verified for quote in answer.quotes)
     assert answer == QuotedAnswer.parse(answer.marked, SOURCES)
@@ -253,7 +251,7 @@ SMALL = [
 
 
 def may_become(written: list[str], said: list[str], known: set[str]) -> bool:
-    """Say by the rules, tried one after the other, whether words may become the words of a passage."""
+    """Tell by plain rules whether words may be repaired to those of a passage."""
     little, fixed = {"the", "a"}, {"not", "no", "5", "6", "anna", "anne"}
     if not written:
         return all(word not in fixed for word in said)
@@ -284,7 +282,7 @@ def test_repairs_keep_the_rules(said: str, written: str) -> None:
     assert passage == passage.strip()
 
 
-def test_text_before_a_bracket_is_shown_at_once_and_a_quote_when_it_is_decided() -> None:
+def test_text_streams_at_once_and_quotes_when_they_are_final() -> None:
     repairer = Repairer(SOURCES)
     shown = [repairer.add(char) for char in "By [ 1 bing Crosby ], [sic] x"]
     assert shown[:3] == ["B", "y", " "]
@@ -294,7 +292,7 @@ def test_text_before_a_bracket_is_shown_at_once_and_a_quote_when_it_is_decided()
     assert "".join(shown[closing + 1 :]) + repairer.end() == ", [sic] x"
 
 
-def test_the_record_survives_json_and_says_what_it_was() -> None:
+def test_repairs_survive_json() -> None:
     answer = repair("[1 bing Crosby] [ 1 6% ]", SOURCES)
     record = answer.to_dict()
     quotes, dropped = record["quotes"], record["dropped"]
@@ -350,8 +348,8 @@ def test_many_marks_take_bounded_time() -> None:
     assert time.process_time() - started < 15
 
 
-def test_too_much_text_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_text_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("semqa.quotes.repair.MAX_SOURCE_CHARACTERS", 100)
     answer = repair("[ 1 bing Crosby ]", SOURCES)
-    assert answer.dropped[0].reason.endswith("too much text to look for more")
+    assert answer.dropped[0].reason.endswith("too much text to search for more")
     assert Aligner(SOURCES).find("bing Crosby", 1) is None

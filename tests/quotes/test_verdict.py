@@ -1,4 +1,4 @@
-"""The verdict on an answer: never positive without a quote, nor with a claim outside of quotes."""
+"""The verdict on an answer: never positive without a quote or with a claim outside quotes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_claims_are_runs_of_words_with_their_places() -> None:
 
 
 @given(answers(), st.sampled_from(["", QUESTION, "Wer war das?"]))
-def test_by_its_definition(drawn: tuple[str, list[Source]], question: str) -> None:
+def test_the_verdict_follows_its_definition(drawn: tuple[str, list[Source]], question: str) -> None:
     text, sources = drawn
     answer = QuotedAnswer.parse(text, sources)
     found = answer.verdict(question)
@@ -97,12 +97,12 @@ def test_by_its_definition(drawn: tuple[str, list[Source]], question: str) -> No
         ("The", "Which one?", "unquoted"),
     ],
 )
-def test_a_quote_says_something(quote: str, question: str, expected: str) -> None:
+def test_a_quote_needs_a_content_word(quote: str, question: str, expected: str) -> None:
     answer = QuotedAnswer.parse(f"[ 1 {quote} ]", [Source(f"x {quote} y")])
     assert answer.verdict(question).value == expected
 
 
-def test_parts_of_a_number_are_other_numbers() -> None:
+def test_parts_of_a_number_are_different_numbers() -> None:
     answer = QuotedAnswer.parse("It was 12 [ 1 pounds ].", [Source("12,500 pounds")])
     assert answer.verdict("Was it 12,500 pounds?").value == "unquoted"
     assert answer.verdict("Was it 12 pounds?").value == "quoted"

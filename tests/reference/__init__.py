@@ -1,1 +1,1 @@
-"""Plain definitions that the fast code is held equal to."""
+"""Plain reference implementations for the fast code."""

@@ -1,4 +1,4 @@
-"""Which tokens may come next, by definition: slow and plain."""
+"""A slow, plain implementation of the allowed next tokens."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.reference.language import Free, Language, Place
 
 
 class ReferenceConstraint:
-    """The copy constraint without budgets, read off `Language` and the tokens.
+    """The copy constraint without budgets, from `Language` and the tokens.
 
-    A token is allowed if an answer can be finished behind it. If every byte is a token, that is so
-    wherever `Language` leads; if not, a way of tokens to an end is searched, with glue among those that
-    begin no further word or mark outside of quotes.
+    A token is allowed if an answer can be finished after it. If every byte is a token, `Language` is
+    enough. Otherwise a sequence of tokens to an end is searched for; under glue it must not begin
+    another word or mark outside quotes.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ReferenceConstraint:
             bytes([byte]) in texts for byte in (*range(0xC0), *range(0xC2, 0xF5))
         )
         self._finishes: dict[Place, bool] = {}
-        # Tokens by their bytes, so that what they begin with is read once.
+        # A trie of the tokens, so that shared prefixes are read once.
         self._trie: dict[int, Any] = {}
         for token, text in self._tokens.items():
             node = self._trie
@@ -53,7 +53,7 @@ class ReferenceConstraint:
         return self._language.first()
 
     def after(self, place: Place, token: int) -> Place | None:
-        """Return the place behind a token that is no end token, None if the bytes do not fit."""
+        """Return the place after a token other than an end token; None if its bytes do not fit."""
         at: Place | None = place
         for byte in self._tokens.get(token, b"\xff"):
             at = None if at is None else self._language.step(at, byte)
@@ -75,7 +75,7 @@ class ReferenceConstraint:
         return sorted([*ends, *found])
 
     def can_finish(self, place: Place) -> bool:
-        """Tell whether some tokens lead to an end."""
+        """Tell whether some sequence of tokens leads to an end."""
         if self._writes_all:
             return True
         if place in self._finishes:
@@ -98,15 +98,15 @@ class ReferenceConstraint:
         return found
 
     def _quietly_after(self, place: Place, token: int) -> Place | None:
-        """Return the place behind a token that begins no word and no mark where it starts out."""
+        """Return the place after a token that begins no word or mark before a quote; else None."""
         at: Place | None = place
-        outside = isinstance(place, Free) and self._glue  # any text may begin as many as it likes
+        outside = isinstance(place, Free) and self._glue  # unlimited with free="any"
         for byte in self._tokens[token]:
             before, at = at, None if at is None else self._language.step(at, byte)
             outside = outside and isinstance(at, Free)
             if not outside or not isinstance(before, Free) or not isinstance(at, Free):
                 continue
-            if at.whole is not None:  # on its way to the abstention
+            if at.whole is not None:  # may become the abstention
                 continue
             if begun_in(at.run, at.pending) > begun_in(before.run, before.pending):
                 return None
@@ -114,7 +114,7 @@ class ReferenceConstraint:
 
 
 def begun_in(run: str, pending: bytes) -> int:
-    """Return how many words and marks a run of free text has begun."""
+    """Return the number of words and marks in a run of free text."""
     words = re.findall(r"[^\W_']+(?:'[^\W_']*)*", run)
     in_word = bool(run) and (run[-1].isalnum() or run[-1] == "'")
     marks = sum(char in '("-/,.:;!?)' for char in run)

@@ -1,6 +1,6 @@
-"""The language of the copy constraint, read byte by byte: ``docs/constraint.md`` as plain Python.
+"""The language of the copy constraint, byte by byte: ``docs/constraint.md`` as plain Python.
 
-Shares no code with what it is the reference for, but for the lists of words.
+Except for the word lists, it shares no code with the constraint.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Stretch = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """In free text.
+    """A place in free text.
 
     Attributes:
-        run: since the last quote; under ``free="any"`` not remembered.
-        pending: bytes of a character that is not whole yet.
-        whole: the answer so far, while it may become the abstention; None if it may not.
-        possible: whether the run fits the rules; if not, only the abstention is left.
-        used: what was quoted.
+        run: the text since the last quote; empty with ``free="any"``.
+        pending: the bytes of an incomplete character.
+        whole: the answer so far if it may become the abstention, else None.
+        possible: whether the run obeys the rules; if not, only the abstention is possible.
+        used: the quoted text.
         heads: the first words of earlier runs.
     """
 
@@ -55,7 +55,7 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """In a mark, before its span: ``text`` begins with the bracket."""
+    """A place in a mark before its span; ``text`` begins with the bracket."""
 
     text: str
     used: frozenset[Stretch]
@@ -64,12 +64,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """In a span, or after the space that closes it.
+    """A place in a span or after its closing space.
 
     Attributes:
-        source: its number.
-        places: where it may be: field, first index, next index, bytes of the next character.
-        closing: the places at which it has ended, if the last byte may be the closing space.
+        source: the number of the source.
+        places: possible places: field, first index, next index, bytes read of the next character.
+        closing: the places of the whole span, if the last byte may be the closing space.
     """
 
     source: int
@@ -83,9 +83,9 @@ Place = Free | Mark | Span
 
 
 class Language:
-    """The answers that are valid, read byte by byte; knows nothing of tokens.
+    """The valid answers, byte by byte and without tokens.
 
-    `step` returns places from which an answer can be finished, if every byte can be written.
+    `step` only returns places from which an answer can be finished if every byte can be written.
     """
 
     def __init__(self, sources: Sequence[Source], policy: QuotePolicy, question: str) -> None:
@@ -101,7 +101,7 @@ class Language:
         self._words = known | {word[0].upper() + word[1:] for word in known}
         for word in words_as_asked(question):
             self._words |= {word, *word.split("'")}
-        # The same is asked again and again.
+        # These are called many times with the same arguments.
         self._starts = cache(self._find_starts)
         self._holds_content = cache(self._touches_content)
         self._words |= {word.upper() for word in question_words(question)}
@@ -115,7 +115,7 @@ class Language:
         return Free(possible=any(self._starts(number, frozenset()) for number in self._fields))
 
     def step(self, at: Place, byte: int) -> Place | None:
-        """Read one more byte; None if no answer goes on so."""
+        """Return the place after one more byte; None if no answer continues with it."""
         if isinstance(at, Free):
             return self._free_byte(at, byte)
         if isinstance(at, Mark):
@@ -162,7 +162,7 @@ class Language:
 
     def _may_open(self, at: Free) -> bool:
         if self._policy.free == "glue":
-            # A word must be finished, and be followed by white space or an opening mark.
+            # The last word must be complete and followed by white space or an opening mark.
             before = at.run[-1:] if at.run else "" if not at.used else "]"
             if before and before not in _SPACES + _OPENING:
                 return False
@@ -212,7 +212,7 @@ class Language:
         if byte == 0x5D:
             if not at.closing:
                 return None
-            # Wherever the text could be quoted, it is used.
+            # All quotable occurrences of the text are used.
             texts = {self._fields[at.source][field][a:b] for field, a, b in at.closing}
             (text,) = texts
             used = frozenset(
@@ -264,7 +264,7 @@ class Language:
     def _may_stop(
         self, number: int, field: int, first: int, end: int, used: frozenset[Stretch]
     ) -> bool:
-        """Tell whether a span may be ``text[first:end]``, its first character being all right."""
+        """Tell whether ``text[first:end]`` may be a span, given that it may begin at ``first``."""
         text = self._fields[number][field]
         span = text[first:end]
         if not span or span[-1].isspace() or not all(map(_encoded, span)):
@@ -329,7 +329,7 @@ def _begins_abstention(text: str) -> bool:
 
 
 def _becomes_character(pending: bytes) -> bool:
-    """Tell whether bytes are the beginning of one character."""
+    """Tell whether bytes are a prefix of one character."""
     for tail in (b"\x80", b"\xbf", b"\x80\x80", b"\xbf\xbf", b"\x80\x80\x80", b"\xbf\xbf\xbf"):
         for mixed in (tail, tail[:-1] + b"\x80"):
             try:
@@ -341,7 +341,7 @@ def _becomes_character(pending: bytes) -> bool:
 
 
 def _encoded(char: str) -> bytes:
-    """Encode a character of a source; empty if no span may hold it."""
+    """Encode a character of a source; empty if spans cannot contain it."""
     try:
         return b"" if char in {"", "[", "]"} else char.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The QuoteSum scores written the plain way, in loops over rouge-score.
+"""A plain implementation of the QuoteSum scores, in loops over rouge-score.
 
 The tests hold `semqa.metrics` equal to this, and the benchmark times it. The loops are those of the
 released scorer: each of the sources 1-7 and each measure is a pass of its own over all pairs of

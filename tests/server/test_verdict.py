@@ -121,7 +121,7 @@ def test_dropped_marks_are_told_of(path: str, stream: bool) -> None:
     assert (told["verdict"], told["verified"], told["abstained"]) == ("unverified", False, False)
     (mark,) = told["dropped"]
     assert mark["text"] == "drug is not safe"
-    assert "source 1 does not hold this text" in mark["reason"]
+    assert "source 1 does not contain this text" in mark["reason"]
     assert "The drug is not safe."[mark["plain_start"] : mark["plain_end"]] == mark["text"]
 
 

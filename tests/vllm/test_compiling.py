@@ -39,8 +39,8 @@ def test_what_is_the_same_is_compiled_once() -> None:
     assert others[2].result().sources == (Source("[ [", "["),)
 
 
-def test_room_is_bounded_and_the_oldest_goes_first() -> None:
-    cache = ConstraintCache(VOCABULARY, most_bytes=350_000)
+def test_the_cache_is_bounded_and_drops_the_oldest() -> None:
+    cache = ConstraintCache(VOCABULARY, max_bytes=350_000)
     kept = [cache.get(asked(f"text {number}"), []) for number in range(3)]
     assert cache.get(asked("text 0"), []) is kept[0]
     cache.get(asked("text 3"), [])
@@ -49,14 +49,14 @@ def test_room_is_bounded_and_the_oldest_goes_first() -> None:
     assert cache.get(asked("text 1"), []) is not kept[1]
 
 
-def test_one_that_is_too_large_for_the_room_is_made_all_the_same() -> None:
-    cache = ConstraintCache(VOCABULARY, most_bytes=10)
+def test_a_constraint_larger_than_the_cache_is_compiled_anyway() -> None:
+    cache = ConstraintCache(VOCABULARY, max_bytes=10)
     assert cache.get(asked("text"), []).result() is not None
     assert cache.get(asked("other"), []).result() is not None
     assert len(cache) == 1
 
 
-def test_what_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = ConstraintCache(VOCABULARY)
 
     def failing(*_: Any, **__: Any) -> None:
@@ -70,13 +70,13 @@ def test_what_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(cache) == 1
 
 
-def test_the_room_is_estimated_from_above() -> None:
+def test_sizes_are_overestimated() -> None:
     """What a constraint takes, by the bytes of its tables, distances included."""
     text = "The bridge was opened in 1932 by a mayor who had never crossed it. " * 300
     constraint = CopyConstraint(VOCABULARY, [Source(text)])
     view = constraint.view((), 0)
     taken = sum(array.nbytes for array in view.arrays.values())
-    assert taken < 100_000 + compiling._BYTES_A_CHARACTER * len(text)
+    assert taken < 100_000 + compiling._BYTES_PER_CHARACTER * len(text)
 
 
 class CopyConstraintProcessor:
@@ -109,14 +109,14 @@ def test_the_second_runner_hears_plugins_too() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (config(None), "is a plugin only"),
-        (config(["other:CopyConstraintProcessor"]), "is a plugin only"),
-        (config([NAME, NAME]), "is there 2 times"),
+        (config(None), "is installed as a plugin only"),
+        (config(["other:CopyConstraintProcessor"]), "is installed as a plugin only"),
+        (config([NAME, NAME]), "is loaded 2 times"),
         (
             config([NAME], speculative=SimpleNamespace(rejection_sample_method="synthetic")),
             "^rejection_sample_method ",
         ),
-        (config([NAME], is_diffusion=True), "diffusion"),
+        (config([NAME], is_diffusion=True), "Diffusion"),
     ],
 )
 def test_set_ups_that_are_refused(given: Any, message: str) -> None:

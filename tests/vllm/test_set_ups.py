@@ -118,10 +118,10 @@ def test_a_plugin_alone_is_refused(
     (info / "entry_points.txt").write_text(f"[vllm.logits_processors]\nours = {PROCESSOR}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     if runner == 1:
-        with pytest.raises(InputError, match="is a plugin only"):
+        with pytest.raises(InputError, match="is installed as a plugin only"):
             Engine(llama, processors=())
     else:
-        with pytest.raises(InputError, match="is there 2 times"):
+        with pytest.raises(InputError, match="is loaded 2 times"):
             Engine(llama)
 
 

@@ -1,7 +1,7 @@
-"""The automaton of the copy constraint, compiled by numba: bytes in, masks over tokens out.
+"""The automaton of the copy constraint, compiled by numba: it reads bytes and fills token masks.
 
-Read `memory` (tables and the fields of a state), `step` (the language, byte by byte), `mask` (what may
-come next); then `passages` and `words` (what the tables hold), `explore` and `listing` (walks over the
-tokens), `finish` and `costs` (the end of a budget, and poor vocabularies), `entries` (what Python calls).
-`docs/constraint.md` defines the language.
+Start with `memory` (tables and state fields), `step` (the language, byte by byte) and `mask` (the tokens
+that may come next). Then read `passages` and `words` (building the tables), `explore` and `listing`
+(walks over the token trie), `finish` and `costs` (small budgets and incomplete vocabularies), and
+`entries` (the functions that Python calls). `docs/constraint.md` defines the language.
 """

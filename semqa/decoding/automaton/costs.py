@@ -1,4 +1,4 @@
-"""The tables of `finish.py`, made from the end of an answer towards its beginning."""
+"""Fill the cost tables of `finish.py`, from the end of an answer backwards."""
 
 from __future__ import annotations
 
@@ -30,17 +30,19 @@ def _set(s: Any, mode: int) -> None:
 
 @jit
 def _best(h: Any, s: Any, node: int, inside: bool) -> int:
-    """Return the tokens from a state to free text, at least one."""
+    """Return the number of tokens (at least one) from a state to free text."""
     return min(FAR, explore(h, s, node, new_state(), COST, inside) - 1)
 
 
 @jit
 def fill_free_costs(h: Any) -> None:
-    """Fill WORD_COST, and the classes of unfinished characters: nothing in them is of the sources."""
+    """Fill WORD_COST and the costs of unfinished characters, which do not depend on sources."""
     s = new_state()
     if h[GLUE]:
         trie, costs = ints_at(h, WORDS_TRIE), ints_at(h, WORD_COST)
-        for node in range(size_of(h, WORD_COST) - 1, 0, -1):  # children come after their parents
+        for node in range(
+            size_of(h, WORD_COST) - 1, 0, -1
+        ):  # children have higher numbers than parents
             if trie[4 * node] & FREE_WORD:
                 costs[node] = 0
             elif trie[4 * node] & LEADS_ON:
@@ -49,7 +51,7 @@ def fill_free_costs(h: Any) -> None:
                 costs[node] = _best(h, s, 0, True)
         return
     control = ints_at(h, CONTROL)
-    for _ in range(3):  # a token may end inside the character still
+    for _ in range(3):  # a token may end inside the character
         for kind in range(1, UNFINISHED_KINDS):
             _set(s, FREE)
             s[PART], s[QUOTED] = kind, 1
@@ -83,12 +85,12 @@ def _fill_sentence(h: Any) -> None:
 
 @jit
 def _way(h: Any, node: int, place: int, need: int) -> int:
-    """Return the tokens to free text from a node of the token trie and a position of a span.
+    """Return the number of tokens to free text from a trie node and a position of a span.
 
     Args:
-        node: the root, or a node whose bytes come before `place`.
+        node: the root, or a node whose bytes precede `place`.
         place: a position in LEFT.
-        need: the position from which on the span may end.
+        need: the first position at which the span may end.
     """
     text, flags = bytes_at(h, LEFT), bytes_at(h, FLAGS)
     distance, half = ints_at(h, DISTANCE), size_of(h, TEXT) + 1
@@ -115,16 +117,16 @@ def _way(h: Any, node: int, place: int, need: int) -> int:
 
 @jit
 def _begins_nothing(h: Any, place: int) -> bool:
-    """Tell whether no span goes on at a position: a barrier, with no end before it."""
+    """Tell whether a position is a barrier at which no span may end."""
     return bytes_at(h, LEFT)[place] >= BARRIER and bytes_at(h, FLAGS)[place] & MAY_END == 0
 
 
 @jit
 def fill_costs(h: Any) -> None:
-    """Fill DISTANCE and CONTROL, which hold FAR, but for unfinished characters.
+    """Fill DISTANCE and CONTROL, except for unfinished characters; both must contain FAR.
 
-    The cost of the rest of a token behind a closing bracket is explored for each place where some
-    token goes there, which costs little: such tokens are few.
+    Few tokens go on after a closing bracket, so the cost of the rest of such a token is explored
+    anew at each position.
     """
     control, distance = ints_at(h, CONTROL), ints_at(h, DISTANCE)
     s, t = new_state(), new_state()
@@ -189,14 +191,14 @@ def fill_costs(h: Any) -> None:
 
 @jit
 def _has_byte(h: Any, one: int, other: int) -> bool:
-    """Tell whether one of two bytes is a token."""
+    """Tell whether at least one of two bytes is a token."""
     first, second = child_of(h, 0, one), child_of(h, 0, other)
     return (first >= 0 and has_tokens(h, first)) or (second >= 0 and has_tokens(h, second))
 
 
 @jit
 def _opening(h: Any, gap: int) -> int:
-    """Return the tokens from a gap through one quote, if the first of them opens it."""
+    """Return the number of tokens from a gap through one quote, if the first token opens it."""
     blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, OPENERS)
     s = new_state()
     best = FAR
@@ -210,5 +212,5 @@ def _opening(h: Any, gap: int) -> int:
             fits = step_byte(h, s, blob[at]) and s[MODE] != CLOSED
             at += 1
         if fits and s[MODE] != FREE:
-            best = min(best, cost_of(h, s))  # this token in place of the end token
+            best = min(best, cost_of(h, s))  # counts this token instead of the end token
     return best

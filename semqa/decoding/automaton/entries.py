@@ -1,8 +1,8 @@
-"""The compiled entry points, and where numba keeps them between runs.
+"""The compiled entry points, and their cache.
 
-Compiling takes many seconds, once a machine; afterwards the code is loaded from numba's cache. Numba
-notices when the file of an entry changes, but not when a file that it calls into does. So a digest of
-all files of this package, and of those whose constants it uses, is part of every entry.
+Compiling takes many seconds, once per machine; later runs load the code from numba's cache. Numba
+notices changes to the file of an entry, but not to other files that it calls. Therefore every entry
+includes a digest of all files in this package and of those whose constants it uses.
 """
 
 from __future__ import annotations
@@ -37,32 +37,33 @@ _ADVANCED = types.UniTuple(types.int64, STATE_WIDTH + 1)
 
 
 class Entries(NamedTuple):
-    """What Python calls; `h` is a handle, states are rows (int32) or tuples.
+    """The functions that Python calls; `h` is a handle, states are rows (int32) or tuples.
 
-    Each entry carries its own copy of everything it calls, and compiling takes its time; hence few
-    entries, of which some do several things.
+    Each entry contains a copy of everything it calls and is slow to compile. Therefore there are few
+    entries, and some do several things.
 
     Attributes:
         mask: (h, state, out int32[W]) -> FOREIGN for the state of another constraint, REOPENS if
-            tokens that close a quote and open another have to be tried, else 0.
-        advance: (h, state, token, begin) -> state and a place. Its first field is REFUSED if the
-            token is not allowed, FOREIGN for the state of another constraint. If a quote closes in
-            the token its mode is CLOSED, and the place that of the byte behind the bracket: go on
-            from there, with this token, by the handle of the view without the quoted text.
+            tokens that close a quote and open another must be tried, else 0.
+        advance: (h, state, token, begin) -> state and an index. The first field is REFUSED if the
+            token is not allowed, and FOREIGN for the state of another constraint. If a quote closes
+            within the token, the mode is CLOSED and the index is that of the byte after the bracket.
+            Continue from there with the same token and the handle of the next view.
         step: (addresses of handles int64[B], states int32[B, S], tokens int64[T], starts
-            int64[B + 1], begins int64[B], masks int32[B, W] or int32[B, 0], status int64[B]). Each
-            row on its own, by a view of its own: advances states[b], in place, by
-            tokens[starts[b]:starts[b + 1]], the first of them from byte begins[b], then fills
-            masks[b], if there is room for masks. status[b] is DONE, or TRY for DONE with tokens to
-            try (see `mask`), or FOREIGN, or the place among its tokens, from 0, of the one that was
-            not allowed; or CLOSED_AT less that place, as for `advance`, and begins[b] is written.
+            int64[B + 1], begins int64[B], masks int32[B, W] or int32[B, 0], status int64[B]). For
+            each row b with its own view, it advances states[b] in place by
+            tokens[starts[b]:starts[b + 1]], the first of them from byte begins[b]. Then it fills
+            masks[b] unless the masks have no columns. status[b] is one of: DONE; TRY, which is DONE
+            with tokens to try (see `mask`); FOREIGN; the index, from 0, of the row's first token
+            that is not allowed; or CLOSED_AT minus the index of the token in which a quote closed,
+            with begins[b] set as for `advance`.
         ask: (h, task, states int32[1, S]) -> int64. ACCEPTS tells whether a state accepts; FINISH
-            returns its cost. Both return FOREIGN, as above.
-        list_free: (h, out int32[2 * W]) -> the tokens of free text, see `listing.py`.
+            returns its cost. Both may return FOREIGN.
+        list_free: (h, out int32[2 * W]); writes the tokens of free text, see `listing.py`.
         list_beginnings: (h, at int32[N + 1]) -> the tokens that begin a span, see `listing.py`.
-        fill_costs: (h, free) fills the tables of `finish.py`: those of free text, or all others.
-        lay_out: see there; (h, encoded, characters, classes, in_words, ends, allowed, starts, places)
-            -> text, flags, needs, last, positions, keys, the longest way to an end of a span.
+        fill_costs: (h, free); fills the tables of `finish.py`: those of free text, or all others.
+        lay_out: (h, encoded, characters, classes, in_words, ends, allowed, starts, places) -> text,
+            flags, needs, last, positions, keys, longest; see `passages.py`.
         use_text: (h, source, low, high, depth, left, ends, span); see `passages.py`.
         add_words: see `words.py`.
         order, pick: see `passages.py`.
@@ -92,11 +93,11 @@ ACCEPTS, FINISH = range(2)
 
 @jit
 def _advance(h: Any, s: Any, token: int, begin: int) -> int:
-    """Go on by one token, or by the rest of one, in place.
+    """Advance a state in place by one token or the rest of one.
 
     Returns:
-        REFUSED if it was not allowed, else the place at which it stopped: behind its last byte, or
-        behind the bracket that closed a quote.
+        REFUSED if it is not allowed, else the index after the last byte read: the end of the token,
+        or after the bracket that closed a quote.
     """
     kinds = bytes_at(h, KIND)
     if token < 0 or token >= h[SIZE]:
@@ -135,7 +136,7 @@ def _compile(function: Any, signature: Any) -> Any:
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
-        return compiler(signature, **options)(function)  # no folder to write to
+        return compiler(signature, **options)(function)  # the cache folder is not writable
 
 
 def _sources_digest() -> int:
@@ -146,18 +147,18 @@ def _sources_digest() -> int:
     return int.from_bytes(digest.digest()[:7], "little")
 
 
-_DIGEST = _sources_digest()  # while the files are still those that were just imported
+_DIGEST = _sources_digest()  # at import time, before the files can change
 
 
 def is_compiled() -> bool:
-    """Tell whether `entries` will return at once."""
+    """Tell whether `entries` returns at once."""
     return entries.cache_info().currsize > 0
 
 
 @cache
 def entries() -> Entries:
-    """Compile the entry points, or load them: once a process."""
-    digest = _DIGEST  # in a closure, so that numba's cache is keyed by it
+    """Compile the entry points or load them, once per process."""
+    digest = _DIGEST  # a closure variable, so it becomes part of numba's cache key
 
     def mask(handle: Any, state: Any, out: Any) -> int:
         h = open_handle(handle)

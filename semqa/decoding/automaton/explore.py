@@ -1,6 +1,6 @@
-"""All tokens from one state, the plain way: down the trie of tokens, a byte a step.
+"""Try all tokens from a state by walking the token trie, byte by byte.
 
-Right for every state, and quick where few tokens fit. Spans have a quicker way, `list_spans`.
+`explore` works for every state and is fast if few tokens fit. `list_spans` is faster for spans.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from semqa.decoding.automaton.step import close, end_of_run, step_byte
 from semqa.decoding.automaton.words import word_child
 
 MARK = 0
-"""Set the bit of every token after which the answer can be finished."""
+"""Task: set the bit of every token after which the answer can be finished."""
 COST = 1
-"""Return the fewest tokens to the end of the answer, over all tokens."""
+"""Task: return the lowest cost to the end of the answer, over all tokens."""
 
 
 @jit
 def child_of(h: Any, node: int, byte: int) -> int:
-    """Return the child of a node of the token trie, -1 for none."""
+    """Return the child of a node in the token trie; -1 if there is none."""
     nodes = ints_at(h, NODES)
     row = nodes[4 * node + CHILD_TABLE]
     if row >= 0:
@@ -69,13 +69,13 @@ def allow_node(h: Any, out: Any, node: int) -> None:
 
 @jit
 def spend(tokens: int) -> int:
-    """Take one token from a budget; no budget stays none."""
+    """Take one token from a budget; an unlimited budget stays unlimited."""
     return tokens if tokens == UNLIMITED else tokens - 1
 
 
 @jit
 def may_follow(mode: int, byte: int) -> bool:
-    """Tell at a glance whether a byte may follow in a mode, to spare most steps of a walk."""
+    """Tell quickly whether a byte may follow in a mode, to skip most steps of a walk."""
     if mode == OPENED:
         return byte == 0x20
     if mode == SPACED or mode == NUMBER:
@@ -85,19 +85,19 @@ def may_follow(mode: int, byte: int) -> bool:
 
 @jit
 def explore(h: Any, s: Any, node: int, out: Any, task: int, inside: bool) -> int:
-    """Try every token below a node of the trie from a state; `s` stays as it is.
+    """Try every token below a node of the trie from a state; `s` is not changed.
 
-    A quote that closes on the way is taken for closed; tokens that open another one behind it are
-    left out, for that takes the tables of another view.
+    Tokens may close a quote. Tokens that then open another quote are left out, because they need the
+    tables of the next view.
 
     Args:
-        node: the root, or a node whose bytes are already part of `s`; its own tokens count then.
-        out: int32[W]; COST leaves it as it is.
+        node: the root, or a node whose bytes are already part of `s`; then its tokens count too.
+        out: int32[W]; not changed by COST.
         task: MARK or COST.
-        inside: only tokens whose first byte goes on with the word that `s` is in.
+        inside: whether to try only tokens whose first byte continues the current word.
 
     Returns:
-        The fewest tokens to the end, these included; `FAR` for MARK.
+        The lowest cost to the end, including the token tried; `FAR` for MARK.
     """
     nodes, data = ints_at(h, NODES), bytes_at(h, NODE_BYTE)
     states = np.empty((h[LONGEST] + 2, STATE_WIDTH), np.int32)
@@ -139,22 +139,23 @@ def explore(h: Any, s: Any, node: int, out: Any, task: int, inside: bool) -> int
 
 @jit
 def list_spans(h: Any, node: int, low: int, high: int, depth: int) -> Any:
-    """List the tokens that go on with a span, by what the source says alone.
+    """List the tokens that continue a span according to the source text.
 
     Args:
-        h: the handle; nothing of a view is looked at.
-        node: the node of the trie at which tokens begin: the root, or one whose bytes come before.
-        low: the interval of SUFFIXES at which the text goes on, from `depth`.
-        high: its end.
-        depth: bytes of the span so far.
+        h: the handle; the tables of the view are not used.
+        node: the trie node to start at: the root, or a node whose bytes precede the span.
+        low: the first row of SUFFIXES that matches the span so far.
+        high: the end of these rows, exclusive.
+        depth: the bytes of the span so far.
 
     Returns:
-        int32[4 * n]: each token, the rows at which it fits, from and to, and the bytes of the span
-        behind it. -1 - n in place of a token is a node n from which tokens may lead out of the span.
+        int32[4 * n]: for each token, its ID, the first row and the end of the rows that match it,
+        and the bytes of the span after it. In place of an ID, -1 - n means that tokens below node n
+        may leave the span.
     """
     nodes, ids = ints_at(h, NODES), ints_at(h, TOKEN_IDS)
     text, suffixes = bytes_at(h, TEXT), ints_at(h, SUFFIXES)
-    # Node, next row and the one behind the last. A single row, the usual case, needs no room.
+    # Node, next row and end of the rows. A single row, the usual case, needs no frames.
     frames = np.empty(3 * (h[LONGEST] + 2) if high - low > 1 else 3, np.int32)
     found, size = np.empty(64, np.int32), 0
     row, after, at, level = low, high, depth, -1
@@ -182,7 +183,7 @@ def list_spans(h: Any, node: int, low: int, high: int, depth: int) -> Any:
         while level >= 0 and node < 0:
             row, end, at = frames[3 * level + 1], frames[3 * level + 2], depth + level
             byte = text[suffixes[row] + at] if row < end else BARRIER
-            if byte >= BARRIER:  # rows are sorted: what follows are barriers too
+            if byte >= BARRIER:  # rows are sorted, so the rest are barriers too
                 level -= 1
                 continue
             after = end_of_run(text, suffixes, row, end, at, byte)
@@ -207,9 +208,9 @@ def _arrive(h: Any, s: Any, node: int, out: Any, task: int) -> int:
 
 @jit
 def try_token(h: Any, s: Any, token: int, blob: Any, offsets: Any, t: Any) -> bool:
-    """Go on by one token, into `t`; tell whether the answer can be finished then.
+    """Advance `s` by one token into `t`; tell whether the answer can then be finished.
 
-    As for `explore`, a token that closes a quote and opens another is refused.
+    As in `explore`, a token that closes a quote and opens another is refused.
     """
     copy_state(s, t)
     t[TOKENS] = spend(t[TOKENS])
@@ -225,5 +226,5 @@ def try_token(h: Any, s: Any, token: int, blob: Any, offsets: Any, t: Any) -> bo
 
 @jit
 def leads_out(h: Any, node: int) -> bool:
-    """Tell whether some token goes on from a node by ``" "`` alone or by ``" ]"``."""
+    """Tell whether some token continues from a node with only ``" "`` or with ``" ]"``."""
     return ints_at(h, NODES)[4 * node + CHILDREN] & LEADS_OUT != 0

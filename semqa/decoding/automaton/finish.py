@@ -1,10 +1,10 @@
-"""What it takes to finish an answer, in tokens.
+"""The cost of finishing an answer, in tokens.
 
-Needed near the end of a budget, and always if the vocabulary cannot write every text.
+Costs are checked near the end of a budget, and always if the vocabulary cannot write every text.
 
-A cost is that of one real way, the tail of which is a way again: so if a state's cost fits its
-budget, some token leads to a state of which the same is true, and no mask is ever empty. The costs of
-spans are least ones. In free text only ways without further words and marks are looked at.
+Each cost is that of a real sequence of tokens. If it fits the budget, the first of these tokens leads
+to a state whose cost fits too, so no mask is ever empty. Costs within spans are minimal. Costs in free
+text only consider sequences without further words and marks.
 """
 
 from __future__ import annotations
@@ -14,27 +14,25 @@ from typing import Any
 from semqa.decoding.automaton.memory import *
 from semqa.decoding.automaton.words import FREE_WORD
 
-# Places in CONTROL. All but the first lead to free text, where a quote has been made.
-GAP_COST = (
-    0  # and 1, 2, by what stands before the gap: through one whole quote; 3, the most of them
-)
+# Indexes in CONTROL. All but the first are costs to reach free text after a quote.
+GAP_COST = 0  # 0 to 2, by gap kind: through one whole quote; 3: the maximum of these
 OPENED_COST = 4
 SPACED_COST = 5
-CLOSING_COST = 6  # behind the closing space
-UNFINISHED_COST = 8  # 8 to 15: to the end of a character, by its class
-SENTENCE_COST = 16  # 16 to 271: to the end of the abstention, by SENTENCE_AT
-NUMBER_COST = 272  # by number, 0 to N; then "[ k " of each source
+CLOSING_COST = 6  # after the closing space
+UNFINISHED_COST = 8  # 8 to 15, by class: to the end of an incomplete character
+SENTENCE_COST = 16  # 16 to 271, by SENTENCE_AT: to the end of the abstention
+NUMBER_COST = 272  # after the digits, by number, 0 to N; then after "[ k ", by source
 
 
 @jit
 def exact(h: Any, s: Any) -> bool:
-    """Tell whether costs must be looked up: few tokens are left, or the vocabulary is poor."""
+    """Tell whether costs must be checked: few tokens are left, or the vocabulary is incomplete."""
     return h[POOR] != 0 or s[TOKENS] <= h[SCARCE]
 
 
 @jit
 def row_cost(h: Any, row: int, depth: int) -> int:
-    """Return the tokens from one place of a span to free text; FAR if no end is ahead."""
+    """Return the cost from one place of a span to free text; FAR if it cannot end."""
     suffix = ints_at(h, SUFFIXES)[row]
     place = suffix + depth
     if place > ints_at(h, ENDS)[row]:
@@ -45,7 +43,7 @@ def row_cost(h: Any, row: int, depth: int) -> int:
 
 @jit
 def _to_free(h: Any, s: Any) -> int:
-    """Return the tokens from inside a quote to free text."""
+    """Return the cost from inside a quote to free text."""
     control = ints_at(h, CONTROL)
     mode = s[MODE]
     if mode == OPENED:
@@ -64,7 +62,7 @@ def _to_free(h: Any, s: Any) -> int:
 
 @jit
 def free_cost(h: Any, s: Any) -> int:
-    """Return the tokens from free text to the end of its word or character."""
+    """Return the cost in free text to the end of the current word or character."""
     if h[GLUE]:
         return ints_at(h, WORD_COST)[s[NODE]] if s[NODE] else 0
     return ints_at(h, CONTROL)[UNFINISHED_COST + s[PART]] if s[PART] else 0
@@ -72,7 +70,7 @@ def free_cost(h: Any, s: Any) -> int:
 
 @jit
 def cost_of(h: Any, s: Any) -> int:
-    """Return the tokens to the end of the answer, the end token included; FAR if there is no way."""
+    """Return the cost to the end of the answer, including the end token; FAR if impossible."""
     mode, control = s[MODE], ints_at(h, CONTROL)
     if mode == ENDED:
         return 0
@@ -97,7 +95,7 @@ def cost_of(h: Any, s: Any) -> int:
 
 @jit
 def alive(h: Any, s: Any) -> bool:
-    """Tell whether an answer that has come to this state can be finished within its budget."""
+    """Tell whether an answer in this state can be finished within its budget."""
     if not exact(h, s):
         return True
     cost = cost_of(h, s)

@@ -1,4 +1,4 @@
-"""Tokens that are listed once: those of free text where nothing is scarce, and those that begin spans."""
+"""Precomputed token lists: tokens of free text, and tokens that begin spans."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from semqa.decoding.automaton.step import begin_run
 
 @jit
 def list_free(h: Any, out: Any) -> None:
-    """Mark the tokens that free text may go on with, and those that go on behind a span.
+    """Compute the mask of free text and the mask of tokens that close a span.
 
     Args:
-        h: a handle without sources, in which quotes may be opened and the vocabulary is not poor.
-        out: int32[2 * W], zeros; written: two masks. The first is of free text at its freest, and
-            goes no further than ``"[ "``; the second is of the tokens that begin with ``"]"`` or
-            ``" ]"``, but for those that open another quote.
+        h: a handle without sources, with ANY_QUOTABLE set and POOR not set.
+        out: int32[2 * W], zeros; two masks are written. The first is for free text without limits
+            and includes tokens up to ``"[ "``. The second is for tokens that begin with ``"]"`` or
+            ``" ]"`` and do not open another quote.
     """
     s, space = new_state(), child_of(h, 0, 0x20)
     clear_state(s)
@@ -36,14 +36,14 @@ def list_free(h: Any, out: Any) -> None:
 
 @jit
 def list_beginnings(h: Any, at: Any) -> Any:
-    """List the tokens that begin a span together with the space before it (`explore.list_spans`).
+    """List the tokens that begin a span with the space before it (`explore.list_spans`).
 
     Args:
         h: a handle with the tables of the vocabulary and the sources.
-        at: int32[N + 1], zeros; written: those of source k are number at[k] to at[k + 1].
+        at: int32[N + 1], zeros; written: the records of source k are at[k] to at[k + 1].
 
     Returns:
-        int32[4 * n].
+        int32[4 * n], n records.
     """
     starts, space = ints_at(h, STARTS), child_of(h, 0, 0x20)
     found = np.empty(0, np.int32)

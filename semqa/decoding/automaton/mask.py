@@ -1,8 +1,8 @@
-"""The mask of a state: which tokens may come next.
+"""Compute the mask of a state: the tokens that may come next.
 
-FREE_MASKS holds the tokens of free text where nothing is scarce. Under glue there is a mask for each
-kind of gap, for each number of words that may still begin (up to the most that one token begins),
-and for each number of punctuation marks; otherwise there is one mask.
+FREE_MASKS has precomputed masks of free text for when tokens are plentiful. With glue there is a mask
+for each combination of gap kind, words left (up to the most in one token) and punctuation marks left.
+Without glue there is one mask.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from semqa.decoding.automaton.step import (
 )
 
 SLACK = 4
-"""Most tokens to the end of an unfinished character, and one more."""
+"""One more than the most tokens to the end of an unfinished character."""
 
 
 @jit
@@ -46,8 +46,8 @@ def fill_mask(h: Any, s: Any, out: Any) -> bool:
     """Write the mask of a state into ``out`` (int32[W]).
 
     Returns:
-        Whether tokens that close a quote and open another have to be tried with the tables of the
-        view that they lead to; they are not in the mask.
+        Whether tokens that close a quote and open another must be tried with the tables of the next
+        view; they are not in the mask.
     """
     for word in range(h[WIDTH]):
         out[word] = 0
@@ -79,7 +79,7 @@ def _allow_ends(h: Any, out: Any) -> None:
 
 @jit
 def _explore_digits(h: Any, s: Any, node: int, out: Any) -> None:
-    """Allow the tokens below a node that go on with a digit."""
+    """Allow the tokens below a node that continue with a digit."""
     t = new_state()
     for digit in range(0x30, 0x3A):
         child = child_of(h, node, digit)
@@ -103,13 +103,13 @@ def _fill_opened(h: Any, s: Any, out: Any) -> None:
 
 @jit
 def _fits_after(h: Any, t: Any) -> bool:
-    """Tell whether an answer can be finished from a state by one token fewer than it has."""
+    """Tell whether an answer can be finished from a state after spending one more token."""
     return not exact(h, t) or _is_paid(t, cost_of(h, t))
 
 
 @jit
 def _is_paid(s: Any, cost: int) -> bool:
-    """Tell whether a way fits behind one more token."""
+    """Tell whether a cost fits the budget after one more token."""
     return cost < FAR and cost < s[TOKENS]
 
 
@@ -125,7 +125,7 @@ def _fill_number(h: Any, s: Any, out: Any) -> None:
 
 @jit
 def _follow_sentence(h: Any, s: Any, at: int, out: Any) -> None:
-    """Allow the tokens that go on with the abstention sentence, from `at` (`memory.SENTENCE_AT`)."""
+    """Allow the tokens that continue the abstention sentence from `at` (`memory.SENTENCE_AT`)."""
     length, sentence = size_of(h, SENTENCE), bytes_at(h, SENTENCE)
     t = new_state()
     copy_state(s, t)
@@ -171,7 +171,7 @@ def _fill_free(h: Any, s: Any, out: Any) -> None:
                 _fill_gap(h, t, out)
         else:
             _fill_gap(h, t, out)
-    if s[SENTENCE_AT] and h[GLUE]:  # else the abstention is free text, too
+    if s[SENTENCE_AT] and h[GLUE]:  # otherwise the abstention is ordinary free text
         _follow_sentence(h, s, s[SENTENCE_AT], out)
     if s[TOKENS] >= 1 and accepts(h, s):
         _allow_ends(h, out)
@@ -179,7 +179,7 @@ def _fill_free(h: Any, s: Any, out: Any) -> None:
 
 @jit
 def _is_tight(h: Any, s: Any) -> bool:
-    """Tell whether so few tokens are left that each next one must be looked at."""
+    """Tell whether so few tokens are left that each next token must be checked."""
     slack = h[LONGEST_WORD] + SLACK if h[GLUE] else SLACK
     t = new_state()
     copy_state(s, t)
@@ -189,7 +189,7 @@ def _is_tight(h: Any, s: Any) -> bool:
 
 @jit
 def _fit_openers(h: Any, s: Any, out: Any) -> None:
-    """Clear the tokens that open a quote for which nothing is left, and try those that open it far."""
+    """Clear openers that lead nowhere, and try tokens that write more of a mark than its bracket."""
     t = new_state()
     blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
     if not h[ANY_QUOTABLE] or exact(h, s):
@@ -206,7 +206,7 @@ def _fit_openers(h: Any, s: Any, out: Any) -> None:
 
 @jit
 def _fill_gap(h: Any, s: Any, out: Any) -> None:
-    """Allow what may come next in a gap of glue."""
+    """Allow the tokens that may come next in a gap of glue."""
     words, marks, gap = s[WORDS], s[MARKS], s[GAP]
     if not may_begin_word(h, s):
         words = 0
@@ -221,7 +221,7 @@ def _fill_gap(h: Any, s: Any, out: Any) -> None:
             allow(out, extra[place])
     written = MOST_RUN_WORDS - s[WORDS]
     if written < HEAD_WORDS and size_of(h, HEADS):
-        # A token of several words may begin one that is not allowed after the others.
+        # A token of several words may complete a run beginning that is not allowed.
         t = new_state()
         blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, LONG_TOKENS)
         for place in range(size_of(h, LONG_TOKENS)):
@@ -233,10 +233,10 @@ def _fill_gap(h: Any, s: Any, out: Any) -> None:
 
 @jit
 def _reopen(h: Any, s: Any, out: Any) -> bool:
-    """Allow the tokens that close the quote and open another, as far as this view can tell.
+    """Allow the tokens that close the quote and open another, if this view can decide it.
 
     Returns:
-        Whether some token has to be tried in the view without the quoted text.
+        Whether some token must be tried in the view without the quoted text.
     """
     blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, REOPENERS)
     t, left = new_state(), False
@@ -282,7 +282,7 @@ def _fill_span(h: Any, s: Any, out: Any) -> None:
 
 @jit
 def _allow_list(h: Any, s: Any, out: Any, table: int) -> None:
-    """Set the bits of the tokens of a table; if few tokens are left, of those that may come next."""
+    """Allow the tokens of a table; if few tokens are left, only those that can be finished."""
     t, checked = new_state(), exact(h, s)
     blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, table)
     for place in range(size_of(h, table)):
@@ -292,7 +292,7 @@ def _allow_list(h: Any, s: Any, out: Any, table: int) -> None:
 
 @jit
 def _close_below(h: Any, s: Any, node: int, out: Any) -> None:
-    """Allow the tokens that end a span, past at least one more of its bytes or with its space."""
+    """Allow the tokens that end a span after more of its bytes or with the closing space."""
     space = child_of(h, node, 0x20)
     if has_tokens(h, space):
         closing = ints_at(h, CONTROL)[CLOSING_COST] if exact(h, s) else 0
@@ -308,16 +308,15 @@ def _close_below(h: Any, s: Any, node: int, out: Any) -> None:
 
 @jit
 def _may_stop(h: Any, s: Any, row: int, depth: int) -> bool:
-    """Tell whether a token may end at a place of a span."""
+    """Tell whether a token that ends at a place of a span leaves enough budget."""
     return _is_paid(s, row_cost(h, row, depth) + 1)
 
 
 @jit
 def _allow_spans(h: Any, s: Any, spans: Any, first: int, last: int, out: Any) -> None:
-    """Allow those tokens of a list that go on with the span, see `explore.list_spans`.
+    """Allow the tokens in a list that continue the span, see `explore.list_spans`.
 
-    Not among them: those that close the span from where it stands (tokens that begin with ``" ]"``
-    or ``"]"``).
+    Tokens that close the span at once (those that begin with ``" ]"`` or ``"]"``) are not in it.
     """
     source, checked = s[PART], exact(h, s)
     for place in range(4 * first, 4 * last, 4):

@@ -1,4 +1,4 @@
-"""From characters to positions: where spans may begin and end in the joined text of all sources."""
+"""Find where spans may begin and end in the joined text of all sources."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from semqa.decoding.automaton.memory import *
 from semqa.decoding.automaton.words import FUNCTION, word_child
 from semqa.decoding.characters import ALNUM, COMBINING, DIGIT, SPACE, UNSPACED_SCRIPT
 
-# Flags of a position, that is, of the cut before the byte that stands there.
+# Flags of a position, that is, of the cut before its byte.
 MAY_START = 1  # a span may begin here
 MAY_END = 2  # a span may end here
-ON_EDGE = 4  # characters meet here; if not set, the position is inside a character
+ON_EDGE = 4  # a character boundary; otherwise the position is inside a character
 
 NEVER = 2**31 - 1
 KEY_BYTES = 8
@@ -22,10 +22,10 @@ ONES = np.uint64(0xFF)
 
 @jit
 def cuts_word(characters: Any, classes: Any, at: int) -> bool:
-    """Return whether a boundary before a character splits a word: `semqa.quotes.words.cuts_word`.
+    """Tell whether a cut before a character splits a word, like `semqa.quotes.words.cuts_word`.
 
-    Brackets stand between fields, so no look at a neighbour leaves the field. Neither of the two
-    characters may be a barrier.
+    Neither of the two characters may be a barrier. Brackets separate fields, so the characters
+    around them may be read safely.
     """
     before, after = characters[at - 1], characters[at]
     was, kind = classes[before], classes[after]
@@ -48,18 +48,18 @@ def cuts_word(characters: Any, classes: Any, at: int) -> bool:
 
 @jit
 def flag_positions(characters: Any, classes: Any, in_words: bool, text: Any, flags: Any) -> None:
-    """Classify every position; brackets and surrogates become barriers in the text.
+    """Set the flags of every position, and replace brackets and surrogates with barriers.
 
     Args:
-        characters: uint32, the code points of all fields, a bracket after each field.
+        characters: uint32, the code points of all fields, with a bracket after each field.
         classes: uint8[0x110000].
-        in_words: spans may be cut inside words, numbers and characters.
-        text: uint8[n], the same in UTF-8 (surrogates too, three bytes each).
+        in_words: whether spans may be cut inside words, numbers and characters.
+        text: uint8[n], the characters in UTF-8 (three bytes for a surrogate); barriers are written.
         flags: uint8[n + 1], written.
     """
     position = 0
-    before = 0  # class of the character before; a barrier has none
-    inside = False  # a character stands before, in the same field and piece
+    before = 0  # class of the previous character; 0 for a barrier
+    inside = False  # the previous character is in the same field and piece
     flags[0] = ON_EDGE
     for place in range(characters.size):
         character = characters[place]
@@ -89,15 +89,15 @@ def flag_positions(characters: Any, classes: Any, in_words: bool, text: Any, fla
 
 @jit
 def find_needs(h: Any, characters: Any, classes: Any, text: Any, needs: Any) -> None:
-    """Write from where on a span that begins at each position holds part of a content word.
+    """Write the position from which a span that begins at each position has a content word.
 
     Args:
-        h: the handle, for the words.
+        h: the handle, for WORDS_TRIE.
         characters: uint32, as for `flag_positions`.
         classes: uint8[0x110000].
         text: uint8[n], with barriers.
-        needs: int32[n + 1], written: the end of the first character, at or after the position, of a
-            word that is no function word; NEVER if a barrier comes first.
+        needs: int32[n + 1], written: the end of the first character of a content word at or after
+            the position; NEVER if a barrier comes first.
     """
     trie = ints_at(h, WORDS_TRIE)
     content = np.zeros(text.size, np.bool_)
@@ -133,21 +133,21 @@ def find_needs(h: Any, characters: Any, classes: Any, text: Any, needs: Any) -> 
 
 @jit
 def find_ends(text: Any, flags: Any, needs: Any, begin: int, end: int, last: Any) -> int:
-    """Write the last position at which a span may end, and prune what leads to none.
+    """Write the last position at which spans may end, and prune positions that lead to no end.
 
     Args:
-        text: uint8[n]; bytes from which no end of a span is ahead become barriers.
+        text: uint8[n]; bytes with no possible end of a span after them become barriers.
         flags: uint8[n + 1].
         needs: int32[n + 1].
-        begin: the first byte to look at.
-        end: behind the last one, which is a barrier.
-        last: int32[end - begin], written for each position: 0 if no span from there may end.
+        begin: the first byte of the range.
+        end: the end of the range; its last byte is a barrier.
+        last: int32[end - begin], written: the last end for each position, 0 if there is none.
 
     Returns:
-        The most bytes from a position to the first end of a span that holds a content word.
+        The largest number of bytes from a position to the first end of a valid span.
     """
     longest = 0
-    final = following = 0  # the last end up to the next barrier, and the first
+    final = following = 0  # the last and the first end before the next barrier
     first = 0  # the first end after the next content word
     for place in range(end - 1, begin - 1, -1):
         if text[place] == BARRIER:
@@ -172,17 +172,17 @@ def find_ends(text: Any, flags: Any, needs: Any, begin: int, end: int, last: Any
 def use_text(
     h: Any, source: int, low: int, high: int, depth: int, left: Any, ends: Any, span: Any
 ) -> None:
-    """Take the text of a quote out of a source, wherever it could be quoted.
+    """Remove every quotable occurrence of a quote's text from a source.
 
     Args:
         h: the handle of the view in which the quote was made.
-        source: from 0.
-        low: first row of SUFFIXES whose text begins with that of the quote.
-        high: behind the last one.
-        depth: bytes of the quote.
-        left: uint8[n], the text with barriers where something was quoted; written.
+        source: the index of the source, from 0.
+        low: the first row of SUFFIXES whose text begins with the quote.
+        high: the end of these rows, exclusive.
+        depth: the length of the quote in bytes.
+        left: uint8[n], the text with barriers in place of quoted text; written.
         ends: int32[m], see `memory.ENDS`; written.
-        span: int32[2], the first byte of the source, and the one behind its last.
+        span: int32[2], the first byte of the source and its end, exclusive.
     """
     suffixes, starts = ints_at(h, SUFFIXES), ints_at(h, STARTS)
     begin, end = span[0], span[1]
@@ -205,7 +205,7 @@ def use_text(
 
 @jit
 def may_end_at(h: Any, row: int, depth: int) -> bool:
-    """Tell whether a span from a row may end when it has so many bytes."""
+    """Tell whether a span from a row may end after `depth` bytes."""
     suffix = ints_at(h, SUFFIXES)[row]
     place = suffix + depth
     return (
@@ -219,20 +219,20 @@ def may_end_at(h: Any, row: int, depth: int) -> bool:
 def find_starts(
     text: Any, flags: Any, last: Any, ends: Any, allowed: Any, starts: Any, places: Any
 ) -> Any:
-    """Collect the positions where spans may begin, source by source, and what follows them.
+    """Collect the positions where spans may begin, by source, and their sort keys.
 
     Args:
         text: uint8[n].
         flags: uint8[n + 1].
         last: int32[n], see `find_ends`.
-        ends: int64[N], where each source ends, in characters.
+        ends: int64[N], the end of each source, in characters.
         allowed: uint8[N], which sources may be quoted.
-        starts: int32[N + 1], written: those of source k are at ``starts[k]:starts[k + 1]``.
-        places: int32[N + 1], written: the bytes of source k are at ``places[k]:places[k + 1]``.
+        starts: int32[N + 1], written: the rows of source k are ``starts[k]:starts[k + 1]``.
+        places: int32[N + 1], written: the bytes of source k are ``places[k]:places[k + 1]``.
 
     Returns:
-        The positions (int32[m], ascending), and the first bytes at each as one number (uint64[m]),
-        all ones where a barrier cuts them off.
+        The positions (int32[m], ascending), and the first eight bytes at each as a number
+        (uint64[m]), with 0xFF for bytes at or after a barrier.
     """
     positions = np.empty(text.size, np.int32)
     count = position = character = 0
@@ -249,7 +249,7 @@ def find_starts(
     for row in range(count):
         place, key, open_end = positions[row], np.uint64(0), True
         for offset in range(KEY_BYTES):
-            # The last byte of the text is a barrier, so that nothing is read behind it.
+            # The last byte of the text is a barrier, so no byte after it is read.
             open_end = open_end and text[place + offset] < BARRIER
             key = key << np.uint64(8) | (np.uint64(text[place + offset]) if open_end else ONES)
         keys[row] = key
@@ -260,9 +260,9 @@ def find_starts(
 def order_starts(
     text: Any, positions: Any, keys: Any, order: Any, starts: Any, suffixes: Any
 ) -> bool:
-    """Sort the starts of each source by the text that follows, up to the next barrier.
+    """Sort the starts of each source by the following text, up to the next barrier.
 
-    Starts with equal keys are sorted by insertion; that takes long where a text repeats itself.
+    Starts with equal keys are sorted by insertion, which is slow if the text repeats itself.
 
     Args:
         text: uint8[n].
@@ -273,7 +273,7 @@ def order_starts(
         suffixes: int32[m], written.
 
     Returns:
-        Whether it was done with little work; if not, `suffixes` is of no use.
+        False if it took too much work and `suffixes` is incomplete.
     """
     count = positions.size
     owner, ranks = np.empty(count, np.int32), np.empty(count, np.int32)
@@ -306,7 +306,7 @@ def order_starts(
 
 @jit
 def pick_starts(order: Any, positions: Any, starts: Any, suffixes: Any) -> None:
-    """Take the starts of spans from a suffix array, by source, in order.
+    """Copy the starts of spans from a suffix array, by source, in order.
 
     Args:
         order: int32[n], the suffix array of the text.

@@ -1,7 +1,7 @@
-"""Pointers, where numba's arrays would cost more than the work: opening a table, passing a state.
+"""Pointers for tables and states, where passing numba arrays would be too expensive.
 
-An array is seven numbers to every function that it is given, and its owner is counted. A pointer is
-one number; nothing checks its bounds, and whoever makes it sees to it that the memory lives.
+An array is passed as seven numbers and is reference-counted. A pointer is one number. Its bounds are
+not checked, and the caller must keep the memory alive.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def _data_of(kind: Any) -> Any:
 
 
 ints_of = _data_of(types.int32)
-"""(array of int32, C-contiguous, place) -> pointer to its element at that place, counted flat"""
+"""(C-contiguous array of int32, flat index) -> pointer to that element"""
 longs_of = _data_of(types.int64)
 """The same for int64."""
 
 
 def room_for_ints(count: int) -> Any:
-    """Make a function without arguments that returns a pointer to so many int32 on the stack.
+    """Return a function without arguments that allocates int32 values on the stack.
 
-    The room is the same whenever one place calls it, and lives as long as the function around it.
+    Each call site always gets the same memory, valid until the calling function returns.
     """
 
     def on_stack(_context: Any) -> Any:

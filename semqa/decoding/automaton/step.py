@@ -1,7 +1,7 @@
-"""One byte, one transition: the automaton of the language (``docs/constraint.md``).
+"""The transitions of the automaton, byte by byte (``docs/constraint.md``).
 
-Everything else follows from `step_byte`. It tells whether the text so far may still be part of some
-answer *by its bytes*; whether the vocabulary can finish it in time is `finish.py`.
+`step_byte` defines the language: it tells whether the bytes so far are a prefix of some answer.
+Whether the tokens left are enough to finish it is decided in `finish.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from semqa.decoding.automaton.passages import MAY_END, may_end_at
 from semqa.decoding.automaton.words import FREE_WORD, LEADS_ON, word_child
 
 MOST_RUN_WORDS = 10
-"""Words of a run of glue."""
+"""Most words in a run of glue."""
 MOST_RUN_MARKS = 3
-"""Punctuation marks of a run of glue."""
+"""Most punctuation marks in a run of glue."""
 HEAD_WORDS = 3
-"""Words that a run may share with the beginning of an earlier one, if it goes on after them."""
+"""A run of more words than this must not share its first words, this many, with an earlier run."""
 
 
 @jit
@@ -42,7 +42,7 @@ def _open(h: Any, s: Any) -> bool:
 
 @jit
 def mark_kind(byte: int) -> int:
-    """Return what stands before a gap after a punctuation mark of glue; -1 for other bytes."""
+    """Return the gap kind after a punctuation mark of glue; -1 for other bytes."""
     if byte == 0x28 or byte == 0x22 or byte == 0x2D or byte == 0x2F:  # ( " - /
         return AFTER_OPEN
     if byte == 0x2C or byte == 0x2E or byte == 0x3A or byte == 0x3B:  # , . : ;
@@ -54,13 +54,13 @@ def mark_kind(byte: int) -> int:
 
 @jit
 def at_word_end(h: Any, s: Any) -> bool:
-    """Tell whether glue stands between words, or a word may end here."""
+    """Tell whether the state is between words of glue, or a word may end here."""
     return s[NODE] == 0 or ints_at(h, WORDS_TRIE)[4 * s[NODE]] & FREE_WORD != 0
 
 
 @jit
 def leave_word(h: Any, s: Any) -> None:
-    """Go from the end of a word to the gap behind it."""
+    """Move from the end of a word to the gap after it."""
     word = MOST_RUN_WORDS - s[WORDS]
     if word <= HEAD_WORDS:
         s[HEAD + word - 1] = ints_at(h, WORDS_TRIE)[4 * s[NODE] + 3]
@@ -70,7 +70,7 @@ def leave_word(h: Any, s: Any) -> None:
 
 @jit
 def may_begin_word(h: Any, s: Any) -> bool:
-    """Tell whether the run that a gap stands in may go on with another word."""
+    """Tell whether the current run may continue with another word."""
     if s[WORDS] < 1:
         return False
     if MOST_RUN_WORDS - s[WORDS] != HEAD_WORDS:
@@ -116,7 +116,7 @@ def _step_glue(h: Any, s: Any, byte: int) -> bool:
     return child != 0 and trie[4 * child] & LEADS_ON != 0
 
 
-# Classes of unfinished characters of UTF-8, by what the next byte may be.
+# Classes of incomplete UTF-8 characters, by the bytes that may follow.
 ONE_MORE, TWO_MORE, THREE_MORE, AFTER_E0, AFTER_ED, AFTER_F0, AFTER_F4 = 1, 2, 3, 4, 5, 6, 7
 UNFINISHED_KINDS = 8
 
@@ -159,9 +159,9 @@ def _step_any(h: Any, s: Any, byte: int) -> bool:
 
 @jit
 def _step_sentence(h: Any, at: int, byte: int) -> int:
-    """Return where the abstention sentence stands after a byte (see `memory.SENTENCE_AT`), or 0.
+    """Return the place in the abstention sentence after a byte (`memory.SENTENCE_AT`), or 0.
 
-    1 is the beginning of the answer, 2 the beginning of the sentence: one space may come before.
+    1 is the beginning of the answer, and 2 that of the sentence, which may follow one space.
     """
     if at == 1:
         if byte == 0x20:
@@ -190,7 +190,7 @@ def _step_free(h: Any, s: Any, byte: int) -> bool:
 
 @jit
 def narrow(h: Any, low: int, high: int, depth: int, byte: int) -> Any:
-    """Return the part of an interval of suffixes in which `byte` stands at `depth`."""
+    """Return the part of an interval of suffixes that has `byte` at `depth`."""
     text, suffixes = bytes_at(h, TEXT), ints_at(h, SUFFIXES)
     if high - low == 1:
         found = text[suffixes[low] + depth] == byte
@@ -214,7 +214,7 @@ def narrow(h: Any, low: int, high: int, depth: int, byte: int) -> Any:
 
 @jit
 def end_of_run(text: Any, suffixes: Any, low: int, high: int, depth: int, byte: int) -> int:
-    """Return the first row from `low` on in which another byte than `byte` stands at `depth`."""
+    """Return the first row from `low` on that has a byte other than `byte` at `depth`."""
     if text[suffixes[high - 1] + depth] == byte:
         return high
     left, right = low + 1, high - 1
@@ -229,7 +229,7 @@ def end_of_run(text: Any, suffixes: Any, low: int, high: int, depth: int, byte: 
 
 @jit
 def any_alive(h: Any, source: int, low: int, high: int, depth: int) -> bool:
-    """Tell whether a span of `depth` bytes can still end, at one of its places."""
+    """Tell whether a span of `depth` bytes can still end, at any of its places."""
     if low >= high or not bytes_at(h, TOUCHED)[source]:
         return low < high
     suffixes, ends = ints_at(h, SUFFIXES), ints_at(h, ENDS)
@@ -241,7 +241,7 @@ def any_alive(h: Any, source: int, low: int, high: int, depth: int) -> bool:
 
 @jit
 def may_end(h: Any, low: int, high: int, depth: int) -> bool:
-    """Tell whether a span of `depth` bytes may end at one of its places."""
+    """Tell whether a span of `depth` bytes may end here, at any of its places."""
     if depth == 0:
         return False
     flags, suffixes, text = bytes_at(h, FLAGS), ints_at(h, SUFFIXES), bytes_at(h, TEXT)
@@ -256,7 +256,7 @@ def may_end(h: Any, low: int, high: int, depth: int) -> bool:
         if high - row < 8:
             row += 1
             continue
-        # The character that follows forbids it: on to the next one.
+        # The next character forbids an end: skip all rows with this character.
         lead, end = text[place], high
         length = 1 if lead < 0x80 or lead >= 0xF8 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
         for offset in range(length):
@@ -305,9 +305,9 @@ def _step_number(h: Any, s: Any, byte: int) -> bool:
 
 @jit
 def step_byte(h: Any, s: Any, byte: int) -> bool:
-    """Go on by one byte, in place; where it returns False the state is of no use any more.
+    """Advance a state by one byte, in place; if it returns False, the state is invalid.
 
-    Behind the closing bracket of a quote the state is CLOSED: see `close`.
+    After the closing bracket of a quote the mode is CLOSED; see `close`.
     """
     mode = s[MODE]
     if mode == FREE:
@@ -327,10 +327,10 @@ def step_byte(h: Any, s: Any, byte: int) -> bool:
 
 @jit
 def close(h: Any, s: Any) -> None:
-    """Go from behind a closing bracket to the free text that follows.
+    """Move from a closing bracket to the free text after it.
 
-    The handle should be that of the view without the quoted text; where no other quote is opened it
-    makes no difference but for runs that begin like an earlier one.
+    The handle should be that of the view without the quoted text. Until another quote opens, this
+    matters only for runs that begin like an earlier one.
     """
     s[QUOTED] = 1
     begin_run(h, s, AFTER_SHUT)

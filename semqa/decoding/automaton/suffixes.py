@@ -1,4 +1,4 @@
-"""Suffix arrays in linear time: the two passes of SA-IS that are hot.
+"""The two expensive passes of SA-IS, which builds suffix arrays in linear time.
 
 Source: Nong, Zhang, Chan, "Two Efficient Algorithms for Linear Time Suffix Array Construction",
 IEEE Transactions on Computers 60 (2011). The recursion between the passes is in
@@ -18,13 +18,16 @@ EMPTY = -1
 
 @jit
 def _is_valley(small: Any, place: int) -> bool:
-    """Tell whether a suffix is smaller than the next, and the one before is not (LMS)."""
+    """Tell whether a suffix is leftmost S-type (LMS), here called a valley.
+
+    It is smaller than the next suffix, and the previous suffix is not.
+    """
     return place > 0 and small[place] and not small[place - 1]
 
 
 @jit
 def _mark_small(symbols: Any) -> Any:
-    """Tell for each suffix whether it is smaller than the one after it."""
+    """Return for each suffix whether it is smaller than the next one (S-type)."""
     small = np.zeros(symbols.size + 1, np.bool_)
     small[symbols.size] = True
     for place in range(symbols.size - 2, -1, -1):
@@ -35,10 +38,10 @@ def _mark_small(symbols: Any) -> Any:
 
 @jit
 def _induce_from(symbols: Any, small: Any, counts: Any, order: Any) -> None:
-    """Sort all suffixes from sorted valleys, which stand at the ends of their buckets."""
+    """Sort all suffixes, given sorted valleys at the ends of their buckets."""
     n = symbols.size
     heads = np.cumsum(counts) - counts
-    last = symbols[n - 1]  # the empty suffix comes first, and induces the last one
+    last = symbols[n - 1]  # the empty suffix comes first and induces the last one
     order[heads[last]] = n - 1
     heads[last] += 1
     for place in range(n):
@@ -58,7 +61,7 @@ def _induce_from(symbols: Any, small: Any, counts: Any, order: Any) -> None:
 
 @jit
 def _same_piece(symbols: Any, small: Any, left: int, right: int) -> bool:
-    """Tell whether two valleys begin equal pieces (LMS substrings)."""
+    """Tell whether the pieces (LMS substrings) at two valleys are equal."""
     n, offset = symbols.size, 0
     while True:
         one, other = left + offset, right + offset
@@ -73,14 +76,14 @@ def _same_piece(symbols: Any, small: Any, left: int, right: int) -> bool:
 
 @jit
 def name_pieces(symbols: Any, size: int) -> Any:
-    """Cut a text into pieces at its valleys and name each by its rank.
+    """Split a text at its valleys and name each piece by its rank.
 
     Args:
         symbols: int32[n], values from 0 to ``size - 1``.
-        size: of the alphabet.
+        size: the size of the alphabet.
 
     Returns:
-        The valleys (int32[m], ascending), the name of each, and how many names there are.
+        The valleys (int32[m], ascending), their names (int32[m]), and the number of names.
     """
     n = symbols.size
     small = _mark_small(symbols)
@@ -113,11 +116,11 @@ def name_pieces(symbols: Any, size: int) -> Any:
 
 @jit
 def induce(symbols: Any, size: int, valleys: Any) -> Any:
-    """Sort all suffixes of a text, given its valleys in order of their suffixes.
+    """Sort all suffixes of a text, given its sorted valleys.
 
     Args:
         symbols: int32[n].
-        size: of the alphabet.
+        size: the size of the alphabet.
         valleys: int32[m], sorted by suffix.
 
     Returns:

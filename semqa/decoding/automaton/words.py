@@ -1,8 +1,8 @@
-"""The words of free text as a trie over their bytes: glue, words of the question, function words.
+"""A byte trie of the words of free text: glue, words of the question, and function words.
 
-A record of `memory.WORDS_TRIE` has four numbers: the byte that leads to the node with its flags, the
-first child, the next sibling, and the number of the word that ends there. Node 0 is the root. New
-words can be added behind those that are there, so that a question costs only its own.
+A record of `memory.WORDS_TRIE` has four numbers: the byte of the edge to the node with the flags, the
+first child, the next sibling, and the number of the word that ends there. Node 0 is the root. Words
+can be added to a copy of an existing trie, so a question only adds its own words.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 
 from semqa.decoding.automaton.memory import jit
 
-FREE_WORD = 1 << 8  # a word ends here that may stand in free text
+FREE_WORD = 1 << 8  # a word allowed in free text ends here
 FUNCTION = 1 << 9  # a function word ends here
-LEADS_ON = 1 << 10  # FREE_WORD here or further down
+LEADS_ON = 1 << 10  # FREE_WORD here or below
 
 
 @jit
 def word_child(trie: Any, node: int, byte: int) -> int:
-    """Return the child of a node of the words, 0 for none."""
+    """Return the child of a node in the word trie; 0 if there is none."""
     child = trie[4 * node + 1]
     while child and trie[4 * child] & 0xFF != byte:
         child = trie[4 * child + 2]
@@ -29,14 +29,14 @@ def word_child(trie: Any, node: int, byte: int) -> int:
 
 @jit
 def add_words(base: Any, blob: Any, offsets: Any, flags: Any, numbers: Any) -> Any:
-    """Return a trie with more words.
+    """Return a copy of a trie with more words.
 
     Args:
-        base: int32[4 * nodes], the trie to begin with; it stays as it is.
+        base: int32[4 * nodes], the trie to copy.
         blob: uint8, the bytes of all new words.
         offsets: int32[n + 1].
         flags: int32[n], FREE_WORD, FUNCTION or both.
-        numbers: int32[n], what each word is known by; one that is there already keeps its number.
+        numbers: int32[n], the number of each word; a word that is already there keeps its number.
 
     Returns:
         int32[4 * nodes].

@@ -1,7 +1,6 @@
 """The copy constraint inside vLLM: ``--logits-processors semqa.decoding.vllm:CopyConstraintProcessor``.
 
-What needs vLLM is imported when it is first asked for; the form of requests, which clients use too,
-needs nothing.
+Code that needs vLLM is imported on first use. Clients can use the request format without vLLM.
 """
 
 from __future__ import annotations

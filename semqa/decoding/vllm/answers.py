@@ -1,7 +1,7 @@
-"""The answers that an engine is writing under constraints, by slot.
+"""The constrained answers of an engine, by slot.
 
-What goes wrong with one answer ends that answer and is logged; nothing is raised and no other
-answer notices. Knows the sampling parameters of vLLM by name, and neither of its model runners.
+An error ends only the answer that caused it and is logged, never raised. This module uses vLLM's
+sampling parameters but is independent of its model runners.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ class Answers:
     """Constrained answers in the slots of an engine.
 
     Attributes:
-        own: [slots] bool, which slots hold constrained answers, broken ones among them.
+        own: [slots] bool, which slots have constrained answers, including failed ones.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         slots: int,
-        most_tokens: int,
+        max_tokens: int,
     ) -> None:
         self._vocabulary = vocabulary
-        self._most_tokens = most_tokens
+        self._max_tokens = max_tokens
         self._cache = ConstraintCache(vocabulary)
         self._rows = ConstraintRows(vocabulary, slots, later=self._cache.later)
         self._masks = np.empty((8, self._rows.width), np.int32)
         self._futures: list[Future[CopyConstraint] | None] = [None] * slots
-        self._most: list[int | None] = [None] * slots
+        self._budgets: list[int | None] = [None] * slots
         self._pending = np.zeros(slots, np.bool_)
         self.own = np.zeros(slots, np.bool_)
         compile_masking()
 
     def admit(self, slot: int, params: Any) -> bool:
-        """Begin the answer to a request, whose constraint is compiled from now on."""
+        """Begin the answer to a request and start compiling its constraint."""
         self.release(slot)
         try:
             request = check_params(params)
@@ -62,38 +62,38 @@ class Answers:
                 return False
             self.own[slot] = True
             self._futures[slot] = self._cache.get(request, stops_of(params))
-            self._most[slot] = params.max_tokens
+            self._budgets[slot] = params.max_tokens
             self._pending[slot] = True
-        except Exception as error:  # noqa: BLE001  (one answer's, and the engine goes on)
+        except Exception as error:  # noqa: BLE001  (the engine must go on)
             self.own[slot] = True
             self.fail(slot, error)
         return True
 
     def release(self, slot: int) -> None:
-        """Forget an answer."""
+        """Discard an answer."""
         self._rows.release(slot)
         self._futures[slot] = None
         self.own[slot] = self._pending[slot] = False
 
     def restart(self, slot: int) -> None:
-        """Go back to the beginning of an answer."""
+        """Reset an answer to its beginning."""
         if self._futures[slot] is not None:
             self._rows.release(slot)
             self._pending[slot] = True
 
     def fail(self, slot: int, reason: object) -> None:
-        """End an answer that cannot be gone on with, at once."""
+        """End an answer at once."""
         self._rows.release(slot)
         self._futures[slot] = None
         self._pending[slot] = False
         _logger.error(
-            "semqa: an answer is ended, for it cannot be constrained any more (slot %d): %s",
+            "semqa: ended an answer that can no longer be constrained (slot %d): %s",
             slot,
             reason,
         )
 
     def begin(self, slots: NDArray[np.int64], prompt_lengths: Sequence[int | None]) -> None:
-        """See to it that answers have their constraints; waits for those that are being compiled."""
+        """Give new answers their constraints, waiting for those still being compiled."""
         pending = self._pending[slots]
         if not pending.any():
             return
@@ -106,7 +106,7 @@ class Answers:
                 self.fail(slot, error)
 
     def _begin(self, slot: int, prompt_length: int | None) -> None:
-        future, most = self._futures[slot], self._most[slot]
+        future, limit = self._futures[slot], self._budgets[slot]
         if future is None:
             return
         if prompt_length is None:
@@ -115,60 +115,61 @@ class Answers:
                 "A constrained prompt must be text or token ids, not embeddings.",
             )
             return
-        room = self._most_tokens - prompt_length
-        budget = room if most is None else min(most, room)
+        remaining = self._max_tokens - prompt_length
+        budget = remaining if limit is None else min(limit, remaining)
         self._rows.admit(slot, future.result(), budget)
 
-    def go(
+    def advance_and_mask(
         self,
         logits: torch.Tensor,
         places: NDArray[np.int64],
         slots: NDArray[np.int64],
         tokens: Sequence[Sequence[int]],
     ) -> None:
-        """Take answers forward by what the engine has taken for good, and mask their rows."""
-        masks = self._room(len(slots))
+        """Advance answers by the tokens that the engine has accepted, and mask their rows."""
+        masks = self._mask_buffer(len(slots))
         try:
-            status = self._rows.go(slots, tokens, masks)
-        except Exception:  # then no answer has moved
-            _logger.exception("semqa: a step is tried again, answer by answer where need be")
+            status = self._rows.advance_and_fill(slots, tokens, masks)
+        except Exception:  # no answer has advanced
+            _logger.exception("semqa: a step failed; retrying, one answer at a time if necessary")
             self.advance(slots, tokens)
             self.mask(logits, places, slots)
             return
-        self._tell(slots, tokens, status)
+        self._fail_rejected(slots, tokens, status)
         try:
             self._write(logits, places, slots, masks)
         except Exception:
-            _logger.exception("semqa: masks are written again, row by row where need be")
+            _logger.exception("semqa: masking failed; retrying, one row at a time if necessary")
             self.mask(logits, places, slots)
 
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> None:
-        """Take answers forward by the tokens that the engine has taken for good."""
+        """Advance answers by the tokens that the engine has accepted."""
         try:
             status = self._rows.advance(slots, tokens)
         except Exception:
             if len(slots) > 1:
-                for place in range(len(slots)):  # to find out whose fault it is
+                for place in range(len(slots)):  # find the answer that fails
                     self.advance(slots[place : place + 1], tokens[place : place + 1])
                 return
-            _logger.exception("semqa: an answer cannot be taken forward (slot %d)", slots[0])
+            _logger.exception("semqa: an answer could not be advanced (slot %d)", slots[0])
             status = np.full(len(slots), -2)
-        self._tell(slots, tokens, status)
+        self._fail_rejected(slots, tokens, status)
 
-    def _tell(
+    def _fail_rejected(
         self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]], status: NDArray[np.int64]
     ) -> None:
         if (status == -1).all():
             return
         for place in np.flatnonzero(status != -1).tolist():
             found = int(status[place])
-            what = f"Token {tokens[place][found]}" if found >= 0 else "A state of no constraint"
-            self.fail(
-                int(slots[place]),
-                f"{what} was chosen against the constraint. Leave out what forces tokens.",
+            reason = (
+                f"Token {tokens[place][found]} is not allowed. Do not force tokens."
+                if found >= 0
+                else "The state is invalid."
             )
+            self.fail(int(slots[place]), reason)
 
-    def _room(self, rows: int) -> NDArray[np.int32]:
+    def _mask_buffer(self, rows: int) -> NDArray[np.int32]:
         if len(self._masks) < rows:
             self._masks = np.empty((2 * rows, self._rows.width), np.int32)
         return self._masks[:rows]
@@ -180,13 +181,13 @@ class Answers:
         slots: NDArray[np.int64],
         ahead: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Forbid in some rows of the logits, in place, what must not come next.
+        """Mask some rows of the logits, in place.
 
         Args:
-            ahead: drafts of each row, supposed to have been taken. Rows after a draft that is not
-                allowed may only end; they are never sampled from.
+            ahead: the drafts before each row. Rows after a draft that is not allowed may only end;
+                they are never sampled from.
         """
-        masks = self._room(len(slots))
+        masks = self._mask_buffer(len(slots))
         try:
             self._rows.fill(slots, masks, ahead)
             self._write(logits, places, slots, masks)
@@ -215,8 +216,8 @@ class Answers:
             if not alive.all():
                 dead = np.flatnonzero(~alive)
                 _logger.error(
-                    "semqa: ended %d answers without a token left: all that their constraints allow "
-                    "had a logit of -inf or NaN. Leave out what forbids tokens.",
+                    "semqa: ended %d answers because every allowed token had a logit of -inf or NaN. "
+                    "Do not forbid tokens.",
                     len(dead),
                 )
                 _end_only(logits, places[dead], end)
@@ -224,21 +225,21 @@ class Answers:
         from semqa.decoding.masks import mask_on_device
 
         if biases is not None:
-            _lift(logits, places, self._rows.quote_openers, biases)
+            _add_biases(logits, places, self._rows.quote_openers, biases)
         mask_on_device(logits, places, masks, end)
 
     def close(self, logits: torch.Tensor, places: NDArray[np.int64]) -> None:
-        """Let some rows of the logits end, and do nothing else."""
+        """Mask some rows of the logits so that they may only end."""
         _end_only(logits, places, self._vocabulary.eos_ids[0])
 
 
-def _lift(
+def _add_biases(
     logits: torch.Tensor,
     places: NDArray[np.int64],
     openers: NDArray[np.int64],
     biases: NDArray[np.float32],
 ) -> None:
-    """Add to the scores of tokens that open a quote; of NaN and infinity nothing becomes finite."""
+    """Add the biases of tokens that open a quote; infinite and NaN scores stay as they are."""
     import torch
 
     openers = openers[openers < logits.shape[-1]]

@@ -1,7 +1,7 @@
-"""Constraints of requests, compiled in the background and kept for those that come again.
+"""Compile the constraints of requests in the background and cache them.
 
-A request is compiled while the engine reads its prompt. The samples of one request, and a request
-that was preempted, find it compiled.
+A constraint is compiled while the engine processes the prompt. Further samples of a request, and
+requests that were preempted, reuse it.
 """
 
 from __future__ import annotations
@@ -21,53 +21,53 @@ if TYPE_CHECKING:
     from semqa.decoding.vllm.request import ConstraintRequest
     from semqa.decoding.vocabulary import Vocabulary
 
-_MOST_BYTES = 1 << 29
-"""What is kept for later, as estimated: 0.5 GB."""
-_BYTES_A_CHARACTER = 64
+_MAX_BYTES = 1 << 29
+"""Estimated size limit of the cache: 0.5 GB."""
+_BYTES_PER_CHARACTER = 64
 
 
 class ConstraintCache:
-    """Compiles constraints, each once.
+    """Compiles constraints and caches them.
 
     Args:
-        most_bytes: how much memory constraints may take that nobody is using at the moment.
+        max_bytes: estimated size limit of the cache.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, max_bytes: int = _MAX_BYTES) -> None:
         self._vocabulary = vocabulary
-        self._most = most_bytes
-        self._kept: OrderedDict[bytes, tuple[Future[CopyConstraint], int]] = OrderedDict()
+        self._max_bytes = max_bytes
+        self._cached: OrderedDict[bytes, tuple[Future[CopyConstraint], int]] = OrderedDict()
         self._size = 0
         self._lock = Lock()
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="semqa-compile")
 
     def get(self, request: ConstraintRequest, stops: Sequence[str]) -> Future[CopyConstraint]:
-        """Return the constraint of a request, which may still be at work; its result may raise."""
+        """Return the future of a request's constraint; its result may raise."""
         key = _digest(request, stops)
         with self._lock:
-            if key in self._kept:
-                future, size = self._kept.pop(key)
-                if not (future.done() and future.exception() is not None):  # else once more
-                    self._kept[key] = future, size
+            if key in self._cached:
+                future, size = self._cached.pop(key)
+                if not (future.done() and future.exception() is not None):  # retry failures
+                    self._cached[key] = future, size
                     return future
                 self._size -= size
             future = self._pool.submit(self._compile, request, tuple(stops))
-            size = 100_000 + _BYTES_A_CHARACTER * sum(
+            size = 100_000 + _BYTES_PER_CHARACTER * sum(
                 len(source.text) + len(source.title) for source in request.sources
             )
-            self._kept[key] = future, size
+            self._cached[key] = future, size
             self._size += size
-            while self._size > self._most and len(self._kept) > 1:
-                _, (_, freed) = self._kept.popitem(last=False)
+            while self._size > self._max_bytes and len(self._cached) > 1:
+                _, (_, freed) = self._cached.popitem(last=False)
                 self._size -= freed
         return future
 
     def later(self, work: Callable[[], object]) -> None:
-        """Do some work behind what is being compiled."""
+        """Run some work in the background, after the constraints in the queue."""
         self._pool.submit(work)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._cached)
 
     def _compile(self, request: ConstraintRequest, stops: tuple[str, ...]) -> CopyConstraint:
         policy, sources = request.policy, request.sources

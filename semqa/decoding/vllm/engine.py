@@ -1,7 +1,6 @@
-"""What the constraint has to know of a vLLM engine: its tokens, and whether it will be heard.
+"""Read the vocabulary of a vLLM engine, and check its configuration.
 
-Looks at vLLM's configuration when the engine starts, and refuses set-ups in which answers would be
-written that are not constrained.
+When the engine starts, configurations that would bypass the constraint are rejected.
 """
 
 from __future__ import annotations
@@ -14,41 +13,41 @@ from semqa.decoding.vocabulary import Vocabulary
 from semqa.errors import InputError
 
 NAME = "semqa.decoding.vllm:CopyConstraintProcessor"
-"""How vLLM is told of the processor."""
+"""The value of vLLM's ``--logits-processors``."""
 
 _PLUGINS = "vllm.logits_processors"
 _HOW = f"Start vLLM with --logits-processors {NAME}."
 
 
 def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
-    """Refuse an engine that would not constrain every answer."""
+    """Raise if the engine would not constrain every answer."""
     model = config.model_config
     listed = [one for one in model.logits_processors or () if _is(one, processor)]
     plugged = [one.value for one in entry_points(group=_PLUGINS) if _is(one.value, processor)]
     if not listed and not second_runner:
         raise InputError(
-            f"{NAME} is a plugin only. vLLM gives plugins no tokens under asynchronous scheduling, and skips them under speculative decoding.",
+            f"{NAME} is installed as a plugin only. vLLM does not pass tokens to plugins with asynchronous scheduling and skips them with speculative decoding.",
             hint=_HOW,
         )
     if len(listed) + len(plugged) > 1:
         raise InputError(
-            f"{NAME} is there {len(listed) + len(plugged)} times. List it once, and remove the plugin if there is one."
+            f"{NAME} is loaded {len(listed) + len(plugged)} times. List it only once and remove any plugin entry."
         )
     speculative = config.speculative_config
     method = getattr(speculative, "rejection_sample_method", None)
     if method == "synthetic":
         raise InputError(
-            "cannot be synthetic: it accepts drafts without asking the model.",
+            "must not be synthetic, because that accepts drafts without checking them.",
             field="rejection_sample_method",
         )
     if getattr(model, "is_diffusion", False):
         raise InputError(
-            "Models that write by diffusion cannot be constrained. Start vLLM without the processor."
+            "Diffusion models cannot be constrained. Start vLLM without the processor."
         )
 
 
 def vocabulary_of(config: Any) -> Vocabulary:
-    """Return the tokens of an engine's model."""
+    """Return the vocabulary of an engine's model."""
     from vllm.tokenizers import cached_tokenizer_from_config
 
     model = config.model_config
@@ -60,11 +59,11 @@ def vocabulary_of(config: Any) -> Vocabulary:
         )
     width = int(model.get_vocab_size())
     read = read_tokenizer(tokenizer)
-    # Nothing beyond the model's scores is ever written; scores may go beyond the tokenizer.
+    # The model only generates tokens that have scores; it may have more than the tokenizer.
     tokens = [*read.tokens[:width], *[b""] * (width - len(read.tokens))]
     ends = {number for number in _ends(model, tokenizer, read.eos_ids) if number < width}
     if not ends:
-        raise InputError("The model has no end token. Name it in generation_config.json.")
+        raise InputError("The model has no end token. Set eos_token_id in generation_config.json.")
     special = [number for number in read.special_ids if number < width]
     return Vocabulary.from_tokens(
         tokens, ends, special, strips_leading_space=read.strips_leading_space
@@ -72,7 +71,7 @@ def vocabulary_of(config: Any) -> Vocabulary:
 
 
 def _ends(model: Any, tokenizer: Any, own: tuple[int, ...]) -> set[int]:
-    """Return the tokens on which vLLM ends an answer."""
+    """Return the tokens at which vLLM ends an answer."""
     given = model.try_get_generation_config().get("eos_token_id")
     named = set(own) if given is None else {*own, *([given] if isinstance(given, int) else given)}
     if getattr(tokenizer, "eos_token_id", None) is not None:
@@ -81,7 +80,7 @@ def _ends(model: Any, tokenizer: Any, own: tuple[int, ...]) -> set[int]:
 
 
 def _is(named: object, processor: type) -> bool:
-    """Tell whether an entry of vLLM's list is this processor."""
+    """Tell whether an entry of vLLM's processor list is this processor."""
     if isinstance(named, type):
         return named is processor
     module, _, name = str(named).partition(":")

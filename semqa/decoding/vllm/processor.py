@@ -1,6 +1,6 @@
-"""The logits processor that vLLM loads: one class for both of its model runners.
+"""The logits processor for both model runners of vLLM.
 
-Imported where requests arrive, too, so what is compiled is imported by whoever makes a processor.
+vLLM also imports this module in its front end, so compiled code is imported by the constructor only.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from vllm.v1.sample.logits_processor.interface import LogitsProcessor as _FirstInterface
+from vllm.v1.sample.logits_processor.interface import LogitsProcessor as _V1Interface
 
 from semqa.decoding.vllm.request import check_params
 from semqa.errors import InputError
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 try:
     from vllm.v1.worker.gpu.sample.logits_processor.interface import (
-        LogitsProcessor as _SecondInterface,
+        LogitsProcessor as _V2Interface,
     )
     from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
-except ImportError:  # before Model Runner V2 had an interface
+except ImportError:  # vLLM versions without this interface of Model Runner V2
 
-    class _SecondInterface:  # type: ignore[no-redef]
+    class _V2Interface:  # type: ignore[no-redef]
         pass
 
     class LogitsProcRequestState:  # type: ignore[no-redef]
-        """Never given by the first runner."""
+        """Stands in for the missing class."""
 
 
 _logger = logging.getLogger("semqa.vllm")
 
 
-class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignore[misc]
-    """Lets requests that bring sources quote them, and nothing but them.
+class CopyConstraintProcessor(_V1Interface, _V2Interface):  # type: ignore[misc]
+    """Constrains requests with sources to quotes from these sources.
 
-    vLLM makes it, for ``--logits-processors semqa.decoding.vllm:CopyConstraintProcessor`` or
-    ``LLM(logits_processors=[...])``. What a request says is in `ConstraintRequest`; requests that
-    say nothing are left alone. See ``docs/vllm.md``.
+    vLLM creates it for ``--logits-processors semqa.decoding.vllm:CopyConstraintProcessor`` or
+    ``LLM(logits_processors=[...])``. The request format is `ConstraintRequest`; requests without
+    sources are not constrained. See ``docs/vllm.md``.
 
     Args:
         vllm_config: the engine's configuration.
-        given: the record of all requests under Model Runner V2; the device under the first.
+        given: the state of all requests (Model Runner V2) or the device (V1).
     """
 
     def __init__(self, vllm_config: Any, given: Any, is_pin_memory: bool | None = None) -> None:
@@ -55,7 +55,7 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         second = isinstance(given, LogitsProcRequestState)
         check_setup(vllm_config, type(self), second_runner=second)
         vocabulary = vocabulary_of(vllm_config)
-        warm_up(vocabulary=vocabulary)  # now, and in no step
+        warm_up(vocabulary=vocabulary)  # compile now rather than in a step
         length = int(vllm_config.model_config.max_model_len)
         self._runner: Any
         if second:
@@ -65,38 +65,41 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         else:
             rows = int(vllm_config.scheduler_config.max_num_seqs)
             self._runner = FirstRunner(vocabulary, rows, length)
-        _logger.info("Constrains requests that bring sources, on runner V%d", 1 + second)
+        _logger.info(
+            "The copy constraint is active for requests with sources (model runner V%d).",
+            1 + second,
+        )
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
-        """Refuse a request that is wrong or would break the guarantee."""
+        """Raise if a request is invalid or would break the guarantee."""
         try:
             check_params(sampling_params)
         except InputError as error:
             raise ValueError(str(error)) from None
-        except Exception as error:  # anything else would be a fault of the server
+        except Exception as error:  # vLLM reports other exceptions as server errors
             raise ValueError(f"Invalid request with sources: {error!r}.") from error
 
     def is_argmax_invariant(self) -> bool:
-        """Tell that greedy answers are masked as well."""
+        """Return False: masks affect greedy decoding too."""
         return False
 
     def update_state(self, batch_update: Any) -> None:
-        """Follow the batch of the first runner; whatever is wrong with a request ends its answer."""
+        """Update the batch (Model Runner V1); an invalid request ends its answer."""
         self._runner.update_state(batch_update)
 
     def add_request(self, req_idx: int, sampling_params: Any) -> bool:
-        """Begin a request of Model Runner V2; tell whether it is ours, as one is that is wrong."""
+        """Begin a request (Model Runner V2); return whether it is constrained, even if invalid."""
         return bool(self._runner.add_request(req_idx, sampling_params))
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mask the rows of constrained answers, in place: logits [N, V] float32.
 
-        Whatever goes wrong ends answers: an error would end the engine.
+        Errors end the constrained answers, because an exception would stop the engine.
         """
         try:
             self._runner.apply(logits, ctx)
         except Exception:
-            _logger.exception("semqa: all constrained answers of this step are ended")
+            _logger.exception("semqa: masking failed; ended all constrained answers of this step")
             self._runner.close(logits, ctx)
         return logits

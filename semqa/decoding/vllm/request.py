@@ -1,4 +1,4 @@
-"""What a request to vLLM says of its sources, and what is refused because it could break a quote."""
+"""Parse and check the sources and settings in a request to vLLM."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _POLICY_KEYS = {
 }
 _KEYS = (SOURCES, TITLES, QUESTION, *_POLICY_KEYS)
 
-MOST_SOURCES = 10_000
+MAX_SOURCES = 10_000
 SIZE_VARIABLE = "SEMQA_VLLM_MAX_SOURCE_BYTES"
-_MOST_BYTES = 4_000_000
+_MAX_BYTES = 4_000_000
 
 _DEFAULT = QuotePolicy()
 
 
 @dataclass(frozen=True, slots=True)
 class ConstraintRequest:
-    """What a request may quote, and by which rules."""
+    """The quotable sources of a request, and its rules."""
 
     sources: tuple[Source, ...]
     policy: QuotePolicy = _DEFAULT
@@ -45,17 +45,17 @@ class ConstraintRequest:
 
     @classmethod
     def from_extra_args(cls, given: Mapping[str, Any] | None) -> ConstraintRequest | None:
-        """Read a request, and find everything that can be found wrong with it without a model.
+        """Parse and validate the ``extra_args`` of a request.
 
         Args:
-            given: the ``extra_args``, in which others may have keys as well.
+            given: the ``extra_args``, which may also contain keys of others.
 
         Returns:
             None if no key begins with ``semqa``.
 
         Raises:
-            InputError: a key is unknown or missing, a value is of another type or out of range, or
-                there is too much text.
+            InputError: a key is unknown or missing, a value has the wrong type or is out of range,
+                or there is too much text.
         """
         ours = {key: value for key, value in (given or {}).items() if _is_ours(key)}
         if not ours:
@@ -64,7 +64,9 @@ class ConstraintRequest:
             if key not in _KEYS:
                 raise _unknown(key)
         if SOURCES not in ours:
-            raise InputError(f"is missing; {', '.join(sorted(ours))} need it.", field=SOURCES)
+            raise InputError(
+                f"is missing; it is required with {', '.join(sorted(ours))}.", field=SOURCES
+            )
         bodies = _texts(SOURCES, ours[SOURCES])
         titles = _texts(TITLES, ours[TITLES]) if TITLES in ours else [""] * len(bodies)
         question = _text(QUESTION, ours.get(QUESTION, ""))
@@ -81,7 +83,7 @@ class ConstraintRequest:
 def to_extra_args(
     sources: Sequence[Source], policy: QuotePolicy = _DEFAULT, question: str = ""
 ) -> dict[str, Any]:
-    """Write a request, as `ConstraintRequest.from_extra_args` reads it.
+    """Return the ``extra_args`` of a request, for `ConstraintRequest.from_extra_args`.
 
     Example:
         >>> to_extra_args([Source("In 1943.")], QuotePolicy(free="any"))
@@ -99,11 +101,11 @@ def to_extra_args(
     return written
 
 
-def _most_source_bytes() -> int:
-    """Return how much text a request may hold: ``SEMQA_VLLM_MAX_SOURCE_BYTES``, or 4,000,000 bytes."""
+def _max_source_bytes() -> int:
+    """Return the limit in bytes: ``SEMQA_VLLM_MAX_SOURCE_BYTES``, by default 4,000,000."""
     given = os.environ.get(SIZE_VARIABLE, "")
     if not given:
-        return _MOST_BYTES
+        return _MAX_BYTES
     if not (given.isascii() and given.isdigit()):
         raise InputError(
             f"must be a whole number of bytes, got {given!r}.", field=SIZE_VARIABLE, value=given
@@ -119,9 +121,7 @@ def _unknown(key: str) -> InputError:
     names = [known.removeprefix(PREFIX) for known in _KEYS]
     close = difflib.get_close_matches(key.casefold().removeprefix(PREFIX), names, n=1)
     hint = f"Did you mean {PREFIX}{close[0]}?" if close else None
-    return InputError(
-        f"is not a key of semqa, which knows {', '.join(_KEYS)}.", field=key, hint=hint
-    )
+    return InputError(f"is not a known key. Known keys: {', '.join(_KEYS)}.", field=key, hint=hint)
 
 
 def _texts(key: str, given: object) -> list[str]:
@@ -132,29 +132,29 @@ def _texts(key: str, given: object) -> list[str]:
 
 def _text(key: str, given: object) -> str:
     if not isinstance(given, str):
-        raise InputError(f"must be text, got {_shown(given)}.", field=key)
+        raise InputError(f"must be a string, got {_shown(given)}.", field=key)
     try:
         given.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"holds a lone surrogate at character {error.start}.", field=key) from None
+        raise InputError(f"has a lone surrogate at character {error.start}.", field=key) from None
     return given
 
 
 def _check_sizes(bodies: list[str], titles: list[str], question: str) -> None:
-    if not 0 < len(bodies) <= MOST_SOURCES:
+    if not 0 < len(bodies) <= MAX_SOURCES:
         raise InputError(
-            f"must hold 1 to {MOST_SOURCES:,} sources, got {len(bodies):,}.", field=SOURCES
+            f"must have 1 to {MAX_SOURCES:,} sources, got {len(bodies):,}.", field=SOURCES
         )
     if len(titles) != len(bodies):
         raise InputError(
-            f"must hold one title per source, {len(bodies):,}, got {len(titles):,}.",
+            f"must have one title per source: {len(bodies):,}, got {len(titles):,}.",
             field=TITLES,
-            hint="A source without a title has an empty one.",
+            hint="Use an empty string for a source without a title.",
         )
     size = sum(len(text.encode()) for text in (*bodies, *titles, question))
-    if size > (most := _most_source_bytes()):
+    if size > (limit := _max_source_bytes()):
         raise InputError(
-            f"holds {size:,} bytes of text; at most {most:,} are allowed ({SIZE_VARIABLE}).",
+            f"has {size:,} bytes of text; at most {limit:,} are allowed ({SIZE_VARIABLE}).",
             field=SOURCES,
         )
 
@@ -171,7 +171,7 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
         elif name == "sources":
             if not isinstance(value, list | tuple):
                 raise InputError(
-                    f"must be a list of numbers of sources, got {_shown(value)}.", field=key
+                    f"must be a list of source numbers, got {_shown(value)}.", field=key
                 )
             value = checked_numbers(key, value)
         else:
@@ -185,14 +185,14 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
 
 
 def _shown(given: object) -> str:
-    """Show a value of a wrong type, which may be of any size."""
+    """Return a short description of a value with the wrong type."""
     text = repr(given) if isinstance(given, bool | int | float | str | None) else ""
     short = text if len(text) <= 60 else f"{text[:57]}…"
     return f"{type(given).__name__} {short}".rstrip()
 
 
-MOST_STOPS = 16
-LONGEST_STOP = 1_000
+MAX_STOPS = 16
+MAX_STOP_LENGTH = 1_000
 
 _NUMBER = re.compile(r"( ?)([0-9]+) ")
 # A lone surrogate, which no source contains.
@@ -200,27 +200,27 @@ _BARRIER = "\udc5b"
 
 
 def stops_of(params: Any) -> list[str]:
-    """Return the stop texts of vLLM's sampling parameters, which may be one text, or None."""
+    """Return the stop strings of vLLM's sampling parameters."""
     given = params.stop
     return [given] if isinstance(given, str) else list(given or ())
 
 
 def check_stops(stops: Sequence[str], sources: int) -> None:
-    """Refuse stop texts from which quotes cannot be kept free."""
-    if len(stops) > MOST_STOPS:
+    """Reject stop strings that cannot be kept out of quotes."""
+    if len(stops) > MAX_STOPS:
         raise InputError(
-            f"must hold at most {MOST_STOPS} texts with semqa_sources, got {len(stops)}.",
+            f"must have at most {MAX_STOPS} strings with semqa_sources, got {len(stops)}.",
             field="stop",
         )
     for stop in stops:
-        if len(stop) > LONGEST_STOP:
+        if len(stop) > MAX_STOP_LENGTH:
             raise InputError(
-                f"must hold texts of at most {LONGEST_STOP:,} characters with semqa_sources, got {len(stop):,}.",
+                f"must have strings of at most {MAX_STOP_LENGTH:,} characters with semqa_sources, got {len(stop):,}.",
                 field="stop",
             )
         if "[" in stop or "]" in stop:
             raise InputError(
-                f"must not hold brackets with semqa_sources, got {stop!r}.",
+                f"must not contain brackets with semqa_sources, got {stop!r}.",
                 field="stop",
                 value=stop,
             )
@@ -235,9 +235,10 @@ def check_stops(stops: Sequence[str], sources: int) -> None:
 
 
 def without_stops(sources: Sequence[Source], stops: Sequence[str]) -> list[Source]:
-    r"""Return sources of which nothing can be quoted that completes a stop text.
+    r"""Return the sources with barriers, so that no quote contains a stop string.
 
-    If a stop ends inside a word, the whole word is removed: its rest would count as another word.
+    If a stop string ends inside a word, the whole word is removed, because the rest would count as
+    another word.
 
     Example:
         >>> without_stops([Source("One. Two.\nThree.")], ["\n", "wo"])[0].text
@@ -248,7 +249,7 @@ def without_stops(sources: Sequence[Source], stops: Sequence[str]) -> list[Sourc
 
 
 def _variants(stop: str, sources: int) -> Iterable[str]:
-    """Return what of a stop may stand in a span: as it is, or without the frame ``[ k span ]``."""
+    """Return the parts of a stop that may occur in a span: all of it, or without the mark around it."""
     heads = {0, int(stop.startswith(" "))}
     number = _NUMBER.match(stop)
     if number is not None and _ends_a_number(number[1], number[2], sources):
@@ -284,9 +285,9 @@ def _barred(text: str, stops: Sequence[str]) -> str:
 
 REQUIRE_VARIABLE = "SEMQA_VLLM_REQUIRE_SOURCES"
 
-_MOST_BIAS = 1e9
-_MOST_PENALTY = 1e6
-"""What scores bear before they are infinite in 32 bits."""
+_MAX_BIAS = 1e9
+_MAX_PENALTY = 1e6
+"""Limits that keep 32-bit scores finite."""
 
 _REFUSED = {
     "min_tokens": "it may forbid the end of the answer",
@@ -294,32 +295,30 @@ _REFUSED = {
     "allowed_token_ids": "they may forbid the next token of a quote",
     "bad_words": "they may forbid the next token of a quote",
     "structured_outputs": "the two may have no token in common",
-    "thinking_token_budget": "it forces tokens into quotes",
-    "repetition_detection": "it cuts answers off inside quotes",
+    "thinking_token_budget": "it could force tokens into quotes",
+    "repetition_detection": "it could stop an answer inside a quote",
     "trace_decode_token_ids": "they replace the answer",
 }
-"""Sampling parameters that a constrained request cannot have, and why."""
+"""Sampling parameters that cannot be combined with a constraint, and why."""
 
 
 def check_params(params: Any) -> ConstraintRequest | None:
-    """Read and check a request.
+    """Parse and validate a request; return None if it is not constrained.
 
     Raises:
-        InputError: the request is wrong in itself, or its other parameters would break the
-            guarantee; or it has no sources where ``SEMQA_VLLM_REQUIRE_SOURCES`` is set.
+        InputError: the request is invalid, its other parameters would break the guarantee, or it
+            has no sources although ``SEMQA_VLLM_REQUIRE_SOURCES`` is set.
     """
     given: object = params.extra_args
     if not isinstance(given, Mapping | None):
-        raise InputError(
-            f"must be keys and values, got {type(given).__name__}.", field="extra_args"
-        )
+        raise InputError(f"must be a mapping, got {type(given).__name__}.", field="extra_args")
     request = ConstraintRequest.from_extra_args(given)
     if request is None:
         if os.environ.get(REQUIRE_VARIABLE, "") not in ("", "0"):
             raise InputError(
                 f"is required in every request: the server was started with {REQUIRE_VARIABLE}.",
                 field=SOURCES,
-                hint="Give the sources in vllm_xargs. Beam search loses them.",
+                hint="Send the sources in vllm_xargs. Beam search is not supported.",
             )
         return None
     for name, reason in _REFUSED.items():
@@ -328,17 +327,17 @@ def check_params(params: Any) -> ConstraintRequest | None:
                 f"cannot be combined with {SOURCES}: {reason}.", field=name, value=value
             )
     for token, bias in (params.logit_bias or {}).items():
-        if not -_MOST_BIAS <= bias <= _MOST_BIAS:  # nor NaN
+        if not -_MAX_BIAS <= bias <= _MAX_BIAS:  # false for NaN
             raise InputError(
-                f"must hold finite numbers up to {_MOST_BIAS:g} with {SOURCES}, got {bias} for token {token}.",
+                f"must have finite numbers up to {_MAX_BIAS:g} with {SOURCES}, got {bias} for token {token}.",
                 field="logit_bias",
                 value=bias,
                 hint="Use -100.",
             )
     penalty = getattr(params, "repetition_penalty", 1.0)
-    if not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
+    if not 1 / _MAX_PENALTY <= penalty <= _MAX_PENALTY:
         raise InputError(
-            f"must be from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g} with {SOURCES}, got {penalty}.",
+            f"must be from {1 / _MAX_PENALTY:g} to {_MAX_PENALTY:g} with {SOURCES}, got {penalty}.",
             field="repetition_penalty",
             value=penalty,
         )

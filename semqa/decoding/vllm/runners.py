@@ -1,4 +1,4 @@
-"""The constraint under both model runners of vLLM: rows of a batch in the first, slots of requests in the second."""
+"""Adapters for the model runners of vLLM: V1 addresses answers by batch row, V2 by slot."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class _Row:
     """An answer in the batch.
 
     Attributes:
-        slot: where its state is.
-        prompt: how many tokens its prompt has; None if unknown.
-        written: vLLM's list of its tokens, which grows; -1 stands for a token not known yet.
+        slot: the slot of its state.
+        prompt: the number of prompt tokens; None if unknown.
+        written: vLLM's growing list of output tokens; -1 is a token that is not known yet.
         taken: how many of them the state has seen.
     """
 
@@ -36,25 +36,25 @@ class _Row:
 
 
 class FirstRunner:
-    """Follows the batch of the first model runner."""
+    """Tracks the batch of Model Runner V1."""
 
-    def __init__(self, vocabulary: Vocabulary, most_rows: int, most_tokens: int) -> None:
-        # While a batch changes there may be more answers for a moment.
-        self._answers = Answers(vocabulary, 2 * most_rows, most_tokens)
-        self._free = list(range(2 * most_rows))
+    def __init__(self, vocabulary: Vocabulary, max_rows: int, max_tokens: int) -> None:
+        # While a batch changes, there may briefly be more answers.
+        self._answers = Answers(vocabulary, 2 * max_rows, max_tokens)
+        self._free = list(range(2 * max_rows))
         self._rows: dict[int, _Row] = {}
-        self._order: list[_Row] | None = None  # by place, until the batch changes
+        self._order: list[_Row] | None = None  # by row; None if the batch has changed
         self._places = self._slots = np.empty(0, np.int64)
 
     def update_state(self, update: Any) -> None:
-        """Follow rows that were removed, added and moved, in this order."""
+        """Process the rows that were removed, added and moved, in this order."""
         if update is None:
             return
         self._order = None
         for place in update.removed:
             self._drop(place)
         for place, params, prompt, written in update.added:
-            self._drop(place)  # a row that is taken over is not among the removed
+            self._drop(place)  # vLLM does not list a replaced row as removed
             slot = self._free[-1]
             if self._answers.admit(slot, params):
                 self._free.pop()
@@ -68,13 +68,12 @@ class FirstRunner:
                 if direction.name == "SWAP":
                     self._rows[first] = other
                 else:
-                    self._give_back(other)
+                    self._release(other)
 
     def apply(self, logits: torch.Tensor, _context: Any = None) -> None:
         """Mask the rows of constrained answers, in place.
 
-        Only here are the tokens known: rows that still read their prompt come along as well, and
-        have nothing new.
+        New tokens are known only here. Rows that are still processing their prompt have none.
         """
         if not self._rows:
             return
@@ -85,10 +84,10 @@ class FirstRunner:
             self._slots = np.array([row.slot for row in self._order], np.int64)
         new = [self._new_tokens(row) for row in self._order]
         self._answers.begin(self._slots, [row.prompt for row in self._order])
-        self._answers.go(logits, self._places, self._slots, new)
+        self._answers.advance_and_mask(logits, self._places, self._slots, new)
 
     def close(self, logits: torch.Tensor, _context: Any = None) -> None:
-        """Let all constrained answers end, when nothing else is left to do."""
+        """End all constrained answers after an error."""
         places = np.array([place for place in self._rows if place < len(logits)], np.int64)
         self._answers.close(logits, places)
 
@@ -107,23 +106,23 @@ class FirstRunner:
     def _drop(self, place: int) -> None:
         row = self._rows.pop(place, None)
         if row is not None:
-            self._give_back(row)
+            self._release(row)
 
-    def _give_back(self, row: _Row) -> None:
+    def _release(self, row: _Row) -> None:
         self._answers.release(row.slot)
         self._free.append(row.slot)
 
 
 class _Step(NamedTuple):
-    """The rows of a step, on the host: [N] int64 each, but for the last.
+    """The rows of a step, on the CPU: [N] int64 each unless noted.
 
     Attributes:
-        slots: whose row it is.
-        drafts: how many drafts of its request stand before it, itself included.
-        fed: the token that was fed to the model for it: a draft, or the last token that was taken.
-        lengths: the tokens of its request that were taken for good, prompt included.
-        reading: whether its request is still reading the prompt; then nothing is sampled.
-        tails: [N, K] the last tokens of its request that were taken.
+        slots: the slot of each row's request.
+        drafts: the number of drafts of its request up to this row.
+        fed: the model's input token for the row: a draft, or the last accepted token.
+        lengths: the number of accepted tokens of its request, including the prompt.
+        reading: bool, whether its request is still processing the prompt, so nothing is sampled.
+        tails: [N, K], the last accepted tokens of its request.
     """
 
     slots: NDArray[np.int64]
@@ -135,22 +134,22 @@ class _Step(NamedTuple):
 
 
 class SecondRunner:
-    """Follows the requests of Model Runner V2."""
+    """Tracks the requests of Model Runner V2."""
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         requests: Any,
-        most_tokens: int,
+        max_tokens: int,
         drafts: int,
     ) -> None:
-        self._answers = Answers(vocabulary, requests.max_num_reqs, most_tokens)
+        self._answers = Answers(vocabulary, requests.max_num_reqs, max_tokens)
         self._requests = requests
         self._tail = drafts + 1
-        self._taken = np.zeros(requests.max_num_reqs, np.int64)  # tokens that states have seen
+        self._taken = np.zeros(requests.max_num_reqs, np.int64)  # tokens seen by the states
 
     def add_request(self, slot: int, params: Any) -> bool:
-        """Begin the answer to a request; also one that was preempted and comes again."""
+        """Begin the answer to a request, possibly one that was preempted."""
         self._taken[slot] = 0
         return self._answers.admit(slot, params)
 
@@ -166,18 +165,18 @@ class SecondRunner:
             slots, first = np.unique(step.slots[rows], return_index=True)
             new = self._new_tokens(slots, rows[first], step)
             if not step.drafts[rows].any():
-                answers.go(logits, rows[first], slots, new)
+                answers.advance_and_mask(logits, rows[first], slots, new)
             else:
                 answers.advance(slots, new)
                 answers.mask(logits, rows, step.slots[rows], _ahead(step, rows))
 
     def close(self, logits: torch.Tensor, context: Any) -> None:
-        """Let all constrained answers end, when nothing else is left to do."""
+        """End all constrained answers after an error."""
         slots = context.expanded_idx_mapping.cpu().numpy()
         self._answers.close(logits, np.flatnonzero(self._answers.own[slots]))
 
     def _read(self, context: Any) -> _Step:
-        """Bring what is needed of a step to the host, in one copy."""
+        """Copy the data of a step to the CPU, in one transfer."""
         import torch
 
         slots = context.expanded_idx_mapping.long()
@@ -195,7 +194,7 @@ class SecondRunner:
     def _new_tokens(
         self, slots: NDArray[np.int64], rows: NDArray[np.int64], step: _Step
     ) -> list[list[int]]:
-        """Return what was taken for good since the last step, and begin answers that are new."""
+        """Return the tokens accepted since the last step, and begin new answers."""
         prompts = self._requests.prompt_len.np[slots].astype(np.int64)
         written = step.lengths[rows] - prompts
         for slot in slots[written < self._taken[slots]].tolist():
@@ -207,7 +206,7 @@ class SecondRunner:
             count = int(counts[place])
             if count <= self._tail:
                 new.append(step.tails[rows[place], self._tail - count :].tolist())
-            else:  # after preemption: all of them again
+            else:  # after preemption: all tokens again
                 end = int(step.lengths[rows[place]])
                 slot = int(slots[place])
                 tokens = self._requests.all_token_ids.gpu[slot, end - count : end]

@@ -1,4 +1,4 @@
-"""Showing a quoted answer: terminal, Markdown, standalone HTML."""
+"""Render a quoted answer for the terminal, as Markdown or as a standalone HTML page."""
 
 from semqa.quotes.render.common import Judged, JudgedSentence, verdict_text
 from semqa.quotes.render.html import to_html

@@ -1,4 +1,4 @@
-"""What all renderings share: safe text, the verdict in words, excerpts of sources, paragraphs and tables."""
+"""Shared by all renderers: safe text, verdict sentences, source excerpts, paragraphs and tables."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.source import Field
 
-# Controls but for tab and newline, and the overrides and embeddings that reorder text for the eye.
-# The marks that right-to-left text needs among neutral characters (U+200E, U+200F) reorder no words.
+# Control characters except tab and newline, and the overrides and embeddings that reorder text.
+# The marks U+200E and U+200F, which right-to-left text needs, do not reorder words.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def safe_text(text: str) -> str:
-    r"""Make steering characters visible, as ``<U+001B>``; a Windows line end is a line end.
+    r"""Show control characters as ``<U+001B>`` and turn Windows line ends into newlines.
 
     Example:
         >>> safe_text("a\x1b[31mred\r\n")
@@ -33,29 +33,29 @@ def safe_text(text: str) -> str:
 
 
 def web_address(url: str | None) -> str | None:
-    """Return a URL that may become a link: on the web, without white space or steering characters."""
+    """Return a URL that is safe to link to (http or https); None for any other."""
     if url is None or not re.fullmatch(r"https?://[^\s<>]+", url, re.IGNORECASE):
         return None
     return None if _UNSAFE.search(url) else url
 
 
 Part = Quote | Dropped | Claim | str
-"""A quote, a mark that lost its brackets, words that claim something, or other free text."""
+"""A quote, a mark that lost its brackets, words that make a claim, or other free text."""
 
 LOW = 0.2
-"""Relevance of the best quote below which a reader is warned."""
+"""Readers are warned if the best quote's relevance is lower."""
 
 MOST_CLAIMS = 5
-"""Claims that are named; of more, the number is."""
+"""Most claims listed by name; the rest are counted."""
 
 
 def is_low(answer: QuotedAnswer) -> bool:
-    """Whether a reader should see for himself that an answer answers the question."""
+    """Tell whether readers should check that the answer fits the question."""
     return answer.relevance is not None and answer.relevance < LOW
 
 
 def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
-    """Return what checking an answer showed, in a few sentences for a reader.
+    """Return the verdict on an answer in a few sentences.
 
     Example:
         >>> from semqa import Source
@@ -75,28 +75,30 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
         counts = [f"{count} {status}" for status, count in answer.counts.items() if count]
         if answer.dropped:
             counts.append(f"{len(answer.dropped)} dropped")
-        said = [f"✗ {total} {noun}: {', '.join(counts)}."]
+        sentences = [f"✗ {total} {noun}: {', '.join(counts)}."]
     else:
-        # A tick beside quotes that hardly answer would be read as "correct".
+        # Readers take a tick for "correct", so quotes of low relevance get none.
         sign = "✓" if verdict is Verdict.QUOTED and not is_low(answer) else "!"
-        said = [f"{sign} {total} {noun}, verified character for character."]
+        sentences = [f"{sign} {total} {noun}, verified character for character."]
     if repaired := sum(quote.repaired is not None for quote in quotes):
-        said.append(f"{repaired} {'was' if repaired == 1 else 'were'} repaired.")
+        sentences.append(f"{repaired} {'was' if repaired == 1 else 'were'} repaired.")
     if cut := sum(quote.cut for quote in quotes):
-        said.append(f"{cut} {'cuts a word' if cut == 1 else 'cut words'} of the source.")
+        sentences.append(f"{cut} {'cuts a word' if cut == 1 else 'cut words'} of the source.")
     if claims := answer.claims(question):
         named = [f"“{' '.join(claim.text.split())}”" for claim in claims[:MOST_CLAIMS]]
         more = len(claims) - MOST_CLAIMS
-        said.append(f"Not quoted: {', '.join(named)}{f' and {more} more' if more > 0 else ''}.")
+        sentences.append(
+            f"Not quoted: {', '.join(named)}{f' and {more} more' if more > 0 else ''}."
+        )
     if answer.relevance is not None:
         low = "; see whether it answers the question" if is_low(answer) else ""
-        said.append(f"Relevance: {percent(answer.relevance)}{low}.")
-    said += [f"Nothing found for: “{' '.join(part.split())}”." for part in answer.unanswered]
-    return " ".join(said)
+        sentences.append(f"Relevance: {percent(answer.relevance)}{low}.")
+    sentences += [f"Nothing found for: “{' '.join(part.split())}”." for part in answer.unanswered]
+    return " ".join(sentences)
 
 
 def percent(share: float) -> str:
-    """Return a share in whole percents.
+    """Return a share as a whole percentage.
 
     Example:
         >>> percent(0.614)
@@ -106,12 +108,12 @@ def percent(share: float) -> str:
 
 
 def dropped_words(mark: Dropped) -> str:
-    """Return what is shown of a dropped mark: its words, or its number if it held none."""
+    """Return the words of a dropped mark, or its number if it has none."""
     return mark.text or f"[{mark.source}]"
 
 
 def parts(answer: QuotedAnswer, question: str = "") -> Iterator[Part]:
-    """Cut an answer into its parts, in reading order; dropped marks go before claims.
+    """Split an answer into parts, in reading order; dropped marks take precedence over claims.
 
     Example:
         >>> from semqa import Source
@@ -140,7 +142,7 @@ def parts(answer: QuotedAnswer, question: str = "") -> Iterator[Part]:
 
 
 def _free(plain: str, start: int, end: int, claims: deque[Claim]) -> Iterator[Claim | str]:
-    """Cut free text at the claims in it; claims that end within it are used up."""
+    """Split free text at its claims, and remove those that end in it from the queue."""
     while claims and claims[0].plain_start < end:
         claim = claims[0]
         low, high = max(start, claim.plain_start), min(end, claim.plain_end)
@@ -160,11 +162,11 @@ _SIGNS = {"supported": "✓", "not supported": "✗", "unclear": "?"}
 
 
 class JudgedSentence(NamedTuple):
-    """A sentence and what was made of it.
+    """A sentence and its judgement.
 
     Attributes:
         support: ``supported``, ``not supported`` or ``unclear``.
-        reason: why nobody was asked; empty where somebody was.
+        reason: why the judge was not asked; empty if it was.
     """
 
     text: str
@@ -174,12 +176,12 @@ class JudgedSentence(NamedTuple):
 
     @property
     def sign(self) -> str:
-        """One character for the outcome."""
+        """A one-character symbol for the judgement."""
         return _SIGNS.get(self.support, "?")
 
     @property
     def held_against(self) -> str:
-        """The sources, or the reason why there are none.
+        """The sources that it was judged against, or why there are none.
 
         Example:
             >>> JudgedSentence("Bing sang.", "supported", (1, 3)).held_against
@@ -191,24 +193,24 @@ class JudgedSentence(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """An answer's sentences as a judge sees them."""
+    """The sentences of an answer, as judged."""
 
     judge: str
     sentences: tuple[JudgedSentence, ...]
 
     @property
     def headline(self) -> str:
-        """What is said in one line, that it is a judgement included.
+        """A one-line summary, which says that this is a judgement.
 
         Example:
             >>> Judged("lexical", (JudgedSentence("Bing sang.", "unclear"),)).headline
             'Judged by lexical (a judgement, not a verification): 1 unclear.'
         """
         counts = Counter(sentence.support for sentence in self.sentences)
-        told = ", ".join(f"{counts[each]} {each}" for each in _in_order(counts))
+        listed = ", ".join(f"{counts[each]} {each}" for each in _in_order(counts))
         return (
             f"Judged by {self.judge} (a judgement, not a verification): "
-            f"{told or 'no sentence to judge'}."
+            f"{listed or 'no sentence to judge'}."
         )
 
 
@@ -217,16 +219,17 @@ def _in_order(found: Iterable[str]) -> list[str]:
 
 
 SHORTEST_CUT = 20
-"""Fewer characters than this are not worth leaving out."""
+"""Fewest characters worth cutting from an excerpt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of a field's text, and which quotes cover all of it.
+    """A run of a field's text, and the quotes that cover it.
 
     Attributes:
         text: the characters; empty only for a cut.
-        quotes: indices into ``answer.quotes``, ascending; empty for text that nobody quotes.
+        quotes: indices into ``answer.quotes``, ascending; empty for unquoted text.
+        cut: whether text was left out here.
     """
 
     text: str
@@ -235,10 +238,9 @@ class Piece:
 
 
 def quoted_pieces(answer: QuotedAnswer, number: int, field: Field) -> list[Piece]:
-    """Cut one field of a source at the borders of its verified quotes.
+    """Split one field of a source at the edges of its verified quotes.
 
-    The pieces joined are the field's text; overlapping quotes share pieces. Works through borders
-    in order, so its time grows with the quotes and their overlaps, not with the text.
+    The joined pieces are the whole field; overlapping quotes share pieces.
     """
     text = answer.sources[number - 1].field(field)
     spans = [
@@ -263,9 +265,9 @@ def quoted_pieces(answer: QuotedAnswer, number: int, field: Field) -> list[Piece
 
 
 def excerpt(pieces: Sequence[Piece], context: int) -> list[Piece]:
-    """Shorten unquoted pieces to ``context`` characters beside each quote, cut between words.
+    """Shorten unquoted pieces to about ``context`` characters beside each quote, at word ends.
 
-    Nothing is quoted: the beginning of the text is kept.
+    If nothing is quoted, return the beginning of the text.
     """
     if not any(piece.quotes for piece in pieces):
         whole = "".join(piece.text for piece in pieces)
@@ -309,8 +311,8 @@ class Block(NamedTuple):
     """Lines of one kind.
 
     Attributes:
-        kind: a ``list`` has an item a line, without its dash; each line of a ``table`` is one quote,
-            which `cells` cuts.
+        kind: each line of a ``list`` is an item without its dash; each line of a ``table`` is one
+            quote, which `cells` splits.
     """
 
     kind: Kind
@@ -318,7 +320,7 @@ class Block(NamedTuple):
 
 
 def blocks(answer: QuotedAnswer, question: str = "") -> list[Block]:
-    r"""Cut an answer into blocks, in reading order; nothing but line ends and dashes is left out.
+    r"""Split an answer into blocks, in reading order, without line ends and list dashes.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -331,9 +333,8 @@ def blocks(answer: QuotedAnswer, question: str = "") -> list[Block]:
     lines = _lines(parts(answer, question))
     for (given, _), group in itertools.groupby(lines, key=_kind):
         members = list(group)
-        kind: Kind = (
-            "text" if given == "table" and len(members) < 2 else given
-        )  # no table of one row
+        single_row = given == "table" and len(members) < 2
+        kind: Kind = "text" if single_row else given
         if kind == "list":
             members = [_without_dash(line) for line in members]
         if found and found[-1].kind == kind == "text":
@@ -344,7 +345,7 @@ def blocks(answer: QuotedAnswer, question: str = "") -> list[Block]:
 
 
 def cells(quote: Quote) -> list[str]:
-    """Return the cells of a row of a table."""
+    """Return the cells of a table row."""
     return [cell.strip() for cell in quote.text.strip(" |").split("|")]
 
 
@@ -363,10 +364,11 @@ def _lines(found: Iterable[Part]) -> Iterator[list[Part]]:
 
 
 def _kind(line: list[Part]) -> tuple[Kind, int]:
-    """Return the kind of a line, and of a row of a table its number of cells, else 0."""
-    told = [part for part in line if not isinstance(part, str) or part.strip()]
-    if len(told) == 1 and isinstance(told[0], Quote) and told[0].verified and "|" in told[0].text:
-        return "table", len(cells(told[0]))
+    """Return the kind of a line, and its number of cells if it is a table row, else 0."""
+    found = [part for part in line if not isinstance(part, str) or part.strip()]
+    only = found[0] if len(found) == 1 else None
+    if isinstance(only, Quote) and only.verified and "|" in only.text:
+        return "table", len(cells(only))
     if line and isinstance(line[0], str) and line[0].startswith(_ITEM):
         return "list", 0
     return "text", 0

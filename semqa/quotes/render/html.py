@@ -1,9 +1,9 @@
-"""A quoted answer as one self-contained HTML page.
+"""Render a quoted answer as one self-contained HTML page.
 
-Hovering or focusing a quote lights it up in its source, and the other way round; a click jumps.
-The page loads nothing from anywhere and works without scripts, but for the lighting up. Sources
-and answers are hostile: all text is escaped, characters that would reorder it are shown, and the
-page's policy allows its own script only.
+Hovering over or focusing a quote highlights it in its source, and vice versa; a click jumps there.
+The page loads no resources, and only the highlighting needs scripts. Sources and answers are
+untrusted: all text is escaped, control characters are made visible, and the content security policy
+allows only the page's own script.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 
 
 def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
-    """Render the answer beside its sources as a standalone page.
+    """Render the answer next to all its sources as a standalone page.
 
     Args:
-        answer: the answer to show; every source is shown, quoted or not.
-        question: becomes the heading; its words claim nothing.
+        question: used as the heading; its words do not count as claims.
     """
     quotes = answer.quotes
     order = {id(quote): index for index, quote in enumerate(quotes)}

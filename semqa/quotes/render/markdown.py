@@ -1,4 +1,4 @@
-"""A quoted answer as Markdown: quotes in bold, each with a footnote that names its source."""
+"""Render a quoted answer as Markdown: quotes in bold, each with a footnote for its source."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
 _LINKED_MARK = re.compile(r"(\[\^\d+\])\(")
-"""What the parenthesis behind a mark would turn into a link."""
+"""A footnote mark and a parenthesis, which together would be a link."""
 _DESTINATION = re.compile(r"""\S+(\s+["'(].*)?""")
-"""A title that viewers without footnotes would take for the target of a link, such as ``javascript:``."""
+"""A title that viewers without footnotes would use as a link target, such as ``javascript:``."""
 _FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*|\| )\[\^(?=\d+\])", re.MULTILINE)
-"""Explained at the beginning of a line; referred to behind a quote in bold or in a cell of its own."""
+"""A footnote at the beginning of a line, or a reference to one after a quote or in a table cell."""
 
 
 def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
-    """Render as Markdown (CommonMark with footnotes, as GitHub and most chat UIs show it).
+    """Render as Markdown (CommonMark with footnotes, as on GitHub and in most chat UIs).
 
-    Lines are paragraphs, items of lists or rows of tables. White space is shown as one space. Nothing in the text acts
-    as Markdown or HTML; some viewers make links of bare web addresses all the same. Unverified
-    quotes and dropped marks are struck out and named as such; repaired quotes are named as such,
-    too. The verdict follows in italics.
+    Lines become paragraphs, list items or table rows, and white space becomes one space. Markdown and
+    HTML in the text are escaped, though some viewers still link bare web addresses. Unverified quotes
+    and dropped marks are struck out and labelled; repaired quotes are labelled too. The verdict
+    follows in italics.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -60,18 +60,18 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
         if link is None and _DESTINATION.fullmatch(name):
             name = f"Source {number}: {name}"
         notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
-    told = _judged(judged) if judged is not None else []
-    return "\n\n".join(filter(None, [*body, verdict, *told, "\n".join(notes)])) + "\n"
+    judgement = _judged(judged) if judged is not None else []
+    return "\n\n".join(filter(None, [*body, verdict, *judgement, "\n".join(notes)])) + "\n"
 
 
 def conversation_to_markdown(title: str, said: Iterable[tuple[str, str]]) -> str:
-    """Join a conversation's answers, each under its question.
+    """Join the answers of a conversation, each under its question.
 
-    Each answer has footnotes of its own: ``[^2-1]`` is source 1 of the second answer.
+    Each answer has its own footnotes: ``[^2-1]`` is source 1 of the second answer.
 
     Args:
-        said: questions as plain text, each with its answer as `to_markdown` returns it; either may
-            be empty.
+        said: plain questions, each with the output of `to_markdown` for its answer; either may be
+            empty.
     """
     parts = [f"# {escape(title).strip() or 'Conversation'}\n"]
     for number, (question, answer) in enumerate(said, 1):
@@ -129,5 +129,5 @@ def _judged(judged: Judged) -> list[str]:
 
 
 def escape(text: str) -> str:
-    """Return a text as one line of Markdown that shows it."""
+    """Return a text as one line of escaped Markdown."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))

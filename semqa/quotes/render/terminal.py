@@ -1,6 +1,6 @@
-"""A quoted answer in a terminal: quotes in the colour of their source, excerpts underneath.
+"""Render a quoted answer for the terminal: quotes coloured by source, with excerpts below.
 
-Sources and answers are hostile: characters that steer a terminal are shown, not sent.
+Sources and answers are untrusted: control characters are made visible.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def to_ansi(
     width: int = 100,
     judged: Judged | None = None,
 ) -> str:
-    """Render the answer, its sources and the outcome of the check for a terminal.
+    """Render the answer, its sources and the verdict for a terminal.
 
     Args:
-        color: with ANSI colours; without, unverified quotes are still told in words.
+        color: whether to use ANSI colours; unverified quotes are also labelled in words.
     """
     from rich.console import Console
 
@@ -80,7 +80,7 @@ def to_ansi(
 def answer_text(answer: QuotedAnswer, question: str = "") -> Text:
     """Return the answer with canonical marks, coloured by source; unverified quotes in red.
 
-    Dropped marks are shown like unverified quotes; words that claim something are underlined.
+    Dropped marks look like unverified quotes; claims outside quotes are underlined.
     """
     from rich.text import Text
 
@@ -105,7 +105,7 @@ def answer_text(answer: QuotedAnswer, question: str = "") -> Text:
 
 
 def sources_text(answer: QuotedAnswer) -> Text:
-    """Return the quoted sources, each as an excerpt with its quotes in colour."""
+    """Return an excerpt of each quoted source, with its quotes in colour."""
     from rich.text import Text
 
     text = Text()
@@ -115,10 +115,10 @@ def sources_text(answer: QuotedAnswer) -> Text:
         if text:
             text.append("\n")
         text.append(f"[{number}] ", style=f"bold {source_colour(number)}")
-        figures = [q.relevance for q in answer.quotes if q.verified and q.source == number]
-        told = ", ".join(percent(figure) for figure in figures if figure is not None)
-        if told:
-            text.append(f"(relevance {told}) ", style="dim")
+        scores = [q.relevance for q in answer.quotes if q.verified and q.source == number]
+        relevance = ", ".join(percent(score) for score in scores if score is not None)
+        if relevance:
+            text.append(f"(relevance {relevance}) ", style="dim")
         fields = [quoted_pieces(answer, number, "title")] if source.title else []
         body = quoted_pieces(answer, number, "body")
         if any(piece.quotes for piece in body) or not source.title:
@@ -139,7 +139,7 @@ def sources_text(answer: QuotedAnswer) -> Text:
 
 
 def summary_text(answer: QuotedAnswer, question: str = "") -> Text:
-    """Return the verdict in words, in its colour."""
+    """Return the verdict text in its colour."""
     from rich.text import Text
 
     verdict = answer.verdict(question)
@@ -148,7 +148,7 @@ def summary_text(answer: QuotedAnswer, question: str = "") -> Text:
 
 
 def judged_text(judged: Judged) -> Text:
-    """Return a line that says who judged, and one a sentence."""
+    """Return a headline with the judge's name, and a line per sentence."""
     from rich.text import Text
 
     text = Text(safe_text(judged.headline), style="bold")

@@ -193,7 +193,7 @@ def test_what_is_not_verified_is_told(serve: Serve, page: Page) -> None:
     assert page.locator(".quote.bad sup").all_inner_texts() == ["fabricated", "misattributed"]
     page.locator(".quote.bad").last.hover()
     page.locator("#preview").wait_for()
-    assert "it stands in source 2" in page.locator("#preview").inner_text()
+    assert "appears in source 2" in page.locator("#preview").inner_text()
 
 
 def test_the_preview_shows_the_words_around_a_quote(serve: Serve, page: Page) -> None:

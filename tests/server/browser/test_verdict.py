@@ -74,7 +74,7 @@ def test_a_dropped_mark_is_seen_in_its_place(serve: Serve, page: Page) -> None:
     page.locator(".verdict.unverified").wait_for()
     assert not green(page)
     assert page.locator(".dropped del").all_inner_texts() == ["drug is not safe", "[1]"]
-    assert "Not a quote: source 1 does not hold" in (
+    assert "Not a quote: source 1 does not contain" in (
         page.locator(".dropped").first.text_content() or ""
     )
     assert "“drug is not safe” is not a quote" in page.locator(".remark").first.inner_text()
