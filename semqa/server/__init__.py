@@ -1,4 +1,8 @@
-"""The server: pages and interfaces over HTTP. `create_app` makes it, `ServerSettings` says how."""
+"""The HTTP server: the web page and the APIs. Call `create_app` with `ServerSettings`.
+
+Start with `app` (routes and middleware), then `asking` and `answering` (one request from start to
+end), then the APIs: `answers` (our own), `chat` and `responses` (OpenAI), `messages` (Anthropic).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ __all__ = ["ServerSettings", "create_app"]
 
 
 def __getattr__(name: str) -> object:
-    # Loads the framework and every interface; opening the store needs neither.
+    # Imports the web framework and all APIs, which opening the store does not need.
     if name == "create_app":
         from semqa.server.app import create_app
 

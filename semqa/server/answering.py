@@ -1,6 +1,7 @@
-"""Answering one question: the same events for every interface.
+"""Answers one question as a sequence of events.
 
-Each interface makes its own shape of these; a reply that is not streamed is made of the same events.
+Each API serializes the events in its own format. A reply that is not streamed is built from the
+same events.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.history import Exchange
     from semqa.quotes import Segment, Source
-    from semqa.server.engines import EngineShelf
+    from semqa.server.engines import EngineRegistry
     from semqa.server.measures import Measures
     from semqa.server.work import Workers
 
@@ -40,12 +41,13 @@ _log = logging.getLogger("semqa.server")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A source of a question, and where it is from.
+class AnswerSource:
+    """A source of a question, with its origin.
 
     Attributes:
-        origin: collection, document_id, name, start, end and page of one that was retrieved.
-        label: what a chat app calls it, in place of its number.
+        origin: collection, document_id, name, start, end and page of a retrieved passage; else
+            empty.
+        label: the citation label of a chat app; empty to cite by number.
     """
 
     source: Source
@@ -65,38 +67,39 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, ready to be answered.
+class PreparedQuestion:
+    """A validated question with its sources.
 
     Attributes:
-        history: earlier questions of the conversation with their answers, the oldest first.
-        given: the sources, numbered from 1.
-        renumber: whether sources are numbered anew, in the order in which they come up.
-        max_tokens: words and punctuation marks after which the answer is cut; None for no limit.
+        history: earlier questions of the conversation with their answers, oldest first.
+        sources: the sources, numbered from 1.
+        engine: the specification of the engine.
+        renumber: number the sources in the order in which the answer quotes them.
+        max_tokens: maximum length of the answer in words and punctuation marks; None for no limit.
         unused: fields of the request that have no effect.
-        told: what to answer without asking an engine; a title of the conversation, and the like.
-        created: seconds since the epoch.
+        fixed_reply: a reply that needs no engine, such as a title for the conversation.
+        created: Unix time in seconds.
     """
 
     question: str
     history: tuple[Exchange, ...]
-    given: tuple[Given, ...]
+    sources: tuple[AnswerSource, ...]
     engine: str
     renumber: bool = False
     max_tokens: int | None = None
     unused: tuple[str, ...] = ()
-    told: str | None = None
+    fixed_reply: str | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
     @property
     def request(self) -> Request:
-        """What the engine is asked."""
-        return Request(self.question, tuple(given.source for given in self.given), self.history)
+        """The request to the engine."""
+        return Request(self.question, tuple(each.source for each in self.sources), self.history)
 
     @property
     def understood(self) -> str:
-        """The question with the earlier ones that it refers to."""
+        """The question with the earlier questions it refers to."""
         return in_context(self.question, self.history)
 
 
@@ -104,52 +107,52 @@ class Piece(NamedTuple):
     """A segment of an answer.
 
     Attributes:
-        segment: free text, which may go on in the next one, or a whole quote.
-        given: the source that a quote names; None for free text and if there is no such source.
+        segment: a whole quote, or free text, which the next piece may continue.
+        source: the source that the quote names; None for free text or if there is no such source.
     """
 
     segment: Segment
-    given: Given | None
+    source: AnswerSource | None
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerResult:
     """The whole answer.
 
     Attributes:
-        listed: the sources that it speaks of, by their number in it.
-        finished: whether it ended by itself; else its budget of tokens cut it off.
-        usage: tokens read and written, None where no model tells.
-        nearest: quotes that are offered where it abstains.
+        sources: the sources that the answer mentions, with their numbers in it.
+        finished: whether the answer is complete; False if the token limit cut it off.
+        usage: numbers of prompt and completion tokens; None if unknown.
+        nearest: quotes offered instead of an answer if the engine abstains.
     """
 
-    asked: Asked
+    prepared: PreparedQuestion
     answer: QuotedAnswer
-    listed: tuple[tuple[int, Given], ...]
+    sources: tuple[tuple[int, AnswerSource], ...]
     finished: bool
     usage: Mapping[str, int | None]
     nearest: tuple[Quote, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON-ready object."""
-        asked = self.asked
+        prepared = self.prepared
         return {
-            "id": asked.id,
-            "created": asked.created,
-            "engine": asked.engine,
-            "question": asked.question,
-            "understood": asked.understood,
-            **self.answer.to_dict(asked.understood),
+            "id": prepared.id,
+            "created": prepared.created,
+            "engine": prepared.engine,
+            "question": prepared.question,
+            "understood": prepared.understood,
+            **self.answer.to_dict(prepared.understood),
             "finished": self.finished,
             "nearest": [quote.to_dict() for quote in self.nearest],
-            "sources": [given.to_dict(number) for number, given in self.listed],
+            "sources": [source.to_dict(number) for number, source in self.sources],
             "usage": dict(self.usage),
         }
 
     def details(self) -> dict[str, Any]:
-        """Return what the interfaces of others have no field for, as a JSON-ready object."""
-        own = self.to_dict()
-        return {**{name: own[name] for name in _DETAILS}, "unused": list(self.asked.unused)}
+        """Return the fields that other vendors' APIs lack, as a JSON-ready object."""
+        fields = self.to_dict()
+        return {**{name: fields[name] for name in _DETAILS}, "unused": list(self.prepared.unused)}
 
 
 _DETAILS = (
@@ -159,87 +162,89 @@ _DETAILS = (
 
 
 class Answering:
-    """Answers questions."""
+    """Answers questions with the engines of the server."""
 
-    def __init__(self, shelf: EngineShelf, workers: Workers, measures: Measures) -> None:
-        self._shelf = shelf
+    def __init__(self, engines: EngineRegistry, workers: Workers, measures: Measures) -> None:
+        self._engines = engines
         self._workers = workers
         self._measures = measures
 
     async def events(
-        self, asked: Asked, left: Callable[[Answered], Awaitable[None]] | None = None
-    ) -> AsyncGenerator[Piece | Answered, None]:
-        """Give the segments of the answer as they come, and the whole of it at the end.
+        self,
+        prepared: PreparedQuestion,
+        on_disconnect: Callable[[AnswerResult], Awaitable[None]] | None = None,
+    ) -> AsyncGenerator[Piece | AnswerResult, None]:
+        """Yield the pieces of the answer as they arrive, and finally the whole answer.
 
         Args:
-            left: is called with what there is of the answer if the client leaves before its end.
+            on_disconnect: called with the partial answer if the client disconnects.
         """
-        request = asked.request
+        request = prepared.request
         sources = request.sources
-        renumbering = Renumbering(sources) if asked.renumber else None
-        with self._measures.answer(self._shelf.kind(asked.engine)) as measured:
-            if asked.told is not None or not sources:
-                told = asked.told
+        renumbering = Renumbering(sources) if prepared.renumber else None
+        with self._measures.answer(self._engines.kind(prepared.engine)) as timer:
+            if prepared.fixed_reply is not None or not sources:
+                reply = prepared.fixed_reply
                 outcome = Outcome(
-                    abstention() if told is None else QuotedAnswer.parse(told, ()), None
+                    abstention() if reply is None else QuotedAnswer.parse(reply, ()), None
                 )
                 for segment in outcome.answer.segments:
                     yield Piece(segment, None)
             else:
-                engine = await self.engine(asked.engine)
+                engine = await self.engine(prepared.engine)
                 events = self._workers.answer(engine, request)
-                budget = _Budget(asked.max_tokens)
+                budget = _TokenBudget(prepared.max_tokens)
                 try:
                     async for event in events:
                         if isinstance(event, Outcome):
                             outcome = event
                             break
-                        measured.began()
+                        timer.note_segment()
                         kept = budget.take(event)
                         if kept is not None:
                             piece = renumbering.add(kept) if renumbering else kept
-                            yield Piece(piece, _named(asked, kept))
+                            yield Piece(piece, _source_of(prepared, kept))
                         if budget.spent:
                             break
                 except (GeneratorExit, asyncio.CancelledError):
-                    if left is not None and budget.marked.strip():
+                    if on_disconnect is not None and budget.marked.strip():
                         cut = QuotedAnswer.parse(budget.marked, sources)
                         outcome = Outcome(cut, None, finished=False)
-                        await left(_answered(asked, outcome, renumbering))
+                        await on_disconnect(_result_of(prepared, outcome, renumbering))
                     raise
                 finally:
                     await events.aclose()
                 if budget.spent:
                     cut = QuotedAnswer.parse(budget.marked, sources)
-                    cut = await run_in_threadpool(rated, engine, asked.understood, cut)
+                    cut = await run_in_threadpool(rated, engine, prepared.understood, cut)
                     outcome = Outcome(cut, None, finished=False)
-            answered = _answered(asked, outcome, renumbering)
-            read = answered.answer
-            measured.ended(read.verdict(asked.understood).value, read.counts)
-            yield answered
+            result = _result_of(prepared, outcome, renumbering)
+            read = result.answer
+            timer.finish(read.verdict(prepared.understood).value, read.counts)
+            yield result
 
-    async def whole(self, asked: Asked) -> tuple[list[Piece], Answered]:
-        """Return all pieces, and the whole answer."""
+    async def whole(self, prepared: PreparedQuestion) -> tuple[list[Piece], AnswerResult]:
+        """Return all pieces and the whole answer."""
         pieces: list[Piece] = []
-        async for event in self.events(asked):
-            if isinstance(event, Answered):
+        async for event in self.events(prepared):
+            if isinstance(event, AnswerResult):
                 return pieces, event
             pieces.append(event)
-        raise AssertionError("the events of an answer end with the whole of it")
+        raise AssertionError("the last event is the whole answer")
 
     async def engine(self, spec: str) -> Engine:
-        """Return the engine of a specification, made if need be.
+        """Return the engine with a specification, and load it if necessary.
 
         Raises:
-            EngineFailedError: it cannot be made as it was set up, or a model was not reached.
+            EngineFailedError: if the engine cannot be loaded.
         """
-        made = self._shelf.made(spec)
-        if made is not None:
-            return made
+        loaded = self._engines.loaded(spec)
+        if loaded is not None:
+            return loaded
         try:
-            return await run_in_threadpool(self._shelf.get, spec)
+            return await run_in_threadpool(self._engines.get, spec)
         except (InputError, UnavailableError) as error:
-            _log.error("the engine cannot be made", exc_info=error, extra={"engine": spec})
+            _log.error("the engine cannot be loaded", exc_info=error, extra={"engine": spec})
             refused = isinstance(error, (InputError, MissingExtraError))
             raise EngineFailedError(refused=refused) from error
 
@@ -247,8 +252,8 @@ class Answering:
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
-class _Budget:
-    """Takes segments until so many tokens are written; a quote fits as a whole or not at all."""
+class _TokenBudget:
+    """Limits the length of an answer. A quote that does not fit is left out as a whole."""
 
     def __init__(self, tokens: int | None) -> None:
         self._left = tokens
@@ -257,11 +262,11 @@ class _Budget:
 
     @property
     def marked(self) -> str:
-        """What was taken, with marks."""
+        """The accepted segments as one text, with marks."""
         return "".join(self._written)
 
     def take(self, segment: Segment) -> Segment | None:
-        """Return what there is room for."""
+        """Return the part of a segment that fits; None if nothing fits."""
         if self._left is None:
             self._write(segment)
             return segment
@@ -282,27 +287,29 @@ class _Budget:
         self._written.append(text)
 
 
-def _named(asked: Asked, segment: Segment) -> Given | None:
-    if isinstance(segment, Quote) and 0 < segment.source <= len(asked.given):
-        return asked.given[segment.source - 1]
+def _source_of(prepared: PreparedQuestion, segment: Segment) -> AnswerSource | None:
+    if isinstance(segment, Quote) and 0 < segment.source <= len(prepared.sources):
+        return prepared.sources[segment.source - 1]
     return None
 
 
-def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -> Answered:
+def _result_of(
+    prepared: PreparedQuestion, outcome: Outcome, renumbering: Renumbering | None
+) -> AnswerResult:
     answer, nearest = outcome.answer, outcome.nearest
     if renumbering is None:
         numbers = sorted({*named_sources(answer), *(quote.source for quote in nearest)})
-        listed = tuple((number, asked.given[number - 1]) for number in numbers)
+        listed = tuple((number, prepared.sources[number - 1]) for number in numbers)
     else:
         answer = renumbering.answer(answer)
         nearest = tuple(replace(each, source=renumbering.number(each.source)) for each in nearest)
         listed = tuple(
-            (new, asked.given[old - 1]) for new, old in enumerate(renumbering.numbers, 1)
+            (new, prepared.sources[old - 1]) for new, old in enumerate(renumbering.numbers, 1)
         )
-    made = outcome.generation
+    generation = outcome.generation
     usage = {
-        "prompt_tokens": made.prompt_tokens if made else None,
-        "completion_tokens": made.new_tokens if made else None,
+        "prompt_tokens": generation.prompt_tokens if generation else None,
+        "completion_tokens": generation.new_tokens if generation else None,
     }
-    finished = outcome.finished and (made is None or made.finished)
-    return Answered(asked, answer, listed, finished, usage, nearest)
+    finished = outcome.finished and (generation is None or generation.finished)
+    return AnswerResult(prepared, answer, listed, finished, usage, nearest)

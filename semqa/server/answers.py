@@ -1,4 +1,4 @@
-"""`POST /v1/answers`: a question, and the whole quoted answer, in the server's own shape."""
+"""`POST /v1/answers`: our own API, which returns the whole quoted answer."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from semqa.server.schemas import (
 from semqa.server.sse import event
 
 if TYPE_CHECKING:
-    from semqa.server.answering import Answered, Asked, Piece
+    from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 
 router = APIRouter(tags=["answers"])
 
 
 class TurnIn(BaseModel):
-    """A message of the conversation before this question."""
+    """An earlier message of the conversation."""
 
     role: Literal["user", "assistant"]
     content: Text
@@ -44,16 +44,16 @@ class AnswerRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    question: Text = Field(description="The question, in words.")
+    question: Text = Field(description="The question, in natural language.")
     sources: Sources = None
     collection: Collection = None
     engine: Engine = None
-    history: Many[TurnIn] = Field([], description="What was said before, the oldest first.")
-    conversation: Text | None = Field(
-        None, description="Id of a conversation that this belongs to and is kept in."
+    history: Many[TurnIn] = Field(
+        [], description="Earlier messages of the conversation, oldest first."
     )
+    conversation: Text | None = Field(None, description="Id of a stored conversation to continue.")
     limit: Limit = None
-    stream: bool = Field(False, description="Send the answer as it comes, as server-sent events.")
+    stream: bool = Field(False, description="Stream the answer as server-sent events.")
     renumber: Renumber = False
 
 
@@ -66,67 +66,68 @@ class AnswerRequest(BaseModel):
     },
 )
 async def answer(request: Request, body: AnswerRequest) -> Response:
-    """Answer a question from sources in the request, or from documents that were uploaded.
+    """Answer a question from sources in the request or from uploaded documents.
 
     All offsets are Unicode code points, 0-based, end exclusive.
     """
     history = [Turn(turn.role, turn.content) for turn in body.history]
-    kept = _Conversation(request, body.conversation) if body.conversation is not None else None
-    if kept is not None:
-        history += await kept.history()
-    asked = await prepare(
+    stored = None
+    if body.conversation is not None:
+        stored = _StoredConversation(request, body.conversation)
+        history += await stored.history()
+    prepared = await prepare(
         request,
         body.question,
         exchanges(history),
-        given=[source.given() for source in body.sources or ()],
+        sources=[source.to_source() for source in body.sources or ()],
         collection=body.collection,
         engine=body.engine,
         limit=body.limit,
         renumber=body.renumber,
     )
-    if kept is not None:
-        named = body.collection
-        chosen = [named] if isinstance(named, str) else named
-        told = {"question": body.question, "collections": chosen, "engine": body.engine}
-        await kept.add("user", {name: value for name, value in told.items() if value is not None})
+    if stored is not None:
+        names = [body.collection] if isinstance(body.collection, str) else body.collection
+        content = {"question": body.question, "collections": names, "engine": body.engine}
+        content = {name: value for name, value in content.items() if value is not None}
+        await stored.add("user", content)
 
-    async def keep(answered: Answered) -> None:
-        if kept is not None:
-            await kept.add("assistant", answered.to_dict())
+    async def save(result: AnswerResult) -> None:
+        if stored is not None:
+            await stored.add("assistant", result.to_dict())
 
     return await respond(
-        request, asked, AnswerReply(asked), stream=body.stream, at_once=True, keep=keep
+        request, prepared, AnswerReply(prepared), stream=body.stream, headers_first=True, save=save
     )
 
 
 class AnswerReply(Serializer):
-    """Makes the server's own reply."""
+    """Serializes our own API."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, prepared: PreparedQuestion) -> None:
+        self._prepared = prepared
 
     def begin(self) -> list[bytes]:
-        listed = [given.to_dict(number) for number, given in enumerate(self._asked.given, 1)]
+        listed = [source.to_dict(number) for number, source in enumerate(self._prepared.sources, 1)]
         return [event({"sources": listed}, "sources")]
 
     def add(self, piece: Piece) -> list[bytes]:
-        told = [event({"text": piece.segment.text}, "text")]
+        chunks = [event({"text": piece.segment.text}, "text")]
         if isinstance(piece.segment, Quote):
-            told.append(event(piece.segment.to_dict(), "quote"))
-        return told
+            chunks.append(event(piece.segment.to_dict(), "quote"))
+        return chunks
 
-    def end(self, answered: Answered) -> list[bytes]:
-        return [event(answered.to_dict(), "done")]
+    def end(self, result: AnswerResult) -> list[bytes]:
+        return [event(result.to_dict(), "done")]
 
-    def whole(self, answered: Answered) -> dict[str, Any]:
-        return answered.to_dict()
+    def whole(self, result: AnswerResult) -> dict[str, Any]:
+        return result.to_dict()
 
     def failed(self, error: dict[str, Any]) -> bytes:
         return event(error, "error")
 
 
-class _Conversation:
-    """A conversation that is kept."""
+class _StoredConversation:
+    """A conversation in the store."""
 
     def __init__(self, request: Request, conversation: str) -> None:
         self._store: Any = request.app.state.store
@@ -134,15 +135,15 @@ class _Conversation:
         self._id = conversation
 
     async def history(self) -> list[Turn]:
-        kept = await run_in_threadpool(self._store.conversation, self._owner, self._id)
+        found = await run_in_threadpool(self._store.conversation, self._owner, self._id)
         turns: list[Turn] = []
-        asked: list[Turn] = []
-        for message in kept.messages:
+        pending: list[Turn] = []
+        for message in found.messages:
             if message.role == "user":
-                asked = [Turn("user", str(message.content.get("question", "")))]
-            else:  # only now: a question that failed is no context for the next one
-                turns += [*asked, Turn("assistant", str(message.content.get("plain", "")))]
-                asked = []
+                pending = [Turn("user", str(message.content.get("question", "")))]
+            else:  # questions without an answer are not part of the history
+                turns += [*pending, Turn("assistant", str(message.content.get("plain", "")))]
+                pending = []
         return turns
 
     async def add(self, role: str, content: dict[str, Any]) -> None:

@@ -19,13 +19,13 @@ from semqa.engines.extractive import ExtractiveEngine
 from semqa.retrieval.passages import Library
 from semqa.server import answers, chat, collections, conversations, engines, messages, responses
 from semqa.server.answering import Answering
-from semqa.server.engines import EngineShelf
+from semqa.server.engines import EngineRegistry
 from semqa.server.errors import add_handlers
 from semqa.server.measures import Measures
 from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
 from semqa.server.schemas import errors
 from semqa.server.store.store import make_folder, open_store
-from semqa.server.work import Reading, Warming, Workers, one_after_the_other
+from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ _FAILURES = (
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.INSUFFICIENT_STORAGE,
 )
-"""What any interface may reply, besides what all of the server may."""
+"""Error statuses of the API endpoints, in addition to those of the whole server."""
 
 
 def create_app(settings: ServerSettings, *, library: Any = None, store: Any = None) -> FastAPI:
@@ -61,7 +61,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
         library = _library(settings)
     if store is None:
         store = open_store(settings)
-    shelf = EngineShelf(settings.engines, settings.create)
+    registry = EngineRegistry(settings.engines, settings.create)
     workers = Workers(settings.answers_at_once, settings.answers_waiting, settings.request_timeout)
     measures = Measures(lambda: workers.under_way)
 
@@ -73,7 +73,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
         finally:
             app.state.ready = False
             workers.close()
-            await run_in_threadpool(shelf.close)
+            await run_in_threadpool(registry.close)
             await run_in_threadpool(store.close)
 
     app = FastAPI(
@@ -81,17 +81,17 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
         summary="Answers whose every claim is a quote that a reader can check at a glance.",
         description="Offsets are Unicode code points, 0-based, end exclusive.",
         version=semqa.__version__,
-        docs_url=None,  # these pages load scripts from elsewhere
+        docs_url=None,  # its pages load scripts from a CDN
         redoc_url=None,
         lifespan=lifespan,
         responses=errors(401, 403, 429, 500),
     )
     state = app.state
     state.settings, state.library, state.store, state.ready = settings, library, store, False
-    state.shelf, state.workers, state.measures = shelf, workers, measures
-    state.answering = Answering(shelf, workers, measures)
-    state.reading = Reading()
-    state.warming = Warming(library)
+    state.shelf, state.workers, state.measures = registry, workers, measures
+    state.answering = Answering(registry, workers, measures)
+    state.document_workers = DocumentWorkers()
+    state.warming = EncoderLoader(library)
     add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)
@@ -103,13 +103,13 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     app.add_middleware(Head)
     app.add_middleware(Guard, settings=settings, keys=keys, rate=rate, measures=measures)
     if settings.allowed_origins:
-        # Outermost: what the guard refuses is for the page to read, and preflights carry no key.
+        # Outermost, so that pages can read refusals; and preflight requests carry no key.
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
             allow_methods=["GET", "HEAD", "POST", "PATCH", "DELETE"],
             allow_headers=["*"],
-            allow_private_network=True,  # a page on the net, and a server beside the browser
+            allow_private_network=True,  # public pages that call a server on this machine
             expose_headers=["x-request-id", "retry-after"],
         )
     return app
@@ -117,18 +117,18 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
 
 def _library(settings: ServerSettings) -> Library:
     make_folder(settings.library)
-    read_ahead = one_after_the_other(ExtractiveEngine().read_ahead)
+    read_ahead = in_background(ExtractiveEngine().read_ahead)
     return Library(settings.library, reranker=settings.reranker, read_ahead=read_ahead)
 
 
 def _document(app: FastAPI) -> None:
-    """Correct the schema: invalid requests return 400, and keys come in a header."""
-    made: dict[str, Any] = {}
+    """Correct the OpenAPI schema: invalid requests return 400, and keys are bearer tokens."""
+    cached: dict[str, Any] = {}
     original = app.openapi
 
     def openapi() -> dict[str, Any]:
-        if made:
-            return made
+        if cached:
+            return cached
         schema = original()
         error = {"$ref": "#/components/schemas/ErrorOut"}
         for path, operations in schema["paths"].items():
@@ -137,15 +137,15 @@ def _document(app: FastAPI) -> None:
                 replies.pop("422", None)
                 for status in _FAILURES if path.startswith("/v1/") else ():
                     content = {"application/json": {"schema": error}}
-                    told = {"description": status.phrase, "content": content}
-                    replies.setdefault(str(status.value), told)
+                    reply = {"description": status.phrase, "content": content}
+                    replies.setdefault(str(status.value), reply)
         parts = schema.setdefault("components", {})
         for name in ("HTTPValidationError", "ValidationError"):
             parts.get("schemas", {}).pop(name, None)
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        schema["security"] = [{}, {"key": []}]  # where the server has no keys, none is needed
-        made.update(schema)
-        return made
+        schema["security"] = [{}, {"key": []}]  # the key is optional
+        cached.update(schema)
+        return cached
 
     app.openapi = openapi  # type: ignore[method-assign]
 
@@ -156,7 +156,7 @@ def _add_page(app: FastAPI) -> None:
 
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
-        """Show the page."""
+        """Return the page."""
         reply = await files.get_response("index.html", request.scope)
         reply.headers["content-security-policy"] = PAGE_POLICY
         return reply
@@ -165,25 +165,25 @@ def _add_page(app: FastAPI) -> None:
 def _add_health(app: FastAPI) -> None:
     @app.get("/healthz", tags=["operation"])
     async def alive() -> JSONResponse:
-        """Tell that the process lives."""
+        """Return 200 if the process is running."""
         return JSONResponse({"status": "ok"})
 
     @app.get("/readyz", tags=["operation"])
     async def ready(request: Request) -> JSONResponse:
-        """Return whether questions can be answered now, and whether the encoder is loaded."""
+        """Return 200 if the server can answer questions, and the state of the encoder."""
         state = request.app.state
         why = "" if state.ready else "The server is starting or shutting down."
         if not why:
             try:
                 await run_in_threadpool(state.store.check)
-            except Exception:  # noqa: BLE001  (whatever is wrong with it, it is not ready)
-                _log.warning("the database does not answer", exc_info=True)
-                why = "The database does not answer."
-        told = {"status": "not ready" if why else "ok", "encoder": state.warming.state}
-        return JSONResponse({**told, "reason": why} if why else told, 503 if why else 200)
+            except Exception:  # noqa: BLE001  (any failure means that it is not ready)
+                _log.warning("the database is unavailable", exc_info=True)
+                why = "The database is unavailable."
+        body = {"status": "not ready" if why else "ok", "encoder": state.warming.state}
+        return JSONResponse({**body, "reason": why} if why else body, 503 if why else 200)
 
     @app.get("/metrics", tags=["operation"], response_class=Response)
     async def metrics(request: Request) -> Response:
-        """Return counts and times in the format of Prometheus."""
+        """Return metrics in the Prometheus text format."""
         text = await run_in_threadpool(request.app.state.measures.text)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

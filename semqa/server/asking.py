@@ -1,7 +1,7 @@
-"""From a request to a question that can be answered, and from the answer to a reply.
+"""Request handling that all APIs share.
 
-Every interface goes this way: `prepare` checks the question and finds its passages, `respond` sends
-the answer in the shape that a `Serializer` gives it, streamed or whole.
+`prepare` validates the question and retrieves passages. `respond` sends the answer, streamed or
+whole, in the format of a `Serializer`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from starlette.concurrency import run_in_threadpool
 from semqa.engines import GeneratingEngine
 from semqa.errors import InputError, NotFoundError
 from semqa.history import in_context
-from semqa.server.answering import Answered, Asked, Given
-from semqa.server.errors import ending, failed
-from semqa.server.sse import EventStream, dumps, event, primed, while_there
+from semqa.server.answering import AnswerResult, AnswerSource, PreparedQuestion
+from semqa.server.errors import shutdown_error, stream_error
+from semqa.server.sse import EventStream, await_first, dumps, event, while_connected
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from semqa.history import Exchange
+    from semqa.quotes import Source
     from semqa.retrieval.passages import Found, Library
     from semqa.server.answering import Piece
     from semqa.server.settings import ServerSettings
 
 DEFAULT_LIMIT = 8
-"""Passages that a question is answered from."""
+"""Default number of passages to retrieve."""
 
-_STEADY = 60
-"""Of reciprocal rank fusion. Source: Cormack, Clarke and Büttcher 2009, section 2."""
+_RRF_K = 60
+"""k of reciprocal rank fusion. Source: Cormack, Clarke and Büttcher 2009, section 2."""
 
 
 async def prepare(
@@ -45,54 +46,58 @@ async def prepare(
     question: str,
     history: Sequence[Exchange] = (),
     *,
-    given: Sequence[Given] = (),
+    sources: Sequence[AnswerSource] = (),
     collection: str | Sequence[str] | None = None,
     engine: str | None = None,
     limit: int | None = None,
     **more: Any,
-) -> Asked:
-    """Check a question, and find what it is answered from.
+) -> PreparedQuestion:
+    """Validate a question and collect its sources.
 
     Args:
-        collection: name or names; None for all, or for none if there are sources.
-        engine: that is to answer; None for the default.
+        sources: sources in the request; retrieved passages follow them.
+        collection: name or names of collections to search; None for all of them, or for no search
+            if there are sources.
+        engine: specification of the engine; None for the default.
+        limit: maximum number of passages to retrieve.
+        more: other fields of `PreparedQuestion`.
     """
     state = request.app.state
-    collection = None if collection == [] else collection  # clients send the list even if empty
+    collection = None if collection == [] else collection  # some clients send an empty list
     check_question(question, state.settings)
     spec = state.shelf.choose(engine)
     understood = in_context(question, history)
-    sources = tuple(given)
+    sources = tuple(sources)
     if sources:
         check_sources(sources, state.settings)
-        # The engine is looked at where it matters alone: it may have to be made first.
-        if characters(sources) > state.settings.max_model_characters and isinstance(
+        # Get the engine only if the size matters, because it may have to be loaded first.
+        if total_characters(sources) > state.settings.max_model_characters and isinstance(
             await state.answering.engine(spec), GeneratingEngine
         ):
-            check_for_model(sources, state.settings)
+            check_model_input(sources, state.settings)
     if not sources or collection is not None:
-        await state.reading.settled(request.state.owner, collection)
+        await state.document_workers.wait_for_uploads(request.state.owner, collection)
         names = [collection] if isinstance(collection, str) else collection
-        # A follow-up finds what itself asks for, and what the conversation is about.
+        # A follow-up question is searched both alone and together with its context.
         queries = list(dict.fromkeys((understood, question)))
         found = await run_in_threadpool(
             retrieve, state.library, request.state.owner, names, queries, limit or DEFAULT_LIMIT
         )
-        base = address(request)
+        base = page_address(request)
         sources += tuple(_linked(each, base) for each in found)
-    return Asked(question, tuple(history), sources, spec, **more)
+    return PreparedQuestion(question, tuple(history), sources, spec, **more)
 
 
-def address(request: Request) -> str:
-    """Return the address of the page, without a slash at the end."""
+def page_address(request: Request) -> str:
+    """Return the URL of the page, without a trailing slash."""
     public = request.app.state.settings.public_url
     return (public or str(request.base_url)).rstrip("/")
 
 
 def check_question(question: str, settings: ServerSettings) -> None:
-    """Raise if a question has no words or too many."""
+    """Raise if a question is empty or too long."""
     if not any(map(str.isalnum, question)):
-        raise InputError("must have words.", field="question", value=question)
+        raise InputError("must contain letters or digits.", field="question", value=question)
     if len(question) > settings.max_question:
         raise InputError(
             f"must have at most {settings.max_question:,} characters, got {len(question):,}.",
@@ -100,85 +105,87 @@ def check_question(question: str, settings: ServerSettings) -> None:
         )
 
 
-def check_sources(given: Sequence[Given], settings: ServerSettings) -> None:
-    """Raise if sources in a request are too many, too long or all empty."""
-    if len(given) > settings.max_sources:
+def check_sources(sources: Sequence[AnswerSource], settings: ServerSettings) -> None:
+    """Raise if the sources of a request are too many, too long or all empty."""
+    if len(sources) > settings.max_sources:
         raise InputError(
-            f"must be at most {settings.max_sources:,}, got {len(given):,}.", field="sources"
+            f"must be at most {settings.max_sources:,}, got {len(sources):,}.", field="sources"
         )
-    size = characters(given)
+    size = total_characters(sources)
     if size > settings.max_source_characters:
         raise InputError(
             f"must have at most {settings.max_source_characters:,} characters in all, got {size:,}.",
             field="sources",
         )
-    if not any(each.source.text.strip() or each.source.title.strip() for each in given):
-        raise InputError("must have text in at least one.", field="sources")
+    if not any(each.source.text.strip() or each.source.title.strip() for each in sources):
+        raise InputError("must not all be empty.", field="sources")
 
 
-def check_for_model(given: Sequence[Given], settings: ServerSettings) -> None:
-    """Raise if sources are longer than a language model may read for one question."""
-    size = characters(given)
+def check_model_input(sources: Sequence[AnswerSource], settings: ServerSettings) -> None:
+    """Raise if the sources of a request are too long for a language model."""
+    size = total_characters(sources)
     if size > settings.max_model_characters:
         raise InputError(
             f"must have at most {settings.max_model_characters:,} characters for a language model, "
             f"got {size:,}.",
             field="sources",
-            hint="Put them into a collection, of which a question reads the best passages.",
+            hint="Upload them to a collection: only the best passages are sent to the model.",
         )
 
 
-def characters(given: Sequence[Given]) -> int:
-    """Return how many characters sources have together."""
-    return sum(len(each.source.text) + len(each.source.title) for each in given)
+def total_characters(sources: Sequence[AnswerSource]) -> int:
+    """Return the total length of sources, titles included."""
+    return sum(len(each.source.text) + len(each.source.title) for each in sources)
 
 
 def retrieve(
     library: Library, owner: str, names: Sequence[str] | None, queries: Sequence[str], limit: int
-) -> tuple[Given, ...]:
-    """Find the passages to answer from; blocking.
+) -> tuple[AnswerSource, ...]:
+    """Return the best passages for some queries. Blocking.
 
     Args:
-        names: of the collections; None for all that the owner has.
-        queries: what to look for. Of several, each finds its own passages, and the best of all are
-            taken.
+        names: names of the collections; None for all of the owner's.
+        queries: the results of several queries are combined by reciprocal rank fusion.
+        limit: maximum number of passages.
     """
-    wanted = list(dict.fromkeys(names)) if names is not None else None
-    chosen = wanted if wanted is not None else [each.name for each in library.collections(owner)]
+    if names is None:
+        chosen = [each.name for each in library.collections(owner)]
+    else:
+        chosen = list(dict.fromkeys(names))
     if not chosen:
         raise InputError(
-            "are missing, and there is no collection yet.",
+            "are missing, and there are no collections.",
             field="sources",
-            hint="Send sources, or upload documents.",
+            hint="Send sources, or upload documents first.",
         )
     collections = []
-    for each in chosen:
-        with _may_be_gone(wanted):
-            collections.append((each, library.collection(owner, each)))
+    for name in chosen:
+        with _ignore_deleted(names):
+            collections.append((name, library.collection(owner, name)))
     scores: dict[tuple[str, ...], float] = {}
-    found: dict[tuple[str, ...], Given] = {}
+    found: dict[tuple[str, ...], AnswerSource] = {}
     for query in queries:
         hits: list[tuple[str, Found]] = []
-        for each, held in collections:
-            with _may_be_gone(wanted):
-                hits += [(each, hit) for hit in held.search(query, limit)]
-        # The first of a collection that has nothing to say is not worth the first of another.
+        for name, collection in collections:
+            with _ignore_deleted(names):
+                hits += [(name, hit) for hit in collection.search(query, limit)]
+        # Rank by score over all collections: the top hit of a collection may be irrelevant.
         hits.sort(key=lambda pair: -pair[1].score)
-        for rank, (each, hit) in enumerate(hits):
-            key = (each, str(hit.document_id), str(hit.start), str(hit.end))
-            scores[key] = scores.get(key, 0.0) + 1 / (_STEADY + rank)
-            found.setdefault(key, _given(each, hit))
+        for rank, (name, hit) in enumerate(hits):
+            key = (name, str(hit.document_id), str(hit.start), str(hit.end))
+            scores[key] = scores.get(key, 0.0) + 1 / (_RRF_K + rank)
+            found.setdefault(key, _as_source(name, hit))
     best = sorted(scores, key=lambda key: -scores[key])[:limit]
     return tuple(found[key] for key in best)
 
 
-def _may_be_gone(names: Sequence[str] | None) -> AbstractContextManager[None]:
-    """Pass over a collection that is removed meanwhile, unless it was asked for by name."""
+def _ignore_deleted(names: Sequence[str] | None) -> AbstractContextManager[None]:
+    """Ignore a collection that was deleted meanwhile, unless the request names it."""
     return suppress(NotFoundError) if names is None else nullcontext()
 
 
-def _given(collection: str, passage: Found) -> Given:
-    return Given(
+def _as_source(collection: str, passage: Found) -> AnswerSource:
+    return AnswerSource(
         passage.source,
         {
             "collection": collection,
@@ -191,109 +198,108 @@ def _given(collection: str, passage: Found) -> Given:
     )
 
 
-def _linked(given: Given, base: str) -> Given:
-    """Give a passage without an address of its own the one at which the page shows it."""
-    at = given.origin
-    own = given.source.url
-    link = page_link(own, base, at["collection"], at["document_id"], at["start"], at["end"])
-    return replace(given, source=replace(given.source, url=link))
+def _linked(passage: AnswerSource, base: str) -> AnswerSource:
+    """Set the URL of a retrieved passage to `page_link`."""
+    source, at = passage.source, passage.origin
+    link = page_link(source.url, base, at["collection"], at["document_id"], at["start"], at["end"])
+    return replace(passage, source=replace(source, url=link))
 
 
 def page_link(
     url: str | None, base: str, collection: str, document_id: str, start: int, end: int
 ) -> str:
-    """Return the address of a passage: its own, or that at which the page shows it."""
+    """Return the URL of a passage: its own, or that of its place on the page."""
     if url and not url.startswith("semqa:"):
         return url
     named = f"collection={quote(collection, safe='')}&document={quote(document_id, safe='')}"
     return f"{base}/?{named}#char={start},{end}"
 
 
-SHOWN = 1_000
-"""Characters of a passage in a link that carries it."""
+MAX_LINK_CHARACTERS = 1_000
+"""Maximum length of a passage that is part of a link."""
 
 
-def link_of(given: Given, base: str) -> str:
-    """Return an address for a passage: its own, or one at which the page shows its text.
+def source_link(source: Source, base: str) -> str:
+    """Return the URL of a source: its own, or a link to the page that contains the text.
 
-    A passage of a request is kept nowhere, so the link has the text in its fragment, which browsers
-    do not send to the server.
+    Sources in a request are not stored. The text is in the fragment of the link, which browsers do
+    not send to the server.
     """
-    if given.source.url:
-        return given.source.url
-    text = quote(given.source.text[:SHOWN], safe="")
-    return f"{base}/#title={quote(given.source.title[:200], safe='')}&text={text}"
+    if source.url:
+        return source.url
+    text = quote(source.text[:MAX_LINK_CHARACTERS], safe="")
+    return f"{base}/#title={quote(source.title[:200], safe='')}&text={text}"
 
 
 class Serializer(ABC):
-    """Makes a reply of the events of an answer; each interface has its own."""
+    """Converts the events of an answer to the reply of an API."""
 
     def begin(self) -> list[bytes]:
-        """Return what a stream begins with."""
+        """Return the first events of a stream."""
         return []
 
     @abstractmethod
     def add(self, piece: Piece) -> list[bytes]:
-        """Take a piece of the answer, and return what a stream says of it."""
+        """Add a piece of the answer, and return its events for a stream."""
 
     @abstractmethod
-    def end(self, answered: Answered) -> list[bytes]:
-        """Return what a stream ends with."""
+    def end(self, result: AnswerResult) -> list[bytes]:
+        """Return the last events of a stream."""
 
     @abstractmethod
-    def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the reply that is not streamed."""
+    def whole(self, result: AnswerResult) -> dict[str, Any]:
+        """Return the whole reply, as a JSON-ready object."""
 
     def failed(self, error: dict[str, Any]) -> bytes:
-        """Return what a stream says where it fails."""
+        """Return the event that ends a stream with an error."""
         return event(error)
 
 
 async def respond(
     request: Request,
-    asked: Asked,
+    prepared: PreparedQuestion,
     serializer: Serializer,
     *,
     stream: bool,
-    at_once: bool = False,
-    keep: Callable[[Answered], Awaitable[None]] | None = None,
+    headers_first: bool = False,
+    save: Callable[[AnswerResult], Awaitable[None]] | None = None,
 ) -> Response:
-    """Answer a question in the shape of an interface.
+    """Answer a question in the format of an API.
 
     Args:
-        at_once: whether a stream begins before the engine does; else what fails at once is told by
-            the status.
-        keep: is called with the whole answer before it is sent, or with what there is of it when
-            the client stops a stream.
+        headers_first: send the headers of a stream before the engine starts; else an early error
+            sets the status of the reply.
+        save: called with the whole answer before the end is sent, or with the partial answer if the
+            client stops a stream.
     """
     answering = request.app.state.answering
     if not stream:
-        pieces, answered = await while_there(request, answering.whole(asked))
+        pieces, result = await while_connected(request, answering.whole(prepared))
         for piece in pieces:
             serializer.add(piece)
-        if keep is not None:
-            await keep(answered)
-        return Response(dumps(serializer.whole(answered)), media_type="application/json")
-    events = answering.events(asked, keep)
-    if not at_once:
-        events = await while_there(request, primed(events))
+        if save is not None:
+            await save(result)
+        return Response(dumps(serializer.whole(result)), media_type="application/json")
+    events = answering.events(prepared, save)
+    if not headers_first:
+        events = await while_connected(request, await_first(events))
 
     async def sent() -> AsyncGenerator[bytes, None]:
-        for begun in serializer.begin():
-            yield begun
+        for chunk in serializer.begin():
+            yield chunk
         try:
             async for each in events:
-                if isinstance(each, Answered):
-                    if keep is not None:
-                        await keep(each)
-                    told = serializer.end(each)
+                if isinstance(each, AnswerResult):
+                    if save is not None:
+                        await save(each)
+                    chunks = serializer.end(each)
                 else:
-                    told = serializer.add(each)
-                for one in told:
-                    yield one
-        except Exception as error:  # noqa: BLE001  (the status is sent already)
-            yield serializer.failed(failed(error, request))
+                    chunks = serializer.add(each)
+                for chunk in chunks:
+                    yield chunk
+        except Exception as error:  # noqa: BLE001  (the status has been sent)
+            yield serializer.failed(stream_error(error, request))
         finally:
             await events.aclose()
 
-    return EventStream(sent(), cut=lambda: serializer.failed(ending(request)))
+    return EventStream(sent(), cut=lambda: serializer.failed(shutdown_error(request)))

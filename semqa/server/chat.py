@@ -1,9 +1,9 @@
-"""`POST /v1/chat/completions`: what clients of OpenAI's chat interface speak.
+"""`POST /v1/chat/completions`: OpenAI's Chat Completions API.
 
-Each verified quote has an annotation. Clients show any annotation as a citation, whatever else it says
-of itself, and some refuse the whole reply for one of another type than ``url_citation``. So a quote that
-is not verified has none; the details at the end tell of it. Offsets are Unicode code points, end
-exclusive; ``start_index`` and ``end_index`` count in the content as it is sent.
+Each verified quote has an annotation of type ``url_citation``. Clients show every annotation as a
+citation, and some reject replies with other types. So a quote that is not verified has no
+annotation; it is listed in the details at the end. Offsets are Unicode code points, end exclusive;
+``start_index`` and ``end_index`` refer to the content of the reply.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pydantic import BaseModel, Field
 from semqa.errors import InputError
 from semqa.quotes import Quote, Status
 from semqa.quotes.marks import canonical_mark
-from semqa.server.answering import Asked
-from semqa.server.asking import Serializer, address, link_of, prepare, respond
+from semqa.server.answering import PreparedQuestion
+from semqa.server.asking import Serializer, page_address, prepare, respond, source_link
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import MODEL, named_model
 from semqa.server.schemas import (
@@ -27,7 +27,7 @@ from semqa.server.schemas import (
     TEXT_ALONE,
     Collection,
     Engine,
-    Lenient,
+    LenientRequest,
     Limit,
     Many,
     MaxTokens,
@@ -42,7 +42,7 @@ from semqa.server.sse import event
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.server.answering import Answered, Given, Piece
+    from semqa.server.answering import AnswerResult, AnswerSource, Piece
 
 router = APIRouter(tags=["chat"])
 
@@ -62,14 +62,14 @@ class Message(BaseModel):
 
 
 def turn(message: Message, field: str) -> Turn:
-    """Return a message as a turn of the conversation."""
+    """Convert a message to a turn of the conversation."""
     parts = message.content or ""
     if isinstance(parts, str):
         return Turn(message.role, parts)
     for at, part in enumerate(parts):
         if part.type not in _TEXTS:
             raise InputError(
-                f"has type {part.type[:40]!r}, but only text is read.",
+                f"has type {part.type[:40]!r}, but only text is supported.",
                 field=f"{field}.content.{at}",
             )
     return Turn(message.role, "\n".join(part.text for part in parts if part.text is not None))
@@ -79,15 +79,17 @@ _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
 class StreamOptions(BaseModel):
-    """How a stream is sent."""
+    """Options of a stream."""
 
     include_usage: bool | None = None
 
 
-class Conversing(Lenient):
-    """What requests of OpenAI's interfaces have in common."""
+class ConversationRequest(LenientRequest):
+    """Fields that both of OpenAI's APIs share."""
 
-    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
+    model: Text = Field(
+        "semqa", description="A model of GET /v1/models; any other name means the default."
+    )
     stream: bool | None = None
     sources: Sources = None
     collection: Collection = None
@@ -96,16 +98,17 @@ class Conversing(Lenient):
     renumber: Renumber = False
     format: Citations | None = Field(
         None,
-        description="How quotes look in the content: plain, numbered with [1] behind each, or marked "
-        "with the brackets around them. By default as the server is set up.",
+        description="Format of quotes in the content: plain, numbered ([1] after each quote) or "
+        "marked (in brackets). The default is a setting of the server.",
     )
 
 
-class ChatRequest(Conversing):
-    """A conversation, whose last question is to be answered.
+class ChatRequest(ConversationRequest):
+    """A conversation whose last question is answered.
 
-    Tools are never called. Fields that would change the reply are refused if they cannot be honoured:
-    `response_format`, `stop`, `logprobs` and the like. Others without effect are listed in the reply.
+    Tools are never called. Unsupported fields that would change the reply, such as
+    `response_format`, `stop` and `logprobs`, are refused. The reply lists other fields that have no
+    effect.
     """
 
     messages: Many[Message] = Field(description="The conversation; the last question is answered.")
@@ -114,19 +117,19 @@ class ChatRequest(Conversing):
     max_completion_tokens: MaxTokens = None
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
-        "n": ("must be 1: there is one answer.", (1,)),
+        "n": ("must be 1: there is only one answer.", (1,)),
         "response_format": ("must be text: answers are quotes, not JSON.", TEXT_ALONE),
         "tool_choice": (NO_TOOLS, ("none", "auto")),
         "function_call": (NO_TOOLS, ("none", "auto")),
-        "stop": ("cannot be honoured: it might cut a quote.", ([],)),
-        "logprobs": ("must be false: there are no probabilities.", (False,)),
-        "top_logprobs": ("must be 0: there are no probabilities.", (0,)),
-        "logit_bias": ("cannot be honoured.", ({},)),
+        "stop": ("is not supported: it might cut a quote.", ([],)),
+        "logprobs": ("must be false: log probabilities are not available.", (False,)),
+        "top_logprobs": ("must be 0: log probabilities are not available.", (0,)),
+        "logit_bias": ("is not supported.", ({},)),
         "modalities": ("must be text.", (["text"],)),
-        "audio": ("cannot be honoured: the reply is text.", ()),
-        "prediction": ("cannot be honoured.", ()),
-        "store": ("must be false: completions are not kept.", (False,)),
-        "web_search_options": ("cannot be honoured: only your documents are searched.", ()),
+        "audio": ("is not supported: the reply is text.", ()),
+        "prediction": ("is not supported.", ()),
+        "store": ("must be false: completions are not stored.", (False,)),
+        "web_search_options": ("is not supported: only your documents are searched.", ()),
     }
 
 
@@ -136,14 +139,14 @@ class ChatRequest(Conversing):
     responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def chat(request: Request, body: ChatRequest) -> Response:
-    """Answer the last question of a conversation, with an annotation for every quote that is verified.
+    """Answer the last question of a conversation, with an annotation for each verified quote.
 
-    `start_index` and `end_index` are Unicode code points into the content, 0-based, end exclusive;
-    `source_start` and `source_end` likewise into the source's field.
+    Offsets are Unicode code points, 0-based, end exclusive. `start_index` and `end_index` refer to
+    the content, `source_start` and `source_end` to the field of the source.
     """
     turns = [turn(each, f"messages.{at}") for at, each in enumerate(body.messages)]
     limits = [n for n in (body.max_tokens, body.max_completion_tokens) if n is not None]
-    asked, content = await asked_of(
+    prepared, content = await prepare_conversation(
         request,
         body,
         turns,
@@ -153,56 +156,58 @@ async def chat(request: Request, body: ChatRequest) -> Response:
         max_tokens=min(limits, default=None),
     )
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    reply = ChatReply(asked, content, with_usage)
-    return await respond(request, asked, reply, stream=bool(body.stream))
+    reply = ChatReply(prepared, content, with_usage)
+    return await respond(request, prepared, reply, stream=bool(body.stream))
 
 
-async def asked_of(
+async def prepare_conversation(
     request: Request,
-    body: Conversing,
+    body: ConversationRequest,
     turns: Sequence[Turn],
     field: str,
     *,
     collection: str | Sequence[str] | None,
     limit: int | None,
     max_tokens: int | None,
-) -> tuple[Asked, Content]:
-    """Return the question of a conversation, and the text that its answer goes to."""
+) -> tuple[PreparedQuestion, Content]:
+    """Prepare the last question of a conversation, and the content of its reply."""
     unused = body.unused()
-    told = side_task(turns)
-    if told is not None:
-        asked = Asked("", (), (), MODEL, told=told, unused=unused)
-        return asked, Content(address(request), body.format or "plain")
+    reply = side_task(turns)
+    if reply is not None:
+        prepared = PreparedQuestion("", (), (), MODEL, fixed_reply=reply, unused=unused)
+        return prepared, Content(page_address(request), body.format or "plain")
     read = read_conversation(turns, field)
     engine, named = named_model(body.model, request.app.state.shelf)
-    form = _content_form(request, body.format, read.given)
-    asked = await prepare(
+    form = _content_form(request, body.format, read.sources)
+    prepared = await prepare(
         request,
         read.question,
         read.history,
-        given=[*read.given, *(source.given() for source in body.sources or ())],
+        sources=[*read.sources, *(source.to_source() for source in body.sources or ())],
         collection=collection if collection is not None else named,
         engine=body.engine if body.engine is not None else engine,
         limit=limit,
-        renumber=body.renumber or (form == "numbered" and not read.given),
+        renumber=body.renumber or (form == "numbered" and not read.sources),
         max_tokens=max_tokens,
-        unused=(*unused, *(f"{field}.{at}" for at in read.unread)),
+        unused=(*unused, *(f"{field}.{at}" for at in read.ignored)),
     )
-    return asked, Content(address(request), form)
+    return prepared, Content(page_address(request), form)
 
 
-def _content_form(request: Request, asked: Citations | None, given: Sequence[Given]) -> Citations:
-    """Return how quotes look in the content: an app that numbers its passages wants the numbers."""
-    if asked is not None:
-        return asked
-    if any(each.label for each in given):
+def _content_form(
+    request: Request, requested: Citations | None, sources: Sequence[AnswerSource]
+) -> Citations:
+    """Return the format of quotes; apps that label their passages get the labels."""
+    if requested is not None:
+        return requested
+    if any(each.label for each in sources):
         return "numbered"
     form: Citations = request.app.state.settings.citations
     return form
 
 
 class Content:
-    """The text of a reply while it is written, and the places of its quotes."""
+    """Builds the text of a reply, with the offsets of its quotes."""
 
     def __init__(self, base: str, form: Citations) -> None:
         self._base = base
@@ -213,11 +218,11 @@ class Content:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The text so far."""
         return "".join(self._parts)
 
     def add(self, piece: Piece) -> tuple[str, dict[str, Any] | None]:
-        """Return the text of a piece, and what a citation of it says; None without one."""
+        """Add a piece; return its text and its citation, or None if it has no citation."""
         segment = piece.segment
         text, before = segment.text, 0
         verified = isinstance(segment, Quote) and segment.verified
@@ -226,7 +231,7 @@ class Content:
                 text = canonical_mark(segment.source, segment.text)
                 before = len(text) - len(segment.text) - 2
             elif self._form == "numbered" and verified:
-                label = piece.given.label if piece.given else ""
+                label = piece.source.label if piece.source else ""
                 text = f"{segment.text} [{label or segment.source}]"
         start = self._length + before
         self._parts.append(text)
@@ -234,10 +239,10 @@ class Content:
         if not isinstance(segment, Quote) or not verified:
             return text, None
         self.quotes += 1
-        given = piece.given
+        cited = piece.source
         place = {
-            "url": "" if given is None else link_of(given, self._base),
-            "title": (given.source.title if given else "") or f"Source {segment.source}",
+            "url": "" if cited is None else source_link(cited.source, self._base),
+            "title": (cited.source.title if cited else "") or f"Source {segment.source}",
             "start_index": start,
             "end_index": start + len(segment.text),
         }
@@ -253,10 +258,10 @@ class Content:
 
 
 class ChatReply(Serializer):
-    """Makes a chat completion."""
+    """Serializes a chat completion."""
 
-    def __init__(self, asked: Asked, content: Content, with_usage: bool) -> None:
-        self._asked = asked
+    def __init__(self, prepared: PreparedQuestion, content: Content, with_usage: bool) -> None:
+        self._prepared = prepared
         self._content = content
         self._with_usage = with_usage
         self._annotations: list[dict[str, Any]] = []
@@ -265,63 +270,63 @@ class ChatReply(Serializer):
         return [self._chunk({"role": "assistant", "content": "", "refusal": None})]
 
     def add(self, piece: Piece) -> list[bytes]:
-        """Return a chunk of text, and one with the annotation of a verified quote."""
+        """Return a chunk of text and, for a verified quote, a chunk with its annotation."""
         text, cited = self._content.add(piece)
         chunks = [self._chunk({"content": text})]
         if cited is not None:
             annotation = {
-                # The official client puts the lists of a stream together by it.
+                # The official client merges the chunks of a stream by index.
                 "index": len(self._annotations),
                 "type": "url_citation",
                 "url_citation": cited["place"],
                 **cited["source"],
             }
             self._annotations.append(annotation)
-            if piece.given is not None and piece.given.label:
-                return chunks  # Open WebUI lists the passages that it gave
+            if piece.source is not None and piece.source.label:
+                return chunks  # Open WebUI lists its own passages itself
             at = cited["place"]
-            # Open WebUI makes a citation of the title alone; this gives it the words. A source that
-            # is not external is named by its address there.
+            # Open WebUI would show only the title of an annotation; this event adds the quote.
+            # It shows the URL instead of the name unless a source is external.
             shown = {
                 "source": {"name": at["title"], "url": at["url"]},
                 "document": [cited["source"]["quote"]],
                 "metadata": [{"source": at["url"], "name": at["title"], "external": True}],
             }
-            told = {"type": "source", "data": shown}
-            chunks.append(self._chunk({"annotations": [annotation]}, event=told))
+            source = {"type": "source", "data": shown}
+            chunks.append(self._chunk({"annotations": [annotation]}, event=source))
         return chunks
 
-    def end(self, answered: Answered) -> list[bytes]:
-        """Return the last chunk, which has the details, and that of usage."""
-        chunks = [self._chunk({}, _reason(answered), semqa=answered.details())]
+    def end(self, result: AnswerResult) -> list[bytes]:
+        """Return the last chunk, with the details, and the chunk with the usage."""
+        chunks = [self._chunk({}, _reason(result), semqa=result.details())]
         if self._with_usage:
-            usage = {"choices": [], "usage": _usage(answered)}
+            usage = {"choices": [], "usage": _usage(result)}
             chunks.append(event({**self._head("chat.completion.chunk"), **usage}))
         return [*chunks, b"data: [DONE]\n\n"]
 
-    def whole(self, answered: Answered) -> dict[str, Any]:
+    def whole(self, result: AnswerResult) -> dict[str, Any]:
         message = {
             "role": "assistant",
             "content": self._content.text,
             "refusal": None,
             "annotations": self._annotations,
         }
-        reason = _reason(answered)
+        reason = _reason(result)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         return {
             **self._head("chat.completion"),
             "choices": [choice],
-            "usage": _usage(answered),
-            "semqa": answered.details(),
+            "usage": _usage(result),
+            "semqa": result.details(),
         }
 
     def _head(self, kind: str) -> dict[str, Any]:
-        asked = self._asked
+        prepared = self._prepared
         return {
-            "id": f"chatcmpl-{asked.id}",
+            "id": f"chatcmpl-{prepared.id}",
             "object": kind,
-            "created": asked.created,
-            "model": asked.engine,
+            "created": prepared.created,
+            "model": prepared.engine,
         }
 
     def _chunk(self, delta: dict[str, Any], reason: str | None = None, **more: Any) -> bytes:
@@ -329,11 +334,11 @@ class ChatReply(Serializer):
         return event({**self._head("chat.completion.chunk"), "choices": [choice], **more})
 
 
-def _reason(answered: Answered) -> str:
-    return "stop" if answered.finished else "length"
+def _reason(result: AnswerResult) -> str:
+    return "stop" if result.finished else "length"
 
 
-def _usage(answered: Answered) -> dict[str, int]:
-    read = answered.usage["prompt_tokens"] or 0
-    wrote = answered.usage["completion_tokens"] or 0
+def _usage(result: AnswerResult) -> dict[str, int]:
+    read = result.usage["prompt_tokens"] or 0
+    wrote = result.usage["completion_tokens"] or 0
     return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}

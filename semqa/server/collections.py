@@ -1,4 +1,7 @@
-"""Collections over HTTP: made, filled, searched, removed; each owner sees their own."""
+"""`/v1/collections`: create, fill, search and delete collections.
+
+Each owner sees only their own.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
 from semqa.retrieval.passages import Collection, CollectionInfo, DocumentInfo, Library
-from semqa.server.asking import address, page_link
-from semqa.server.work import Reading
+from semqa.server.asking import page_address, page_link
+from semqa.server.work import DocumentWorkers
 
 _log = logging.getLogger("semqa.server")
 
@@ -21,19 +24,19 @@ router = APIRouter(prefix="/v1/collections", tags=["collections"])
 
 
 class NewCollection(BaseModel):
-    """A collection that is made."""
+    """A new collection."""
 
-    name: str = Field(min_length=1, max_length=100, description="One line, without slashes.")
+    name: str = Field(min_length=1, max_length=100, description="A single line without slashes.")
 
 
 class CollectionList(BaseModel):
-    """The client's collections, by name."""
+    """The client's collections, sorted by name."""
 
     collections: list[CollectionInfo]
 
 
 class DocumentList(BaseModel):
-    """Documents of a collection."""
+    """The documents of a collection."""
 
     documents: list[DocumentInfo]
 
@@ -45,33 +48,33 @@ class FullDocument(BaseModel):
     name: str
     kind: str
     title: str
-    characters: int = Field(description="Unicode code points of its text.")
+    characters: int = Field(description="Length of the text in Unicode code points.")
     passages: int
     sha256: str
-    added: str = Field(description="ISO 8601, in UTC.")
+    added: str = Field(description="ISO 8601, UTC.")
     text: str
-    pages: list[int] = Field(description="Where each page begins, in code points; else empty.")
+    pages: list[int] = Field(description="Offset of each page; empty if there are no pages.")
 
 
 class Query(BaseModel):
-    """What passages are searched for."""
+    """A search for passages."""
 
     query: str = Field(min_length=1, max_length=10_000)
     limit: int = Field(8, ge=1, le=100)
 
 
 class PassageEntry(BaseModel):
-    """A passage that speaks to the query: ``text`` is the document's ``text[start:end]``."""
+    """A search result: ``text`` is ``text[start:end]`` of the document."""
 
-    number: int = Field(description="Its place, from 1.")
+    number: int = Field(description="Rank, from 1.")
     title: str
     text: str
     url: str
     collection: str
     document_id: str
     name: str
-    start: int = Field(description="Offset in the document, in Unicode code points.")
-    end: int = Field(description="Offset after its last character.")
+    start: int = Field(description="Start offset in the document, in Unicode code points.")
+    end: int = Field(description="End offset, exclusive.")
     page: int | None
     score: float
 
@@ -109,22 +112,22 @@ def list_collections(library: InLibrary, owner: Owner) -> CollectionList:
     return CollectionList(collections=library.collections(owner))
 
 
-@router.post("", status_code=201, summary="Make a collection")
+@router.post("", status_code=201, summary="Create a collection")
 def create_collection(library: InLibrary, owner: Owner, body: NewCollection) -> CollectionInfo:
-    """Make an empty collection."""
+    """Create an empty collection."""
     return library.create(owner, body.name).info()
 
 
-@router.delete("/{name}", status_code=204, summary="Remove a collection")
+@router.delete("/{name}", status_code=204, summary="Delete a collection")
 def delete_collection(library: InLibrary, owner: Owner, name: str) -> None:
-    """Remove a collection with its documents."""
+    """Delete a collection with its documents."""
     library.delete(owner, name)
 
 
 @router.get("/{name}/documents", summary="List documents")
 def list_documents(collection: InCollection) -> DocumentList:
-    """List the documents of a collection, by name."""
-    return _listed(collection.documents())
+    """List the documents of a collection, sorted by name."""
+    return DocumentList(documents=collection.documents())
 
 
 @router.post("/{name}/documents", status_code=201, summary="Upload documents")
@@ -135,28 +138,29 @@ async def upload_documents(
     name: str,
     file: Annotated[
         list[UploadFile],
-        File(description="txt, md, html, pdf, docx, csv or jsonl; one or several."),
+        File(description="One or more txt, md, html, pdf, docx, csv or jsonl files."),
     ],
 ) -> DocumentList:
-    """Put documents into a collection: all of them, or none if one cannot be read.
+    """Add documents to a collection: either all of them, or none if one cannot be read.
 
-    The same file again does nothing; another one of the same name takes its place.
+    Uploading the same file again has no effect; another file of the same name replaces the
+    document.
     """
-    reading: Reading = request.app.state.reading
-    with reading.into(owner, name):
-        return await reading.run(_put, library, owner, name, file)
+    document_workers: DocumentWorkers = request.app.state.document_workers
+    with document_workers.uploading(owner, name):
+        return await document_workers.run(_save_uploads, library, owner, name, file)
 
 
 @router.get("/{name}/documents/{document_id}", summary="Read a document")
 def read_document(collection: InCollection, document_id: str) -> FullDocument:
-    """Return a document's text, which the offsets of passages are places in."""
+    """Return the text of a document; the offsets of passages refer to it."""
     info, document = collection.find(document_id), collection.document(document_id)
     return FullDocument(**asdict(info), text=document.text, pages=list(document.pages))
 
 
-@router.delete("/{name}/documents/{document_id}", status_code=204, summary="Remove a document")
+@router.delete("/{name}/documents/{document_id}", status_code=204, summary="Delete a document")
 def delete_document(collection: InCollection, document_id: str) -> None:
-    """Remove a document from a collection."""
+    """Delete a document from a collection."""
     collection.remove(document_id)
 
 
@@ -164,8 +168,8 @@ def delete_document(collection: InCollection, document_id: str) -> None:
 def search_passages(
     request: Request, collection: InCollection, name: str, body: Query
 ) -> PassageList:
-    """Return the passages of a collection that speak to a question best."""
-    base = address(request)
+    """Return the best passages of a collection for a query."""
+    base = page_address(request)
     entries = [
         PassageEntry(
             number=number,
@@ -185,28 +189,26 @@ def search_passages(
     return PassageList(passages=entries)
 
 
-def _put(library: Library, owner: str, name: str, uploads: list[UploadFile]) -> DocumentList:
+def _save_uploads(
+    library: Library, owner: str, name: str, uploads: list[UploadFile]
+) -> DocumentList:
     collection = library.collection(owner, name)
-    most = collection.limits.size + 1  # one more tells that it is too large
-    files = [(_name_of(each), each.file.read(most)) for each in uploads]
+    most = collection.limits.size + 1  # one more byte, to detect a file that is too large
+    files = [(_file_name(each), each.file.read(most)) for each in uploads]
     try:
-        return _listed(collection.put_all(files))
+        return DocumentList(documents=collection.put_all(files))
     except Exception:
-        # They may be there all the same, if the disk was full when they were indexed.
+        # The documents may be stored even so, if the disk became full while they were indexed.
         with suppress(Exception):
-            same = [collection.same(name, data) for name, data in dict(files).items()]
-            kept = [each for each in same if each is not None]
-            if kept and len(kept) == len(same):
-                _log.exception("an upload was kept, but not all of its indexes")
-                return _listed(kept)
+            found = [collection.same(name, data) for name, data in dict(files).items()]
+            stored = [each for each in found if each is not None]
+            if stored and len(stored) == len(found):
+                _log.exception("an upload was stored, but not fully indexed")
+                return DocumentList(documents=stored)
         raise
 
 
-def _listed(found: list[DocumentInfo]) -> DocumentList:
-    return DocumentList(documents=found)
-
-
-def _name_of(upload: UploadFile) -> str:
+def _file_name(upload: UploadFile) -> str:
     if not upload.filename:
-        raise InputError("must have a file name with its ending.", field="file")
+        raise InputError("must have a file name with an extension.", field="file")
     return upload.filename

@@ -1,4 +1,7 @@
-"""Conversations over HTTP: listed, read, renamed, deleted, exported; each owner sees their own."""
+"""`/v1/conversations`: list, read, rename, delete and export conversations.
+
+Each owner sees only their own.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
 
-class Titled(BaseModel):
-    """What may be said of a conversation that is begun."""
+class NewConversation(BaseModel):
+    """A new conversation."""
 
-    title: str = Field("", max_length=2000, description="Without one, the first question is it.")
+    title: str = Field("", max_length=2000, description="By default, the first question.")
 
 
-class Renamed(BaseModel):
+class NewTitle(BaseModel):
     """The new title of a conversation."""
 
     title: str = Field(min_length=1, max_length=2000)
@@ -45,14 +48,14 @@ class ConversationInfo(BaseModel):
 
 
 class ConversationList(BaseModel):
-    """The client's conversations, last used first."""
+    """The client's conversations, most recently used first."""
 
     conversations: list[ConversationInfo]
-    more: bool = Field(description="Whether others follow: ask again with a greater offset.")
+    more: bool = Field(description="Whether there are more; increase the offset to get them.")
 
 
 class MessageInfo(BaseModel):
-    """One turn: of a user `{"question"}`, of an assistant the final object of `/v1/answers`."""
+    """A message: `{"question"}` of a user, or the final object of `/v1/answers` of an assistant."""
 
     id: str
     role: Literal["user", "assistant"]
@@ -83,35 +86,35 @@ def _full(conversation: Conversation) -> dict[str, object]:
 def list_conversations(
     store: InStore,
     owner: Owner,
-    limit: Annotated[int, Query(ge=1, le=500, description="Most of them.")] = 500,
-    offset: Annotated[int, Query(ge=0, le=10**9, description="How many to pass over.")] = 0,
-    title: Annotated[str, Query(max_length=200, description="What their titles hold.")] = "",
+    limit: Annotated[int, Query(ge=1, le=500, description="Maximum number.")] = 500,
+    offset: Annotated[int, Query(ge=0, le=10**9, description="Number to skip.")] = 0,
+    title: Annotated[str, Query(max_length=200, description="Text to find in titles.")] = "",
 ) -> dict[str, object]:
-    """List your conversations, last used first."""
+    """List your conversations, most recently used first."""
     found = store.conversations(owner, limit + 1, offset=offset, title=title)
     return {"conversations": [each.to_dict() for each in found[:limit]], "more": len(found) > limit}
 
 
 @router.post("", response_model=ConversationInfo, status_code=201)
 def begin_conversation(
-    store: InStore, owner: Owner, given: Titled | None = None
+    store: InStore, owner: Owner, new: NewConversation | None = None
 ) -> dict[str, object]:
-    """Begin a conversation; name it in `conversation` of `POST /v1/answers`."""
-    return store.create_conversation(owner, given.title if given else "").to_dict()
+    """Start a conversation; pass its id as `conversation` to `POST /v1/answers`."""
+    return store.create_conversation(owner, new.title if new else "").to_dict()
 
 
 @router.get("/{conversation}", response_model=FullConversation)
 def read_conversation(store: InStore, owner: Owner, conversation: str) -> dict[str, object]:
-    """Read a conversation with its messages."""
+    """Return a conversation with its messages."""
     return _full(store.conversation(owner, conversation))
 
 
 @router.patch("/{conversation}", response_model=ConversationInfo)
 def rename_conversation(
-    store: InStore, owner: Owner, conversation: str, given: Renamed
+    store: InStore, owner: Owner, conversation: str, new: NewTitle
 ) -> dict[str, object]:
-    """Give a conversation another title."""
-    return store.rename(owner, conversation, given.title).to_dict()
+    """Rename a conversation."""
+    return store.rename(owner, conversation, new.title).to_dict()
 
 
 @router.delete("/{conversation}", status_code=204)
@@ -132,7 +135,7 @@ def export_conversation(
     conversation: str,
     format: Literal["markdown", "json"] = "markdown",  # noqa: A002 - the name in the URL
 ) -> Response:
-    """Take a conversation away: as Markdown with footnotes, or as JSON with everything in it."""
+    """Export a conversation as Markdown with footnotes, or as complete JSON."""
     found = store.conversation(owner, conversation)
     ending = "md" if format == "markdown" else "json"
     headers = {"Content-Disposition": f'attachment; filename="{found.id}.{ending}"'}
@@ -142,24 +145,23 @@ def export_conversation(
 
 
 def to_markdown(conversation: Conversation) -> str:
-    """Render a conversation; every quote is checked anew against the sources kept with it."""
-    said: list[tuple[str, str]] = []
+    """Render a conversation as Markdown, and verify every quote against its stored source."""
+    turns: list[tuple[str, str]] = []
     for message in conversation.messages:
         if message.role == "user":
-            said.append((str(message.content.get("question", "")), ""))
-        elif said and not said[-1][1]:
-            said[-1] = (said[-1][0], _answer(message.content))
+            turns.append((str(message.content.get("question", "")), ""))
+        elif turns and not turns[-1][1]:
+            turns[-1] = (turns[-1][0], _answer(message.content))
         else:
-            said.append(("", _answer(message.content)))
-    return conversation_to_markdown(conversation.title, said)
+            turns.append(("", _answer(message.content)))
+    return conversation_to_markdown(conversation.title, turns)
 
 
 def _answer(content: Mapping[str, Any]) -> str:
     question = str(content.get("understood") or content.get("question") or "")
     try:
-        # The sources kept with an answer are those that it speaks of.
         read = answer_of(as_row(dict(content), "the answer")).read()
         return answer_to_markdown(read, question=question)
     except InputError:
-        # What cannot be checked is still the user's own.
+        # Export the text of an answer even if its quotes cannot be verified.
         return escape(str(content.get("plain", ""))) + "\n"

@@ -1,4 +1,4 @@
-"""The engines of a server, and `GET /v1/models`: what a client may name as its model."""
+"""The engines of the server, and `GET /v1/models`."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ router = APIRouter(tags=["models"])
 _ALWAYS = re.compile(r"extractive|bm25|(?:lead|tail)-[1-9][0-9]{0,2}")
 
 
-class EngineShelf:
+class EngineRegistry:
     """Engines that clients may choose from.
 
-    Clients choose among these, and cannot have another model loaded.
+    Clients cannot load any other model.
     """
 
     def __init__(self, specs: Sequence[str], create: Callable[[str], Engine]) -> None:
         self.names = tuple(dict.fromkeys(specs))
         self._create = create
-        self._made: dict[str, Engine] = {}
+        self._loaded: dict[str, Engine] = {}
         self._lock = threading.Lock()
 
     @property
     def default(self) -> str:
-        """The specification of the engine that answers unless another is asked for."""
+        """The specification of the default engine."""
         return self.names[0]
 
     def choose(self, spec: str | None) -> str:
-        """Return the specification of an engine that a client may use."""
+        """Return the specification of the engine for a request; raise if clients may not use it."""
         if spec is None:
             return self.default
         if spec in self.names or _ALWAYS.fullmatch(spec):
@@ -51,70 +51,70 @@ class EngineShelf:
         )
 
     def kind(self, spec: str) -> str:
-        """Return the label of an engine in metrics; clients can think of a thousand numbers.
+        """Return the metrics label of an engine, without a number that the client chose.
 
         Example:
-            >>> shelf = EngineShelf(["extractive", "lead-3"], lambda spec: NotImplemented)
-            >>> shelf.kind("lead-3"), shelf.kind("lead-4")
+            >>> registry = EngineRegistry(["extractive", "lead-3"], lambda spec: NotImplemented)
+            >>> registry.kind("lead-3"), registry.kind("lead-4")
             ('lead-3', 'lead')
         """
         return spec if spec in self.names else spec.partition("-")[0]
 
-    def made(self, spec: str) -> Engine | None:
-        """Return an engine if it is made already."""
-        return self._made.get(spec)
+    def loaded(self, spec: str) -> Engine | None:
+        """Return an engine, or None if it is not loaded yet."""
+        return self._loaded.get(spec)
 
     def get(self, spec: str) -> Engine:
-        """Return an engine, and make it if need be; that may take long."""
+        """Return an engine, and load it if necessary, which may take long."""
         with self._lock:
-            if spec not in self._made:
+            if spec not in self._loaded:
                 if spec not in self.names:
-                    # Engines without a model are cheap to make.
+                    # Engines without a model are cheap to create.
                     return self._create(spec)
-                self._made[spec] = self._create(spec)
-            return self._made[spec]
+                self._loaded[spec] = self._create(spec)
+            return self._loaded[spec]
 
     def close(self) -> None:
-        """Close the engines that can be closed."""
+        """Close all engines."""
         with self._lock:
-            for engine in self._made.values():
+            for engine in self._loaded.values():
                 close_engine(engine)
-            self._made.clear()
+            self._loaded.clear()
 
 
 MODEL = "semqa"
-"""The model that is the default engine over all collections."""
+"""Model name of the default engine over all collections."""
 
 _CREATED = 1_767_225_600
-"""Clients require a time; it means nothing here."""
+"""An arbitrary timestamp, because clients require one."""
 
 
 class Named(NamedTuple):
-    """What the name of a model stands for.
+    """The engine and collection of a model name.
 
     Attributes:
-        engine: its specification, None for the default.
-        collection: its name, None for all.
+        engine: specification of the engine; None for the default.
+        collection: name of the collection; None for all.
     """
 
     engine: str | None
     collection: str | None
 
 
-def named_model(model: str, shelf: EngineShelf) -> Named:
-    """Return what a model's name stands for.
+def named_model(model: str, registry: EngineRegistry) -> Named:
+    """Return the engine and collection of a model name.
 
-    ``semqa/NAME`` is a collection, the specification of an engine that engine. Any other name is
-    the default: clients send the names of models of other servers.
+    ``semqa/NAME`` names a collection. The specification of an engine names that engine. Any other
+    name means the default, because clients send the model names of other servers.
     """
     if model.startswith(f"{MODEL}/"):
         return Named(None, model.removeprefix(f"{MODEL}/"))
-    return Named(model if model in shelf.names else None, None)
+    return Named(model if model in registry.names else None, None)
 
 
 @router.get("/v1/models")
 async def models(request: Request) -> dict[str, Any]:
-    """List the models: the default, the engines, and each collection as a model of its own."""
+    """List the models: the default, the engines, and one model per collection."""
     listed = [_model(name) for name in await _names(request)]
     ends = {"first_id": listed[0]["id"], "last_id": listed[-1]["id"]}
     return {"object": "list", "data": listed, "has_more": False, **ends}
@@ -122,7 +122,7 @@ async def models(request: Request) -> dict[str, Any]:
 
 @router.get("/v1/models/{model:path}", responses=errors(404))
 async def model(request: Request, model: str) -> dict[str, Any]:
-    """Return one of them."""
+    """Return one model."""
     names = await _names(request)
     if model not in names:
         raise NotFoundError(

@@ -1,4 +1,4 @@
-"""Errors as a client sees them: one shape, whatever went wrong."""
+"""Error replies, in one format for all errors."""
 
 from __future__ import annotations
 
@@ -45,35 +45,35 @@ _TYPES = {
 _FULL = re.compile(
     r"No space left on device|disk is full|Disk quota exceeded|could not extend file"
 )
-"""What the system, SQLite and PostgreSQL say where a disk is full."""
+"""Messages of the operating system, SQLite and PostgreSQL when a disk is full."""
 
 _SHOWN_PATH = 100
-"""Characters of a path that an error repeats."""
+"""Maximum length of a path in an error message."""
 
 
-class GoneError(Exception):
+class DisconnectedError(Exception):
     """The client disconnected."""
 
 
 class BusyError(UnavailableError):
-    """So many answers are under way that another one would wait too long."""
+    """The queue of answers is full."""
 
 
 class TooSlowError(UnavailableError):
-    """An answer took longer than the server allows."""
+    """An answer exceeded its timeout."""
 
 
 class EngineFailedError(UnavailableError):
-    """An engine, or the server of its model, failed. What it said is not for clients to see.
+    """An engine or its model server failed. The original message is not shown to clients.
 
     Attributes:
-        refused: whether it will fail again unless the operator changes something.
+        refused: whether a retry is useless until the operator changes the configuration.
     """
 
     def __init__(self, *, refused: bool) -> None:
         self.refused = refused
         super().__init__(
-            "The model cannot be used as the server is set up. Its log says more."
+            "The model cannot be used because of the server's configuration. See the server log."
             if refused
             else "The model did not answer. Try again."
         )
@@ -82,14 +82,14 @@ class EngineFailedError(UnavailableError):
 def error_body(
     status: int, message: str, request_id: str, param: str | None = None
 ) -> dict[str, Any]:
-    """Return the body of an error; `param` is the field at fault, where it is a single one.
+    """Return the body of an error reply; `param` is the invalid field, if there is exactly one.
 
     Example:
         >>> error_body(404, "gone", "a1")["error"]["type"]
         'not_found_error'
     """
     kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    # The outer type is what the clients of one of the interfaces go by; others pass over it.
+    # Anthropic's clients read the outer type; others ignore it.
     return {
         "type": "error",
         "error": {
@@ -104,10 +104,10 @@ def error_body(
 
 
 def as_error(error: BaseException) -> tuple[int, str]:
-    """Return the status and the message for an error; unexpected errors are logged, not shown."""
+    """Return the status and message for an error; unexpected errors are logged and not shown."""
     if not isinstance(error, InputError) and _is_full(error):
-        _log.error("no room is left on the disk", exc_info=error)
-        return 507, ("No room is left on the server's disk: what was sent is not kept.")
+        _log.error("the disk is full", exc_info=error)
+        return 507, "The server's disk is full. The request was not saved."
     if isinstance(error, ForbiddenError):
         return 403, str(error)
     if isinstance(error, InputError):
@@ -119,20 +119,20 @@ def as_error(error: BaseException) -> tuple[int, str]:
     if isinstance(error, (BusyError, MissingExtraError)):
         return 503, str(error)
     if isinstance(error, UnavailableError):
-        # It may name addresses and users of other servers.
-        _log.error("something the server needs is unavailable", exc_info=error)
+        # The message may contain addresses and user names of other servers.
+        _log.error("a required service is unavailable", exc_info=error)
         return (
             503,
-            "The server cannot reach something that it needs, such as its database. Try again.",
+            "A service that the server needs, such as its database, is unavailable. Try again.",
         )
     if isinstance(error, SemqaError):
         return 500, str(error)
-    _log.error("unforeseen error", exc_info=error)
-    return 500, "The server failed. Its log says why, under the request's id."
+    _log.error("unexpected error", exc_info=error)
+    return 500, INTERNAL_ERROR
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Whether the reason of an error is that there is no room on a disk."""
+    """Whether an error was caused by a full disk."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -142,17 +142,18 @@ def _is_full(error: BaseException | None) -> bool:
     return False
 
 
-def failed(error: BaseException, request: Request) -> dict[str, Any]:
-    """Return what a stream says where it fails."""
+def stream_error(error: BaseException, request: Request) -> dict[str, Any]:
+    """Return the error body that ends a stream."""
     return error_body(*as_error(error), request.state.request_id, _param(error))
 
 
-def ending(request: Request) -> dict[str, Any]:
-    """Return what a stream says if the server ends before it does."""
-    return error_body(503, ENDING, request.state.request_id)
+def shutdown_error(request: Request) -> dict[str, Any]:
+    """Return the error body that ends a stream when the server shuts down."""
+    return error_body(503, SHUTTING_DOWN, request.state.request_id)
 
 
-ENDING = "The server is shutting down; retry. The request may have been applied."
+SHUTTING_DOWN = "The server is shutting down; retry. The request may have been applied."
+INTERNAL_ERROR = "Internal server error. See the server log under this request ID."
 
 
 def _param(error: BaseException) -> str | None:
@@ -160,7 +161,7 @@ def _param(error: BaseException) -> str | None:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Let an app answer errors in this shape."""
+    """Make an application reply to errors in this format."""
 
     def reply(
         request: Request,
@@ -181,15 +182,15 @@ def add_handlers(app: FastAPI) -> None:
     async def http(request: Request, error: Exception) -> JSONResponse:
         if not isinstance(error, HTTPException):
             raise error
-        if _is_full(error.__cause__):  # a body that is kept on the disk while it comes
+        if _is_full(error.__cause__):  # while an upload was buffered on disk
             return reply(request, *as_error(error))
-        told = str(error.detail)
-        if told in ("Not Found", "Method Not Allowed"):  # the framework's own, of no help
-            told = (
-                f"{told}: {request.method} {request.url.path[:_SHOWN_PATH]!a}. /openapi.json lists "
-                "what there is."
+        message = str(error.detail)
+        if message in ("Not Found", "Method Not Allowed"):  # Starlette's default messages
+            message = (
+                f"{message}: {request.method} {request.url.path[:_SHOWN_PATH]!a}. "
+                "/openapi.json lists all endpoints."
             )
-        return reply(request, error.status_code, told, error.headers)
+        return reply(request, error.status_code, message, error.headers)
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         if not isinstance(error, RequestValidationError):
@@ -199,31 +200,31 @@ def add_handlers(app: FastAPI) -> None:
             return reply(
                 request,
                 400,
-                "The request is invalid: its body must be JSON, with the header Content-Type: "
+                "The request is invalid: the body must be JSON, with the header Content-Type: "
                 "application/json.",
             )
         places = [[part for part in each["loc"] if part != "body"] for each in error.errors()]
         param = ".".join(map(str, places[0])) if len(places) == 1 else None
-        return reply(request, 400, _told(error), param=param and _readable(param))
+        return reply(request, 400, _validation_message(error), param=param and _readable(param))
 
-    async def gone(_: Request, _error: Exception) -> JSONResponse:
-        return JSONResponse(None, 499)  # the client disconnected
+    async def disconnected(_: Request, _error: Exception) -> JSONResponse:
+        return JSONResponse(None, 499)
 
-    app.add_exception_handler(GoneError, gone)
+    app.add_exception_handler(DisconnectedError, disconnected)
     app.add_exception_handler(SemqaError, ours)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)
 
 
-def _told(error: RequestValidationError) -> str:
-    """Say which fields are wrong, without repeating what they held."""
-    told = []
+def _validation_message(error: RequestValidationError) -> str:
+    """Name the invalid fields, without their values."""
+    messages = []
     for each in error.errors()[:5]:
         where = ".".join(str(part) for part in each["loc"] if part != "body") or "body"
-        told.append(
+        messages.append(
             f"{_readable(where)}: {_readable(str(each['msg']).removeprefix('Value error, '))}"
         )
-    return "The request is invalid: " + "; ".join(told)
+    return "The request is invalid: " + "; ".join(messages)
 
 
 def _readable(text: str) -> str:

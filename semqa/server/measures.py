@@ -1,4 +1,4 @@
-"""Metrics for Prometheus."""
+"""Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 
 
 class Measures:
-    """Counts and times; each server has its own."""
+    """The metrics of one server."""
 
     def __init__(self, under_way: Callable[[], int]) -> None:
         self.registry = registry = CollectorRegistry()
@@ -32,7 +32,10 @@ class Measures:
         PlatformCollector(registry=registry)
         times = partial(Histogram, buckets=_SECONDS, registry=registry)
         self.requests = Counter(
-            "semqa_requests", "Requests.", ["method", "route", "status"], registry=registry
+            "semqa_requests",
+            "Number of requests.",
+            ["method", "route", "status"],
+            registry=registry,
         )
         self.seconds = times(
             "semqa_request_seconds",
@@ -45,57 +48,61 @@ class Measures:
             ["engine"],
         )
         self._whole = times(
-            "semqa_answer_seconds", "Time from a question to its whole answer.", ["engine"]
+            "semqa_answer_seconds", "Time from a question to its complete answer.", ["engine"]
         )
         self._answers = Counter(
             "semqa_answers",
-            "Answers, by verdict; or failed, or left by the client.",
+            "Number of answers by verdict, failed, or left (the client disconnected).",
             ["engine", "outcome"],
             registry=registry,
         )
         self._quotes = Counter(
-            "semqa_quotes", "Quotes in whole answers.", ["engine", "status"], registry=registry
+            "semqa_quotes",
+            "Number of quotes in complete answers.",
+            ["engine", "status"],
+            registry=registry,
         )
         Gauge(
-            "semqa_answers_under_way", "Answers under way or waiting.", registry=registry
+            "semqa_answers_under_way", "Number of running and queued answers.", registry=registry
         ).set_function(under_way)
 
     @contextmanager
-    def answer(self, engine: str) -> Iterator[Measured]:
-        """Measure one answer, while the block runs."""
-        measured = Measured(time.perf_counter())
+    def answer(self, engine: str) -> Iterator[AnswerTimer]:
+        """Measure one answer while the block runs."""
+        timer = AnswerTimer(time.perf_counter())
         failed = False
         try:
-            yield measured
+            yield timer
         except Exception:
             failed = True
             raise
-        finally:  # after a closed generator and a cancelled task, too
-            outcome = "failed" if failed else self._outcome(engine, measured)
+        finally:  # also if the generator is closed or the task is cancelled
+            outcome = "failed" if failed else self._outcome(engine, timer)
             self._answers.labels(engine, outcome).inc()
 
-    def _outcome(self, engine: str, measured: Measured) -> str:
-        if measured.verdict is None:
+    def _outcome(self, engine: str, timer: AnswerTimer) -> str:
+        if timer.verdict is None:
             return "left"
-        self._whole.labels(engine).observe(measured.whole)
-        if measured.first is not None:
-            self._first.labels(engine).observe(measured.first)
-        for status, count in measured.quotes.items():
+        self._whole.labels(engine).observe(timer.whole)
+        if timer.first is not None:
+            self._first.labels(engine).observe(timer.first)
+        for status, count in timer.quotes.items():
             self._quotes.labels(engine, status).inc(count)
-        return measured.verdict
+        return timer.verdict
 
     def text(self) -> bytes:
-        """Return all of it in the format that Prometheus reads."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self.registry)
 
 
-class Measured:
-    """One answer under measurement.
+class AnswerTimer:
+    """Measurements of one answer.
 
     Attributes:
-        first: seconds to the first segment.
-        whole: seconds to the end.
-        verdict: of the whole answer; None until it is there.
+        first: seconds until the first segment; None before it.
+        whole: seconds until the end.
+        verdict: verdict of the answer; None until it is complete.
+        quotes: number of quotes by status.
     """
 
     def __init__(self, start: float) -> None:
@@ -105,12 +112,12 @@ class Measured:
         self.verdict: str | None = None
         self.quotes: Mapping[str, int] = {}
 
-    def began(self) -> None:
-        """Note that there is a segment."""
+    def note_segment(self) -> None:
+        """Record the time of the first segment."""
         if self.first is None:
             self.first = time.perf_counter() - self._start
 
-    def ended(self, verdict: str, quotes: Mapping[str, int]) -> None:
-        """Note the whole answer."""
+    def finish(self, verdict: str, quotes: Mapping[str, int]) -> None:
+        """Record the complete answer."""
         self.whole = time.perf_counter() - self._start
         self.verdict, self.quotes = verdict, quotes

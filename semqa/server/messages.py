@@ -1,7 +1,7 @@
-"""`POST /v1/messages`: what clients of Anthropic's interface speak.
+"""`POST /v1/messages`: Anthropic's Messages API.
 
-A quote is a content block of its own with its citation: the text of the block is the cited text, which
-is the slice of the document that the citation names. Offsets are Unicode code points, end exclusive.
+Each quote is a separate content block with a citation. The text of the block is the cited text, at
+the place in the document that the citation gives. Offsets are Unicode code points, end exclusive.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.quotes import Quote, Source
-from semqa.server.answering import Given
+from semqa.server.answering import AnswerSource
 from semqa.server.asking import Serializer, check_question, check_sources, prepare, respond
 from semqa.server.context import Turn, read_conversation
 from semqa.server.engines import named_model
@@ -28,7 +28,7 @@ from semqa.server.schemas import (
     STREAMED,
     Collection,
     Engine,
-    Lenient,
+    LenientRequest,
     Limit,
     Many,
     MaxTokens,
@@ -40,27 +40,27 @@ from semqa.server.sse import event
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from semqa.server.answering import Answered, Asked, Piece
+    from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
     from semqa.server.settings import ServerSettings
 
 router = APIRouter(tags=["messages"])
 
 
 class Citations(BaseModel):
-    """Whether a document's quotes are cited."""
+    """Whether quotes from a document get citations."""
 
     enabled: bool = False
 
 
 class TextPart(BaseModel):
-    """A part of a document's content; only text is read."""
+    """A part of a document's content; only text is supported."""
 
     type: str = "text"
     text: Text | None = None
 
 
 class DocumentSource(BaseModel):
-    """What a document holds: text, base64 (a PDF), or content in blocks."""
+    """The content of a document: text, base64 (a PDF), or a list of blocks."""
 
     type: str
     media_type: Text | None = None
@@ -69,7 +69,7 @@ class DocumentSource(BaseModel):
 
 
 class Block(BaseModel):
-    """A block of a message: text, document, search_result or tool_result; others are passed over."""
+    """A block of a message: text, document, search_result or tool_result."""
 
     type: str
     text: Text | None = None
@@ -80,7 +80,7 @@ class Block(BaseModel):
 
     @property
     def cited(self) -> bool:
-        """Whether its quotes are cited."""
+        """Whether quotes from it get citations."""
         return isinstance(self.citations, Citations) and self.citations.enabled
 
 
@@ -91,26 +91,28 @@ class Message(BaseModel):
     content: Text | Many[Block]
 
     def blocks(self) -> list[Block]:
-        """Return what it consists of."""
+        """Return the content as a list of blocks."""
         if isinstance(self.content, str):
             return [Block(type="text", text=self.content)]
         return self.content
 
-    def words(self) -> str:
-        """Return its text."""
+    def text(self) -> str:
+        """Return the text of all text blocks."""
         return "\n".join(b.text for b in self.blocks() if b.type == "text" and b.text is not None)
 
 
-class MessagesRequest(Lenient):
-    """A conversation, whose last question is answered.
+class MessagesRequest(LenientRequest):
+    """A conversation whose last question is answered.
 
-    Fields that would change the reply are refused if they cannot be honoured; others without effect
-    are listed in the reply.
+    Unsupported fields that would change the reply are refused. The reply lists other fields that
+    have no effect.
     """
 
     messages: Many[Message] = Field(description="The conversation; the last question is answered.")
-    system: Text | Many[TextPart] | None = Field(None, description="Only passages in it are read.")
-    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
+    system: Text | Many[TextPart] | None = Field(None, description="Only passages are read.")
+    model: Text = Field(
+        "semqa", description="A model of GET /v1/models; any other name means the default."
+    )
     max_tokens: MaxTokens = None
     stream: bool | None = None
     collection: Collection = None
@@ -118,13 +120,13 @@ class MessagesRequest(Lenient):
     limit: Limit = None
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
-        "stop_sequences": ("cannot be honoured: they might cut a quote.", ([],)),
+        "stop_sequences": ("are not supported: they might cut a quote.", ([],)),
         "tool_choice": (NO_TOOLS, ({"type": "auto"}, {"type": "none"})),
-        "output_config": ("cannot be honoured: answers are quotes, not JSON.", ({},)),
-        "output_format": ("cannot be honoured: answers are quotes, not JSON.", ()),
-        "container": ("cannot be honoured: there are no containers.", ()),
-        "mcp_servers": ("cannot be honoured: tools are never called.", ([],)),
-        "sources": ("are documents here: send them as content blocks of a message.", ([],)),
+        "output_config": ("is not supported: answers are quotes, not JSON.", ({},)),
+        "output_format": ("is not supported: answers are quotes, not JSON.", ()),
+        "container": ("is not supported: there are no containers.", ()),
+        "mcp_servers": ("are not supported: tools are never called.", ([],)),
+        "sources": ("are not supported: send documents as content blocks of a message.", ([],)),
     }
 
 
@@ -134,44 +136,46 @@ class MessagesRequest(Lenient):
     responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def messages(request: Request, body: MessagesRequest) -> Response:
-    """Answer the last question from the documents of the conversation, or from collections.
+    """Answer the last question from the documents of the conversation or from collections.
 
-    A quote is a content block whose text is its `cited_text`. Offsets are Unicode code points,
+    Each quote is a content block whose text is its `cited_text`. Offsets are Unicode code points,
     0-based, end exclusive.
     """
     unused = body.unused()
     read = read_conversation(_turns(body), "messages")
     state = request.app.state
     check_question(read.question, state.settings)
-    given, places = await state.reading.run_wanted(
+    sources, places = await state.document_workers.run_cancellable(
         request, state.settings.request_timeout, _documents, body.messages, state.settings
     )
-    given += read.given
-    places += [Place("search", at, each.source.title or None) for at, each in enumerate(read.given)]
+    sources += read.sources
+    places += [
+        Place("search", at, each.source.title or None) for at, each in enumerate(read.sources)
+    ]
     engine, collection = named_model(body.model, state.shelf)
-    asked = await prepare(
+    prepared = await prepare(
         request,
         read.question,
         read.history,
-        given=given,
+        sources=sources,
         collection=body.collection if body.collection is not None else collection,
         engine=body.engine if body.engine is not None else engine,
         limit=body.limit,
         max_tokens=body.max_tokens,
-        unused=(*unused, *(["system"] if body.system and 0 in read.unread else [])),
+        unused=(*unused, *(["system"] if body.system and 0 in read.ignored else [])),
     )
     results = sum(place.kind == "search" for place in places)
     places += [
         Place("search", at, found.source.title or None, found.source.url or "")
-        for at, found in enumerate(asked.given[len(given) :], results)
+        for at, found in enumerate(prepared.sources[len(sources) :], results)
     ]
-    by_id = {id(each): place for each, place in zip(asked.given, places, strict=True)}
-    reply = MessageReply(asked, by_id, asked.engine)
-    return await respond(request, asked, reply, stream=bool(body.stream))
+    by_id = {id(each): place for each, place in zip(prepared.sources, places, strict=True)}
+    reply = MessageReply(prepared, by_id, prepared.engine)
+    return await respond(request, prepared, reply, stream=bool(body.stream))
 
 
 def _turns(body: MessagesRequest) -> list[Turn]:
-    """Return what was said."""
+    """Return the messages as turns; raise if a block is not supported."""
     for at, message in enumerate(body.messages):
         for place, block in enumerate(message.blocks()):
             if block.type not in _READ:
@@ -182,8 +186,8 @@ def _turns(body: MessagesRequest) -> list[Turn]:
     system = body.system or ""
     if not isinstance(system, str):
         system = "\n".join(part.text or "" for part in system)
-    said = [Turn(each.role, each.words()) for each in body.messages]
-    return [Turn("system", system), *said] if system else said
+    turns = [Turn(each.role, each.text()) for each in body.messages]
+    return [Turn("system", system), *turns] if system else turns
 
 
 _READ = (
@@ -193,27 +197,27 @@ _READ = (
 
 def _documents(
     messages: list[Message], settings: ServerSettings
-) -> tuple[list[Given], list[Place]]:
-    """Return the sources of a conversation, and where each is from."""
+) -> tuple[list[AnswerSource], list[Place]]:
+    """Return the sources of a conversation with their places."""
     blocks = list(_blocks(messages))
     files = sum(_file_of(block) is not None for block in blocks)
     if files > settings.max_documents:
         raise InputError(
             f"may have at most {settings.max_documents:,} files, got {files:,}.",
             field="messages",
-            hint="Put them into a collection.",
+            hint="Upload them to a collection.",
         )
-    given: list[Given] = []
+    sources: list[AnswerSource] = []
     places: list[Place] = []
-    known: dict[str, _Extracted] = {}  # a client sends the same file with each turn
+    known: dict[str, _Extracted] = {}  # clients send the same file again with each turn
     documents = results = 0
     for block in blocks:
         if block.type == "document":
             file = _file_of(block)
             if file is not None and file not in known:
                 check_cancelled()
-                if given:
-                    check_sources(given, settings)  # before the next one is read
+                if sources:
+                    check_sources(sources, settings)  # before the next file is parsed
                 known[file] = _extracted(file, documents)
             read = _document(block, documents, known)
             documents += 1
@@ -223,9 +227,9 @@ def _documents(
         else:
             continue
         for source, place in read:
-            given.append(Given(source))
+            sources.append(AnswerSource(source))
             places.append(place)
-    return given, places
+    return sources, places
 
 
 def _blocks(messages: list[Message]) -> Iterator[Block]:
@@ -239,14 +243,14 @@ def _blocks(messages: list[Message]) -> Iterator[Block]:
 
 
 class _Extracted(NamedTuple):
-    """What a file holds: its text, and where each page of it begins."""
+    """The text of a file, with the offset of each page."""
 
     text: str
     pages: tuple[int, ...]
 
 
 def _file_of(block: Block) -> str | None:
-    """Return a document's file as it was sent; None where it is sent as text."""
+    """Return a document's file in base64; None if the document is plain text."""
     source = block.source if block.type == "document" else None
     if isinstance(source, DocumentSource) and source.type == "base64":
         return source.data
@@ -273,7 +277,7 @@ def _document(
         yield Source(text, title or ""), Place("page", index, title, cited=cited, pages=pages)
     else:
         raise InputError(
-            f"must have a source of type text, content or base64 with its data, got type "
+            f"must have a source of type text, content or base64 with data, got type "
             f"{source.type[:40]!r}.",
             field=f"document {index}",
         )
@@ -284,10 +288,10 @@ def _extracted(data: str, index: int) -> _Extracted:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         raise InputError(
-            "must have a PDF as base64 in its data.", field=f"document {index}"
+            "must have a PDF in base64 as its data.", field=f"document {index}"
         ) from None
     documents = require("semqa.documents", extra="serve", purpose="a document in base64")
-    read = documents.extract(f"document {index}.pdf", raw)  # its title is no name of a file
+    read = documents.extract(f"document {index}.pdf", raw)  # the title is not a file name
     return _Extracted(read.text, tuple(read.pages) or (0,))
 
 
@@ -301,13 +305,15 @@ def _result(block: Block, index: int) -> Iterator[tuple[Source, Place]]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a request a source is from.
+    """The place of a source in a request.
 
     Attributes:
-        index: of the document among documents, or of the search result among these.
-        title: of it; None where it has none.
-        block: which block of its content, where it has several.
-        pages: where each page begins in the text, for a document with pages.
+        index: index among the documents or among the search results.
+        title: title of the document; None if it has none.
+        source: the source field of a search result.
+        block: index of the content block.
+        cited: whether quotes from it get citations.
+        pages: offset of each page in the text, if the document has pages.
     """
 
     kind: Literal["char", "block", "search", "page"]
@@ -319,7 +325,7 @@ class Place:
     pages: tuple[int, ...] = ()
 
     def citation(self, quote: Quote) -> dict[str, Any] | None:
-        """Return the citation of a quote; None where none can say where it stands."""
+        """Return the citation of a quote; None if citations are off or cannot express its place."""
         start, end = quote.source_start, quote.source_end
         if not self.cited or quote.field != "body" or start is None or end is None:
             return None
@@ -351,10 +357,10 @@ class Place:
 
 
 class MessageReply(Serializer):
-    """Makes a message of the events of an answer, in events or whole."""
+    """Serializes a message."""
 
-    def __init__(self, asked: Asked, places: Mapping[int, Place], model: str) -> None:
-        self._asked = asked
+    def __init__(self, prepared: PreparedQuestion, places: Mapping[int, Place], model: str) -> None:
+        self._prepared = prepared
         self._places = places
         self._model = model
         self._blocks: list[dict[str, Any]] = []
@@ -367,8 +373,8 @@ class MessageReply(Serializer):
     def add(self, piece: Piece) -> list[bytes]:
         segment = piece.segment
         citation = None
-        if isinstance(segment, Quote) and segment.verified and piece.given is not None:
-            place = self._places.get(id(piece.given))
+        if isinstance(segment, Quote) and segment.verified and piece.source is not None:
+            place = self._places.get(id(piece.source))
             citation = None if place is None else place.citation(segment)
         if citation is None:
             events = [] if self._open else self._start(cited=False)
@@ -381,22 +387,22 @@ class MessageReply(Serializer):
         events.append(self._delta({"type": "citations_delta", "citation": citation}))
         return _events(*events, *self._stop())
 
-    def end(self, answered: Answered) -> list[bytes]:
-        delta = {"stop_reason": _reason(answered), "stop_sequence": None}
+    def end(self, result: AnswerResult) -> list[bytes]:
+        delta = {"stop_reason": _reason(result), "stop_sequence": None}
         return _events(
             *self._stop(),
             {
                 "type": "message_delta",
                 "delta": delta,
-                "usage": _usage(answered),
-                "semqa": answered.details(),
+                "usage": _usage(result),
+                "semqa": result.details(),
             },
             {"type": "message_stop"},
         )
 
-    def whole(self, answered: Answered) -> dict[str, Any]:
-        message = self._message(self._blocks, _reason(answered), _usage(answered))
-        return {**message, "semqa": answered.details()}
+    def whole(self, result: AnswerResult) -> dict[str, Any]:
+        message = self._message(self._blocks, _reason(result), _usage(result))
+        return {**message, "semqa": result.details()}
 
     def failed(self, error: dict[str, Any]) -> bytes:
         return _events(error)[0]
@@ -405,7 +411,7 @@ class MessageReply(Serializer):
         self, blocks: list[dict[str, Any]], reason: str | None, usage: dict[str, int]
     ) -> dict[str, Any]:
         return {
-            "id": f"msg_{self._asked.id}",
+            "id": f"msg_{self._prepared.id}",
             "type": "message",
             "role": "assistant",
             "model": self._model,
@@ -436,12 +442,12 @@ def _events(*data: dict[str, Any]) -> list[bytes]:
     return [event(each, each["type"]) for each in data]
 
 
-def _reason(answered: Answered) -> str:
-    return "end_turn" if answered.finished else "max_tokens"
+def _reason(result: AnswerResult) -> str:
+    return "end_turn" if result.finished else "max_tokens"
 
 
-def _usage(answered: Answered) -> dict[str, int]:
+def _usage(result: AnswerResult) -> dict[str, int]:
     return {
-        "input_tokens": answered.usage["prompt_tokens"] or 0,
-        "output_tokens": answered.usage["completion_tokens"] or 0,
+        "input_tokens": result.usage["prompt_tokens"] or 0,
+        "output_tokens": result.usage["completion_tokens"] or 0,
     }

@@ -1,7 +1,6 @@
-"""What every request goes through: an id, limits, the key, and headers that keep browsers in check.
+"""Middleware: request ids, limits, API keys, and security headers.
 
-`RateLimit` and `KeyRing` say how many requests are allowed and whose they are, `Guard` asks them, `Head`
-answers HEAD.
+`Guard` applies `RateLimit` and `KeyRing` to each request. `Head` handles HEAD requests.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from semqa.errors import SemqaError, UnavailableError
-from semqa.server.errors import ENDING, as_error, error_body
+from semqa.server.errors import INTERNAL_ERROR, SHUTTING_DOWN, as_error, error_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,15 +33,16 @@ if TYPE_CHECKING:
     from semqa.server.settings import ServerSettings
 
 
-MAX_KNOWN = 10_000
-"""Buckets that are kept; beyond, those longest unused are forgotten, which are full again."""
+MAX_BUCKETS = 10_000
+"""Maximum number of buckets; the least recently used are dropped first."""
 
 
 class RateLimit:
     """A token bucket for each key.
 
     Args:
-        per_minute: requests; 0 for no limit.
+        per_minute: maximum requests per minute; 0 for no limit.
+        clock: returns the time in seconds.
 
     Example:
         >>> limit = RateLimit(2, clock=lambda: 0.0)
@@ -56,17 +56,17 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, key: str) -> float:
-        """Take one request of a key; returns 0, or the seconds until one is allowed."""
+        """Count a request and return 0, or return the seconds until one is allowed."""
         wait = self.left(key)
         if self._most:
             left, now = self._buckets.pop(key)
             self._buckets[key] = (left if wait else left - 1, now)
-            while len(self._buckets) > MAX_KNOWN:
+            while len(self._buckets) > MAX_BUCKETS:
                 self._buckets.popitem(last=False)
         return wait
 
     def left(self, key: str) -> float:
-        """Return 0 if a request is allowed, or the seconds until one is; takes none."""
+        """Return 0 if a request is allowed, or the seconds until one is, without counting it."""
         if not self._most:
             return 0.0
         now = self._clock()
@@ -76,16 +76,19 @@ class RateLimit:
         return 0.0 if left >= 1 else (1 - left) * 60 / self._most
 
 
-REMEMBERED = 10.0
-"""Seconds for which a key that was found good stays so: a revoked one works no longer than that."""
+KEY_CACHE_SECONDS = 10.0
+"""Seconds for which a valid key is cached. A revoked key works for at most that long."""
 
-MAX_REMEMBERED = 10_000
+MAX_CACHED_KEYS = 10_000
 
 
 class KeyRing:
-    """The keys of a server: those it was started with, and those in its database.
+    """The API keys of the server: those in its settings and those in its database.
 
-    The database is any object that has `keys`, and `owner_of` a secret; it keeps digests.
+    Args:
+        given: the keys in the settings.
+        store: an object with the methods `keys` and `owner_of` of `Store`.
+        clock: returns the time in seconds.
     """
 
     def __init__(
@@ -100,20 +103,20 @@ class KeyRing:
         self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
     async def required(self) -> bool:
-        """Whether requests need a key: there is one, or has been since the server started."""
+        """Whether requests need a key: if there is one, or was since the server started."""
         if self._given or self._closed:
             return True
         if self._clock() < self._open_until:
             return False
         if await run_in_threadpool(self._store.keys):
-            # Taking the last key back must not open the server to everybody.
+            # Revoking the last key must not open the server to everyone.
             self._closed = True
             return True
         self._open_until = self._clock() + 1.0
         return False
 
     async def owner(self, secret: str) -> str | None:
-        """Return the owner of a key, or None if the key is unknown."""
+        """Return the owner of a key, or None if the key is invalid."""
         digest = _digest(secret)
         if (given := self._given.get(digest)) is not None:
             self._note(digest)
@@ -125,8 +128,8 @@ class KeyRing:
         found: str | None = await run_in_threadpool(self._store.owner_of, secret)
         if found is not None:
             self._note(digest)
-            self._known[digest] = (found, self._clock() + REMEMBERED)
-            while len(self._known) > MAX_REMEMBERED:
+            self._known[digest] = (found, self._clock() + KEY_CACHE_SECONDS)
+            while len(self._known) > MAX_CACHED_KEYS:
                 self._known.popitem(last=False)
         return found
 
@@ -136,34 +139,34 @@ class KeyRing:
 
     def _note(self, digest: str) -> None:
         self._used[digest] = None
-        while len(self._used) > MAX_REMEMBERED:
+        while len(self._used) > MAX_CACHED_KEYS:
             self._used.popitem(last=False)
 
 
 def given_owner(secret: str) -> str:
-    """Return the owner of a key that the server is started with."""
+    """Return the owner of a key in the settings."""
     return f"key-{_digest(secret)[:16]}"
 
 
 def _digest(secret: str) -> str:
-    # Comparing digests tells nothing about a key by the time it takes.
+    # Looking up digests prevents timing attacks.
     return hashlib.sha256(b"semqa key\0" + secret.encode("utf-8", "replace")).hexdigest()
 
 
 _log = logging.getLogger("semqa.server")
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
-_OPEN = re.compile(r"/|/healthz|/readyz|/openapi\.json|/favicon\.ico|/page(?:/.*)?")
-"""Paths that need no key: nothing of anyone's is there."""
+_PUBLIC = re.compile(r"/|/healthz|/readyz|/openapi\.json|/favicon\.ico|/page(?:/.*)?")
+"""Paths that need no key, because they contain no user data."""
 
 _RETRY = {"retry-after": "1"}
 _HEALTH = ("/healthz", "/readyz")
 
-GUESSES = 20
-"""Unknown keys that an address may send in a minute."""
+MAX_UNKNOWN_KEYS = 20
+"""Maximum number of invalid keys per address and minute."""
 
-SLOWEST = 10_000.0
-"""Bytes a second, below which a body does not come in time."""
+MIN_BYTES_PER_SECOND = 10_000.0
+"""Minimum rate at which a client must send the body of a request."""
 
 HEADERS = {
     "content-security-policy": (
@@ -188,14 +191,14 @@ PAGE_POLICY = (
 
 
 class _RefusedError(HTTPException):
-    """A request that goes no further; of a kind that frameworks let through."""
+    """Refuses a request. An HTTPException, so that frameworks let it pass."""
 
 
 class Guard:
     """The outermost middleware.
 
-    It gives each request an id, finds its owner (``request.state.owner``), refuses what is over a
-    limit, adds headers, and logs and counts the reply.
+    It assigns an id to each request, sets its owner (``request.state.owner``), enforces limits,
+    adds headers, and logs and counts the reply.
     """
 
     def __init__(
@@ -211,7 +214,7 @@ class Guard:
         self._keys = keys
         self._rate = rate
         self._measures = measures
-        self._guesses = RateLimit(GUESSES)
+        self._unknown_keys = RateLimit(MAX_UNKNOWN_KEYS)
         self._hosts = {settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -220,7 +223,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         root = self._settings.root_path
-        if root and scope["path"].startswith(f"{root}/"):  # a proxy may have taken it away
+        if root and scope["path"].startswith(f"{root}/"):  # unless the proxy has removed it
             scope = {**scope, "path": scope["path"].removeprefix(root)}
         elif root and scope["path"] == root:
             await RedirectResponse(f"{root}/")(scope, receive, send)
@@ -232,7 +235,7 @@ class Guard:
         state = scope.setdefault("state", {})
         state["request_id"], state["owner"] = request_id, ""
         status = 0
-        body = _Body(receive, self._most(headers), self._settings.read_timeout)
+        body = _LimitedBody(receive, self._most(headers), self._settings.read_timeout)
 
         async def reply(message: Message) -> None:
             nonlocal status
@@ -242,9 +245,9 @@ class Guard:
                 for name, value in HEADERS.items():
                     out.setdefault(name, value)
                 out["x-request-id"] = request_id
-                # The page is asked for anew, and not sent again while it is the same.
-                kept = "no-store" if scope["path"].startswith("/v1/") else "no-cache"
-                out.setdefault("cache-control", kept)
+                # Browsers must revalidate the files of the page.
+                caching = "no-store" if scope["path"].startswith("/v1/") else "no-cache"
+                out.setdefault("cache-control", caching)
             await send(message)
 
         try:
@@ -256,10 +259,10 @@ class Guard:
                     raise
                 await _refuse(reply, refused, request_id)
         except asyncio.CancelledError:
-            # Only a server that has run out of time to finish cancels requests.
+            # Requests are only cancelled when the time for shutting down is over.
             if status:
                 raise
-            await _refuse(reply, _ending(), request_id)
+            await _refuse(reply, _shutting_down(), request_id)
         except SemqaError as error:
             if status:
                 raise
@@ -267,23 +270,26 @@ class Guard:
             await _refuse(reply, _RefusedError(status_of, message, _RETRY), request_id)
         except Exception as error:
             if status:
-                _log.error("reply broke off", exc_info=error, extra={"request_id": request_id})
+                _log.error(
+                    "the reply failed after it started",
+                    exc_info=error,
+                    extra={"request_id": request_id},
+                )
                 raise
-            _log.error("unforeseen error", exc_info=error, extra={"request_id": request_id})
-            message = "The server failed. Its log says why, under the request's id."
-            await _refuse(reply, _RefusedError(500, message), request_id)
+            _log.error("unexpected error", exc_info=error, extra={"request_id": request_id})
+            await _refuse(reply, _RefusedError(500, INTERNAL_ERROR), request_id)
         finally:
             self._note(scope, status, time.perf_counter() - started)
 
     async def _check(self, scope: Scope, headers: Headers) -> None:
         path = scope["path"]
-        if path in _HEALTH:  # whatever is wrong, it can be asked
+        if path in _HEALTH:  # always available
             return
         length = headers.get("content-length", "")
         if length.isdigit() and int(length[:18]) > self._most(headers):
             raise _too_large(self._most(headers))
         client = (scope.get("client") or ("",))[0]
-        is_open = _OPEN.fullmatch(path) is not None
+        is_open = _PUBLIC.fullmatch(path) is not None
         try:
             required = await self._keys.required()
         except UnavailableError:
@@ -300,47 +306,47 @@ class Guard:
                 most = self._settings.rate_limit
                 raise _later(
                     wait,
-                    f"At most {most} requests a minute are allowed; retry in {wait:.1f} seconds.",
+                    f"At most {most} requests per minute are allowed; retry in {wait:.1f} seconds.",
                 )
 
     async def _owner(self, headers: Headers, client: str) -> str:
-        """Return whose key a request has; an address that guesses keys has to wait."""
+        """Return the owner of a request's key; refuse addresses that guess keys."""
         secret = _secret(headers)
-        if secret and not self._keys.used(secret) and (wait := self._guesses.left(client)):
-            raise _later(wait, "Too many unknown keys from this address; wait.")
+        if secret and not self._keys.used(secret) and (wait := self._unknown_keys.left(client)):
+            raise _later(wait, "Too many invalid keys from this address. Wait before you retry.")
         owner = await self._keys.owner(secret) if secret else None
         if owner is None:
             if secret:
-                self._guesses.wait(client)
-            got = "The key is not known." if secret else "A key is needed."
+                self._unknown_keys.wait(client)
+            reason = "The API key is invalid." if secret else "An API key is required."
             raise _RefusedError(
                 401,
-                f"{got} Send one of this server's as Authorization: Bearer KEY.",
+                f"{reason} Send the header Authorization: Bearer KEY.",
                 {"www-authenticate": "Bearer"},
             )
         return owner
 
     def _check_browser(self, scope: Scope, headers: Headers) -> None:
-        """Refuse pages of other sites in a browser; a server without keys is open to its user alone."""
+        """Refuse requests from other websites if the server has no keys."""
         host = headers.get("host", "")
         if not self._known(host):
             raise _RefusedError(
                 403,
-                "The Host is neither an address nor a name without a dot nor one of --allowed-host. "
-                "Add it there, or give the server a key.",
+                "The host name of this request is not allowed. Add it with --allowed-host, or "
+                "start the server with an API key.",
             )
         origin, allowed = headers.get("origin", ""), self._settings.allowed_origins
         foreign = bool(origin) and origin.partition("://")[2] != host
         if foreign and origin in allowed:
             return
-        # Another site's page may send these, but reads the reply only if any origin is allowed.
+        # Other sites can read replies to these requests only if all origins are allowed.
         if scope["method"] in ("GET", "HEAD", "OPTIONS") and not (foreign and "*" in allowed):
             return
         if foreign or headers.get("sec-fetch-site", "same-origin") in ("cross-site", "same-site"):
             raise _RefusedError(
                 403,
-                "Pages of other origins may not use this server. Add the origin to --allowed-origin, "
-                "or give the server a key.",
+                "Other websites may not use this server. Add the origin with --allowed-origin, "
+                "or start the server with an API key.",
             )
 
     def _known(self, host: str) -> bool:
@@ -358,7 +364,7 @@ class Guard:
         return self._settings.max_upload if upload else self._settings.max_body
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        # Labels must be few: unknown paths share one.
+        # All unknown paths share one label, to limit the number of time series.
         route = getattr(scope.get("route"), "path", None) or "(none)"
         method = scope["method"] if scope["method"] in _METHODS else "(other)"
         self._measures.requests.labels(method, route, str(status)).inc()
@@ -379,8 +385,8 @@ class Guard:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class _Body:
-    """The body of a request, with limits on its size and time."""
+class _LimitedBody:
+    """Receives the body of a request, and limits its size and duration."""
 
     def __init__(self, receive: Receive, most: int, timeout: float) -> None:
         self._receive = receive
@@ -391,18 +397,18 @@ class _Body:
         self._whole = False
 
     async def __call__(self) -> Message:
-        if self._whole:  # now it waits for the client to leave
+        if self._whole:  # wait for the client to disconnect
             return await self._receive()
         # Slow uploads time out too.
-        left = self._began + self._timeout + self._got / SLOWEST - time.monotonic()
+        left = self._began + self._timeout + self._got / MIN_BYTES_PER_SECOND - time.monotonic()
         try:
             async with asyncio.timeout(min(self._timeout, max(left, 0.0))):
                 message = await self._receive()
         except TimeoutError:
             raise _RefusedError(
                 408,
-                f"The request came too slowly: {self._got:,} bytes of its body within "
-                f"{self._timeout:g} seconds. Send it again.",
+                f"The request timed out: its body arrived too slowly ({self._got:,} bytes so far). "
+                "Send it again.",
                 {"connection": "close"},
             ) from None
         if message["type"] == "http.request":
@@ -423,8 +429,8 @@ def _too_large(most: int) -> _RefusedError:
     )
 
 
-def _ending() -> _RefusedError:
-    return _RefusedError(503, ENDING, {"connection": "close", "retry-after": "5"})
+def _shutting_down() -> _RefusedError:
+    return _RefusedError(503, SHUTTING_DOWN, {"connection": "close", "retry-after": "5"})
 
 
 def _secret(headers: Headers) -> str:
@@ -471,4 +477,4 @@ class Head:
             await self._app(asked, receive, without_body)
         finally:
             if "route" in asked:
-                scope["route"] = asked["route"]  # what requests are counted by
+                scope["route"] = asked["route"]  # the metrics label

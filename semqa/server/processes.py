@@ -1,7 +1,7 @@
-"""Several worker processes behind one port: they are forked before anything is loaded.
+"""Several worker processes that share one port, forked before anything is loaded.
 
-A worker that is killed is replaced; one that ends with an error ends all, because the next would
-meet the same. Knows nothing of HTTP.
+A killed worker is replaced. If a worker fails with an error, all workers stop, because a new one
+would fail in the same way. This module does not depend on HTTP.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from semqa.errors import InputError
 _log = logging.getLogger("semqa.server")
 
 PAUSE = 1.0
-"""Seconds before a worker that was killed is replaced."""
+"""Seconds before a killed worker is replaced."""
 
 
 def fork_workers(count: int) -> int:
-    """Return once in each worker, with its number from 0; the parent never returns.
+    """Fork the workers; return the number of the worker, from 0, in each of them.
 
-    The parent passes SIGINT and SIGTERM on, waits for all workers, and exits with the code of the
-    first that failed.
+    The parent forwards SIGINT and SIGTERM, waits for all workers, and exits with the exit code of
+    the first one that failed.
 
     Raises:
-        SystemExit: in the parent, when all workers have ended.
+        SystemExit: in the parent, when all workers have exited.
     """
     if not hasattr(os, "fork") or not hasattr(socket, "SO_REUSEPORT"):
-        raise InputError("needs a system such as Linux.", field="workers", value=count)
+        raise InputError("is not supported on this system.", field="workers", value=count)
     workers: dict[int, int] = {}
     ending: list[int] = []
 
     def end(sig: int, _frame: object) -> None:
-        # Ctrl-C reaches the workers by itself; a second SIGINT would cut their answers off.
-        _tell(workers, signal.SIGTERM if not ending else sig)
+        # Ctrl-C also reaches the workers; a second SIGINT would cut off their answers.
+        _signal_all(workers, signal.SIGTERM if not ending else sig)
         ending.append(sig)
 
     before = {sig: signal.getsignal(sig) for sig in (signal.SIGINT, signal.SIGTERM)}
@@ -54,10 +54,10 @@ def fork_workers(count: int) -> int:
                 for sig, handler in before.items():
                     signal.signal(sig, handler)
                 os.close(held)
-                # Threads of numpy and torch that outnumber the cores wait for each other, spinning.
+                # More numpy and torch threads than cores would spin and slow each other down.
                 cores = len(os.sched_getaffinity(0))
                 os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // count)))
-                threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+                threading.Thread(target=_exit_with_parent, args=(alive,), daemon=True).start()
                 return number
             workers[pid] = number
         waiting = []
@@ -67,25 +67,25 @@ def fork_workers(count: int) -> int:
             continue
         number = workers.pop(pid)
         if os.WIFSIGNALED(status) and not ending:
-            _log.error(f"worker {number} was killed by signal {os.WTERMSIG(status)}: replaced")
+            _log.error(f"worker {number} was killed by signal {os.WTERMSIG(status)}; restarting it")
             time.sleep(PAUSE)
             waiting = [number] if not ending else []
         elif not ending:
             code = os.WEXITSTATUS(status)
             ending.append(0)
-            _tell(workers, signal.SIGTERM)
+            _signal_all(workers, signal.SIGTERM)
         elif not os.WIFSIGNALED(status):
             code = code or os.WEXITSTATUS(status)
     raise SystemExit(code)
 
 
-def _end_with(alive: int) -> None:
-    """End this worker in order when its parent is gone, however that came."""
-    os.read(alive, 1)  # nothing is written there: this returns when the parent's end is closed
+def _exit_with_parent(alive: int) -> None:
+    """Shut this worker down when its parent exits for any reason."""
+    os.read(alive, 1)  # returns when the parent's end of the pipe is closed
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _tell(workers: dict[int, int], sig: int) -> None:
+def _signal_all(workers: dict[int, int], sig: int) -> None:
     for pid in list(workers):
         with suppress(ProcessLookupError):
             os.kill(pid, sig)

@@ -1,7 +1,7 @@
-"""`POST /v1/responses`: what clients of OpenAI's newer interface speak.
+"""`POST /v1/responses`: OpenAI's Responses API.
 
-An answer is one message with one part of text, which has a ``url_citation`` for each verified quote.
-Offsets are Unicode code points, end exclusive, and count in the text as it is sent.
+An answer is one message with one text part, which has a ``url_citation`` for each verified quote.
+Offsets are Unicode code points, end exclusive, and refer to that text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from semqa.errors import InputError
 from semqa.server.asking import Serializer, respond
-from semqa.server.chat import Content, Conversing, Message, asked_of, turn
+from semqa.server.chat import Content, ConversationRequest, Message, prepare_conversation, turn
 from semqa.server.context import Turn, passages_of
 from semqa.server.schemas import (
     NO_TOOLS,
@@ -29,20 +29,20 @@ from semqa.server.schemas import (
 from semqa.server.sse import event
 
 if TYPE_CHECKING:
-    from semqa.server.answering import Answered, Asked, Piece
+    from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 
 router = APIRouter(tags=["responses"])
 
 
 class Item(Message):
-    """A message of the input."""
+    """An item of the input; only messages are supported."""
 
     type: str = "message"
     role: Text = "user"
 
 
 class Tool(BaseModel):
-    """A tool; `file_search` names collections, functions are never called, others are refused."""
+    """A tool: `file_search` names collections, functions are never called, others are refused."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -52,64 +52,67 @@ class Tool(BaseModel):
 
 
 class TextSettings(BaseModel):
-    """How the text of the reply looks: only plain text is written."""
+    """Format of the reply; only plain text is supported."""
 
     model_config = ConfigDict(extra="allow")
 
     format: dict[str, Any] | None = None
 
 
-class ResponsesRequest(Conversing):
-    """A conversation, whose last question is to be answered.
+class ResponsesRequest(ConversationRequest):
+    """A conversation whose last question is answered.
 
-    Responses are not kept, tools are never called, instructions are not followed. Fields that would
-    change the reply are refused if they cannot be honoured; others without effect are listed in it.
+    Responses are not stored, tools are never called, and instructions are not followed. Unsupported
+    fields that would change the reply are refused. The reply lists other fields that have no
+    effect.
     """
 
     input: Text | Many[Item] = Field(description="A question, or the whole conversation.")
     instructions: Text | None = Field(
-        None, description="Only passages in it are read; others are refused."
+        None, description="Only passages are read; other instructions are refused."
     )
     max_output_tokens: MaxTokens = None
     text: TextSettings | None = None
     tools: Many[Tool] | None = Field(
-        None, description="file_search searches collections: its vector_store_ids are their names."
+        None, description="The vector_store_ids of file_search are names of collections."
     )
     metadata: dict[str, str] | None = None
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
         "previous_response_id": (
-            "cannot be honoured: responses are not kept. Send the whole conversation as input.",
+            "is not supported: responses are not stored. Send the whole conversation as input.",
             (),
         ),
         "conversation": (
-            "cannot be honoured: responses are not kept. Send the whole conversation as input.",
+            "is not supported: responses are not stored. Send the whole conversation as input.",
             (),
         ),
-        "prompt": ("cannot be honoured: there are no stored prompts.", ()),
+        "prompt": ("is not supported: there are no stored prompts.", ()),
         "background": ("must be false.", (False,)),
-        "store": ("must be false: responses are not kept.", (False,)),
+        "store": ("must be false: responses are not stored.", (False,)),
         "tool_choice": (NO_TOOLS, ("none", "auto", {"type": "file_search"})),
-        "top_logprobs": ("must be 0: there are no probabilities.", (0,)),
+        "top_logprobs": ("must be 0: log probabilities are not available.", (0,)),
         "include": (
-            "cannot be honoured.",
+            "is not supported.",
             ([], ["reasoning.encrypted_content"], ["file_search_call.results"]),
         ),
     }
 
     def searched(self) -> tuple[str | list[str] | None, int | None]:
-        """Return the collections that are asked for, and how many passages."""
+        """Return the names of the collections to search, and the number of passages."""
         if self.text and self.text.format and self.text.format not in TEXT_ALONE:
             raise InputError("must be text: answers are quotes, not JSON.", field="text.format")
-        chosen = self.collection or []
-        names = [chosen] if isinstance(chosen, str) else list(chosen)
+        names = self.collection or []
+        names = [names] if isinstance(names, str) else list(names)
         limit = self.limit
         for at, tool in enumerate(self.tools or ()):
             if tool.type == "file_search":
                 names += tool.vector_store_ids or ()
                 limit = limit or tool.max_num_results
                 if {"filters", "ranking_options"} & {*(tool.model_extra or {})}:
-                    raise InputError("cannot filter or rank.", field=f"tools.{at}")
+                    raise InputError(
+                        "must not have filters or ranking_options.", field=f"tools.{at}"
+                    )
             elif tool.type not in ("function", "custom"):
                 raise InputError(
                     f"has type {tool.type[:40]!r}, which is not supported.", field=f"tools.{at}"
@@ -119,25 +122,26 @@ class ResponsesRequest(Conversing):
     def turns(self) -> list[Turn]:
         """Return the conversation."""
         items = [Item(content=self.input)] if isinstance(self.input, str) else self.input
-        said = []
+        turns = []
         for at, item in enumerate(items):
             if item.type == "reasoning":
-                said.append(Turn("reasoning", ""))
+                turns.append(Turn("reasoning", ""))
                 continue
             if item.type != "message":
                 raise InputError(
-                    f"has type {item.type[:40]!r}, but only messages are read.", field=f"input.{at}"
+                    f"has type {item.type[:40]!r}, but only messages are supported.",
+                    field=f"input.{at}",
                 )
-            said.append(turn(item, f"input.{at}"))
+            turns.append(turn(item, f"input.{at}"))
         if self.instructions:
             if not passages_of(self.instructions):
                 raise InputError(
-                    "cannot be followed: answers are quotes of the sources.",
+                    "are not supported: answers are quotes from the sources.",
                     field="instructions",
-                    hint="Leave them out.",
+                    hint="Remove them.",
                 )
-            said.append(Turn("system", self.instructions))
-        return said
+            turns.append(Turn("system", self.instructions))
+        return turns
 
 
 @router.post(
@@ -146,13 +150,13 @@ class ResponsesRequest(Conversing):
     responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def create_response(request: Request, body: ResponsesRequest) -> Response:
-    """Answer the last question of a conversation, with an annotation for every quote that is verified.
+    """Answer the last question of a conversation, with an annotation for each verified quote.
 
-    `start_index` and `end_index` are Unicode code points into the text, 0-based, end exclusive;
-    `source_start` and `source_end` likewise into the source's field.
+    Offsets are Unicode code points, 0-based, end exclusive. `start_index` and `end_index` refer to
+    the text, `source_start` and `source_end` to the field of the source.
     """
     searched, limit = body.searched()
-    asked, content = await asked_of(
+    prepared, content = await prepare_conversation(
         request,
         body,
         body.turns(),
@@ -161,15 +165,17 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
         limit=limit,
         max_tokens=body.max_output_tokens,
     )
-    reply = ResponseReply(asked, content, body)
-    return await respond(request, asked, reply, stream=bool(body.stream))
+    reply = ResponseReply(prepared, content, body)
+    return await respond(request, prepared, reply, stream=bool(body.stream))
 
 
 class ResponseReply(Serializer):
-    """Makes a response."""
+    """Serializes a response."""
 
-    def __init__(self, asked: Asked, content: Content, body: ResponsesRequest) -> None:
-        self._asked = asked
+    def __init__(
+        self, prepared: PreparedQuestion, content: Content, body: ResponsesRequest
+    ) -> None:
+        self._prepared = prepared
         self._content = content
         self._body = body
         self._annotations: list[dict[str, Any]] = []
@@ -187,17 +193,17 @@ class ResponseReply(Serializer):
 
     def add(self, piece: Piece) -> list[bytes]:
         text, cited = self._content.add(piece)
-        told = [self._event("output_text.delta", **self._place, delta=text, logprobs=[])]
+        events = [self._event("output_text.delta", **self._place, delta=text, logprobs=[])]
         if cited is not None:
             annotation = {"type": "url_citation", **cited["place"], **cited["source"]}
             at = len(self._annotations)
             self._annotations.append(annotation)
             added = {"annotation": annotation, "annotation_index": at}
-            told.append(self._event("output_text.annotation.added", **self._place, **added))
-        return told
+            events.append(self._event("output_text.annotation.added", **self._place, **added))
+        return events
 
-    def end(self, answered: Answered) -> list[bytes]:
-        whole = self.whole(answered)
+    def end(self, result: AnswerResult) -> list[bytes]:
+        whole = self.whole(result)
         done = {"text": self._content.text, "logprobs": []}
         return [
             self._event("output_text.done", **self._place, **done),
@@ -206,10 +212,10 @@ class ResponseReply(Serializer):
             self._event(whole["status"], response=whole),
         ]
 
-    def whole(self, answered: Answered) -> dict[str, Any]:
-        status = "completed" if answered.finished else "incomplete"
-        read = answered.usage["prompt_tokens"] or 0
-        wrote = answered.usage["completion_tokens"] or 0
+    def whole(self, result: AnswerResult) -> dict[str, Any]:
+        status = "completed" if result.finished else "incomplete"
+        read = result.usage["prompt_tokens"] or 0
+        wrote = result.usage["completion_tokens"] or 0
         usage = {
             "input_tokens": read,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -218,12 +224,12 @@ class ResponseReply(Serializer):
             "total_tokens": read + wrote,
         }
         whole = self._response(status, [self._message(status)], usage)
-        return {**whole, "semqa": answered.details()}
+        return {**whole, "semqa": result.details()}
 
     def failed(self, error: dict[str, Any]) -> bytes:
-        """Return the event of an error, which the official client raises."""
-        told = error["error"]
-        more = {"code": told["type"], "message": told["message"], "param": told["param"]}
+        """Return an error event, in the form that the official client raises."""
+        detail = error["error"]
+        more = {"code": detail["type"], "message": detail["message"], "param": detail["param"]}
         return event({**error, **more, "sequence_number": self._next()}, "error")
 
     def _next(self) -> int:
@@ -236,7 +242,7 @@ class ResponseReply(Serializer):
 
     @property
     def _place(self) -> dict[str, Any]:
-        return {"item_id": f"msg_{self._asked.id}", "output_index": 0, "content_index": 0}
+        return {"item_id": f"msg_{self._prepared.id}", "output_index": 0, "content_index": 0}
 
     def _part(self) -> dict[str, Any]:
         text, annotations = self._content.text, self._annotations
@@ -244,7 +250,7 @@ class ResponseReply(Serializer):
 
     def _message(self, status: str) -> dict[str, Any]:
         return {
-            "id": f"msg_{self._asked.id}",
+            "id": f"msg_{self._prepared.id}",
             "type": "message",
             "role": "assistant",
             "status": status,
@@ -257,16 +263,16 @@ class ResponseReply(Serializer):
         body = self._body
         cut = {"reason": "max_output_tokens"} if status == "incomplete" else None
         return {
-            "id": f"resp_{self._asked.id}",
+            "id": f"resp_{self._prepared.id}",
             "object": "response",
-            "created_at": self._asked.created,
+            "created_at": self._prepared.created,
             "status": status,
             "error": None,
             "incomplete_details": cut,
             "instructions": body.instructions,
             "max_output_tokens": body.max_output_tokens,
             "metadata": body.metadata or {},
-            "model": self._asked.engine,
+            "model": self._prepared.engine,
             "output": output,
             "parallel_tool_calls": False,
             "previous_response_id": None,

@@ -1,4 +1,4 @@
-"""Running the application: a socket, a loop, logs, and connections that cannot be held open for nothing."""
+"""Runs the application: the socket, uvicorn, logging, and timeouts for idle connections."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 KEEP_ALIVE = 65
-"""Seconds for which a connection is kept for a next request; more than proxies keep theirs."""
+"""Keep-alive timeout in seconds; longer than that of common proxies."""
 
 GRACE = 10.0
-"""Seconds after the time that open answers get, in which all must have ended."""
+"""Seconds after the drain time before the process is killed."""
 
 _BACKLOG = 4096
 
@@ -40,7 +40,12 @@ _log = logging.getLogger("semqa.server")
 
 
 class Running:
-    """A server that listens, and serves when it is told to."""
+    """A server that listens on a port; call `run` to serve.
+
+    Args:
+        ready: called when the server accepts requests.
+        listening: an open socket; None to open one.
+    """
 
     def __init__(
         self,
@@ -67,64 +72,67 @@ class Running:
         self._server = _Server(config, ready, settings.drain + GRACE)
 
     def run(self) -> None:
-        """Serve until a signal comes; then answers that are under way are finished.
+        """Serve until SIGINT or SIGTERM, then finish open answers.
 
-        A second signal ends them.
+        A second SIGINT cancels them.
         """
         _allow_many_connections()
         self._server.run(sockets=[self._listening])
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return len(self._server.server_state.connections)
 
     def stop(self) -> None:
-        """Do as at a signal; from any thread."""
+        """Shut down as after a signal; can be called from any thread."""
         self._server.should_exit = True
 
 
 def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Args:
+        host: address to listen on.
         port: the port; 0 for a free one.
-        shared: whether several processes listen there. The system gives each connection to one of
-            them by a hash of its address; a socket that they inherit would go to whichever wakes
-            first, with all connections that wait.
+        shared: whether several processes listen on the port. The system then distributes
+            connections by a hash of the address. With one inherited socket, the first process to
+            wake up would accept all waiting connections.
     """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG, reuse_port=shared)
     except OSError as error:
         raise InputError(
-            f"cannot listen at {host} port {port}: {error.strerror or error}. Choose another --host or "
-            "--port."
+            f"cannot listen on {host} port {port}: {error.strerror or error}. "
+            "Choose another --host or --port."
         ) from error
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Return a socket that holds a port for processes that share it, and does not listen."""
+    """Return a socket that reserves a port for processes that share it, without listening."""
     if port:
-        listen(host, port).close()  # unless another server has it
+        listen(host, port).close()  # raises if the port is in use
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         held = socket.socket(family, socket.SOCK_STREAM)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         held.bind(address[:2])
     except OSError as error:
-        raise InputError(f"cannot listen at {host}: {error.strerror or error}.") from error
+        raise InputError(f"cannot listen on {host}: {error.strerror or error}.") from error
     return held
 
 
 class _Server(uvicorn.Server):
-    """Ends in order at a signal, and does not raise it again: ending is what was asked for."""
+    """Shuts down gracefully after a signal, and does not raise the signal again."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], most: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], exit_after: float
+    ) -> None:
         super().__init__(config)
         self._ready = ready
-        self._most = most
-        self._leaving: threading.Timer | None = None
+        self._exit_after = exit_after
+        self._exit_timer: threading.Timer | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -135,33 +143,33 @@ class _Server(uvicorn.Server):
         del frame
         self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
         self.should_exit = True
-        if self._leaving is None:
-            self._leaving = threading.Timer(self._most, _leave)
-            self._leaving.daemon = True
-            self._leaving.start()
+        if self._exit_timer is None:
+            self._exit_timer = threading.Timer(self._exit_after, _exit_process)
+            self._exit_timer.daemon = True
+            self._exit_timer.start()
 
 
-def _leave() -> None:
-    """End the process, whatever its threads are at: nothing that was acknowledged can be lost by it."""
-    _log.error("something would not end: the process is ended")
+def _exit_process() -> None:
+    """Kill the process if shutting down takes too long. Acknowledged data is already on disk."""
+    _log.error("shutting down took too long; killing the process")
     logging.shutdown()
     os._exit(1)
 
 
 def _protocol(settings: ServerSettings) -> type[H11Protocol]:
-    """Return a protocol that closes connections of clients that neither send nor receive."""
+    """Return an HTTP protocol that closes connections of idle clients."""
 
     class Protocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._reading = _Patience(self.loop, settings.read_timeout, transport.abort)
-            self._writing = _Patience(self.loop, settings.write_timeout, transport.abort)
-            # asyncio does this for sockets that it made itself; without, each event waits 40 ms.
+            self._read_timeout = _Timeout(self.loop, settings.read_timeout, transport.abort)
+            self._write_timeout = _Timeout(self.loop, settings.write_timeout, transport.abort)
+            # asyncio only sets this on its own sockets. Without it, each event is delayed by 40 ms.
             connection: socket.socket = transport.get_extra_info("socket")
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # What the system does not take at once waits here, and its time is counted.
+            # Call pause_writing as soon as the socket buffer is full, to start the write timeout.
             transport.set_write_buffer_limits(high=0)
-            self._reading.begin()
+            self._read_timeout.start()
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
@@ -172,32 +180,32 @@ def _protocol(settings: ServerSettings) -> type[H11Protocol]:
             self._await_request()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._reading.end()
-            self._writing.end()
+            self._read_timeout.stop()
+            self._write_timeout.stop()
             super().connection_lost(exc)
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._writing.begin()
+            self._write_timeout.start()
 
         def resume_writing(self) -> None:
             super().resume_writing()
-            self._writing.end()
+            self._write_timeout.stop()
 
         def _await_request(self) -> None:
-            """Start the timeout for the head of a request; between requests, keep-alive applies."""
+            """Start the timeout for the request headers; keep-alive applies between requests."""
             cycle: RequestResponseCycle | None = self.cycle
             busy = cycle is not None and not cycle.response_complete
             if busy or self.timeout_keep_alive_task is not None:
-                self._reading.end()
+                self._read_timeout.stop()
             else:
-                self._reading.begin()
+                self._read_timeout.start()
 
     return Protocol
 
 
-class _Patience:
-    """Does something when a time is over, unless it is ended before."""
+class _Timeout:
+    """Calls a function after a timeout, unless it is stopped before."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, seconds: float, then: Callable[[], None]
@@ -205,23 +213,23 @@ class _Patience:
         self._loop, self._seconds, self._then = loop, seconds, then
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> None:
-        """Begin, unless it has begun."""
+    def start(self) -> None:
+        """Start the timeout, unless it is running."""
         if self._timer is None:
             self._timer = self._loop.call_later(self._seconds, self._then)
 
-    def end(self) -> None:
-        """End."""
+    def stop(self) -> None:
+        """Stop the timeout."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
 def _allow_many_connections() -> None:
-    """Take as many files as the system lets the process have: each connection is one."""
+    """Raise the limit of open files to its maximum, because each connection needs one."""
     try:
         import resource
-    except ImportError:  # Windows counts otherwise
+    except ImportError:  # not on Windows
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
@@ -232,13 +240,14 @@ _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "colo
 
 
 class JsonLines(logging.Formatter):
-    """Writes a record as one line of JSON: time, level, logger, message, and what was added to it.
+    """Formats a record as a line of JSON: time, level, logger, message and extra fields.
 
-    Of an exception it tells type and place, not the text, which may quote what a client sent.
+    For an exception it writes the type and traceback, but not the message, which may quote a
+    client's request.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Format a record."""
         line: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{int(record.msecs):03d}Z",
@@ -256,10 +265,10 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLines(JsonLines):
-    """Writes a record as a short line for a person; the same is told, and kept back, as in JSON."""
+    """Formats a record as a short line for a terminal, without exception messages either."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Format a record."""
         if record.levelno < logging.WARNING and not hasattr(record, "route"):
             return record.getMessage()
         line = json.loads(super().format(record))
@@ -269,24 +278,24 @@ class PlainLines(JsonLines):
                 f"{clock}  {line['method']} {line['route']}  {line['status']}  "
                 f"{line['milliseconds']:g} ms"
             )
-        told = f"{clock}  {line['level']}: {line['message']}"
+        text = f"{clock}  {line['level']}: {line['message']}"
         more = [line[key] for key in ("exception", "request_id") if line.get(key)]
         if more:
-            told += f" ({', '.join(map(str, more))})"
-        return "\n".join([told, *(f"    {place}" for place in line.get("at", ()))])
+            text += f" ({', '.join(map(str, more))})"
+        return "\n".join([text, *(f"    {place}" for place in line.get("at", ()))])
 
 
 def log_to(stream: IO[str] | None = None) -> None:
     """Write the logs of semqa and of uvicorn to a stream, standard error by default."""
     stream = stream or sys.stderr
-    person = stream.isatty()
+    terminal = stream.isatty()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(PlainLines() if person else JsonLines())
+    handler.setFormatter(PlainLines() if terminal else JsonLines())
     for name in ("semqa", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
-        # How the server comes and goes, step by step, is nothing that a person asked for.
-        logger.setLevel(logging.WARNING if person and name == "uvicorn" else logging.INFO)
+        # On a terminal, hide the startup and shutdown messages of uvicorn.
+        logger.setLevel(logging.WARNING if terminal and name == "uvicorn" else logging.INFO)
         logger.propagate = False
-    # The server logs requests itself, with their ids and without their queries.
+    # Guard logs requests itself, with their ids and without query strings.
     logging.getLogger("uvicorn.access").disabled = True

@@ -1,7 +1,7 @@
-"""Fields of requests that several interfaces share, and the shapes of errors and of the server's own answer.
+"""Request fields that several APIs share, and models of errors and of our own API's answer.
 
-Reply models serve the OpenAPI schema alone; a test holds replies to them. Replies in the shapes of other
-interfaces have none: their clients' types describe them, and tests use those clients.
+Reply models are only used for the OpenAPI schema; a test validates replies against them. Replies of
+other vendors' APIs have no models here: tests check them with the official clients.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field
 
 from semqa.errors import InputError
 from semqa.quotes import Source, Verdict
-from semqa.server.answering import Given
+from semqa.server.answering import AnswerSource
 
 
 def _unicode(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # JSON can write a lone surrogate, which nothing else can.
+        # JSON escapes can encode lone surrogates, which UTF-8 cannot.
         raise ValueError("must be Unicode text, without lone surrogates") from None
     return text
 
 
 Text = Annotated[str, AfterValidator(_unicode)]
-"""A string that is Unicode text."""
+"""A string without lone surrogates."""
 
 
-MOST_MEMBERS = 10_000
-"""Members of a list, before any of them is looked at closely."""
+MAX_ITEMS = 10_000
+"""Maximum length of a list in a request."""
 
 _T = TypeVar("_T")
 
 
-class _FirstWrong(FailFast):
-    """Ends at the first member that is wrong: a million errors would fill the memory."""
+class _FailFast(FailFast):
+    """Stops at the first invalid item, because a million errors would fill the memory."""
 
-    __hash__ = object.__hash__  # what stands in a union must have one
+    __hash__ = object.__hash__  # pydantic requires it for members of a union
 
 
-Many = Annotated[list[_T], MaxLen(MOST_MEMBERS), _FirstWrong()]
+Many = Annotated[list[_T], MaxLen(MAX_ITEMS), _FailFast()]
 """A list in a request."""
 
 
@@ -49,54 +49,54 @@ class SourceIn(BaseModel):
     """A passage to answer from."""
 
     text: Text = Field(description="The passage.")
-    title: Text = Field("", description="Its title, which can be quoted as well.")
-    url: Text | None = Field(None, description="Where a reader finds the whole document.")
+    title: Text = Field("", description="Title, which can be quoted as well.")
+    url: Text | None = Field(None, description="URL of the whole document.")
 
-    def given(self) -> Given:
-        """Return it as a source of a question."""
-        return Given(Source(self.text, self.title, self.url))
+    def to_source(self) -> AnswerSource:
+        """Convert to a source of a question."""
+        return AnswerSource(Source(self.text, self.title, self.url))
 
 
 Sources = Annotated[
     Many[SourceIn] | None,
-    Field(
-        description="Passages to answer from, numbered from 1; without any, collections are looked into."
-    ),
+    Field(description="Passages to answer from, numbered from 1. Without any, search collections."),
 ]
 Collection = Annotated[
     Text | Many[Text] | None,
     Field(
-        description="Name or names of collections to answer from, after the sources if there are any. "
-        "Without a name and without sources, all are searched."
+        description="Name or names of collections to search, in addition to the sources. Without "
+        "names and without sources, all collections are searched."
     ),
 ]
 Engine = Annotated[
-    Text | None, Field(description="The engine that answers; the server's default without it.")
+    Text | None, Field(description="Specification of the engine; default: the server's.")
 ]
-Limit = Annotated[int | None, Field(ge=1, le=100, description="Most passages to find.")]
+Limit = Annotated[
+    int | None, Field(ge=1, le=100, description="Maximum number of passages to retrieve.")
+]
 Renumber = Annotated[
     bool, Field(description="Number the sources in the order in which the answer quotes them.")
 ]
 
 
-MOST_TOLD = 20
-"""Names of fields without effect that a reply lists."""
+MAX_LISTED = 20
+"""Maximum number of fields without effect that a reply lists."""
 
 
-class Lenient(BaseModel):
-    """A request of somebody else's interface.
+class LenientRequest(BaseModel):
+    """A request of another vendor's API.
 
-    A field that would change the reply and cannot be honoured is refused by its name. Any other field
-    that is not read, such as a temperature, is listed in the reply (`unused`).
+    An unsupported field that would change the reply is refused. The reply lists any other unknown
+    field, such as a temperature, as `unused`.
     """
 
     model_config = ConfigDict(extra="allow")
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {}
-    """For each field that is refused: why, and the values that are accepted."""
+    """Unsupported fields: the error message, and the values that are accepted even so."""
 
     def unused(self) -> tuple[str, ...]:
-        """Return the fields that have no effect."""
+        """Return the fields that have no effect; raise if a field is refused."""
         given = {
             name: value for name, value in (self.model_extra or {}).items() if value is not None
         }
@@ -104,19 +104,19 @@ class Lenient(BaseModel):
             if name in given and given.pop(name) not in accepted:
                 raise InputError(why, field=name)
         shown = sorted(name.encode("ascii", "replace").decode()[:60] for name in given)
-        return tuple(shown[:MOST_TOLD])
+        return tuple(shown[:MAX_LISTED])
 
 
 TEXT_ALONE = ({"type": "text"}, "text", {"format": {"type": "text"}})
 NO_TOOLS = "must be none or auto: tools are never called."
 MaxTokens = Annotated[
     int | None,
-    Field(ge=1, description="Most tokens to write: words and punctuation marks, as counted here."),
+    Field(ge=1, description="Maximum length of the answer, in words and punctuation marks."),
 ]
 
 
 STREAMED: dict[str, Any] = {"application/json": {}, "text/event-stream": {}}
-"""Content of a reply that is JSON, or a stream of events where one is asked for."""
+"""Content types of a reply: JSON, or a stream of events if the request asks for it."""
 
 
 class _Reply(BaseModel):
@@ -124,17 +124,17 @@ class _Reply(BaseModel):
 
 
 class ErrorDetail(_Reply):
-    """What went wrong."""
+    """The details of an error."""
 
     type: str
     message: str
-    param: str | None = Field(description="The field at fault, where it is a single one.")
+    param: str | None = Field(description="The invalid field, if there is exactly one.")
     code: str | None
     request_id: str
 
 
 class ErrorOut(_Reply):
-    """An error."""
+    """An error reply."""
 
     type: Literal["error"]
     error: ErrorDetail
@@ -142,7 +142,7 @@ class ErrorOut(_Reply):
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the replies of an endpoint that may fail in these ways."""
+    """Return the error replies of an endpoint, for its `responses`."""
     return {status: {"model": ErrorOut} for status in statuses}
 
 
@@ -155,7 +155,7 @@ class PlaceOut(_Reply):
 
 
 class RepairedOut(_Reply):
-    """How a quote was written before it was made verbatim."""
+    """A quote as the model wrote it, before it was repaired."""
 
     source: int
     text: str
@@ -165,30 +165,32 @@ class RepairedOut(_Reply):
 class QuoteOut(_Reply):
     """A quote. Offsets are Unicode code points, 0-based, end exclusive."""
 
-    source: int = Field(description="Number of the source that it names.")
+    source: int = Field(description="Number of the cited source.")
     text: str
     status: Literal["verified", "misattributed", "fabricated", "malformed"]
-    reason: str = Field(description="Why it is not verified.")
-    answer_start: int = Field(description="Its place in the answer with marks.")
+    reason: str = Field(description="Why the quote is not verified; else empty.")
+    answer_start: int = Field(description="Start offset in the answer with marks.")
     answer_end: int
-    plain_start: int = Field(description="Its place in the answer without marks.")
+    plain_start: int = Field(description="Start offset in the answer without marks.")
     plain_end: int
-    field: Literal["body", "title"] | None = Field(description="Which part of the source it is in.")
-    source_start: int | None = Field(description="Its place there; null unless verified.")
-    source_end: int | None
-    occurrences: list[PlaceOut] = Field(description="Every place of its text in the source.")
-    found_in: list[int] = Field(
-        description="Other sources that hold the text, if its own does not."
+    field: Literal["body", "title"] | None = Field(description="Field of the source.")
+    source_start: int | None = Field(
+        description="Start offset in that field; null unless verified."
     )
-    cut: bool = Field(description="Whether it begins or ends inside a word or number.")
+    source_end: int | None
+    occurrences: list[PlaceOut] = Field(description="All places of the text in the source.")
+    found_in: list[int] = Field(
+        description="Other sources that contain the text, if the cited one does not."
+    )
+    cut: bool = Field(description="Whether the quote begins or ends inside a word or number.")
     repaired: RepairedOut | None
     relevance: float | None = Field(
-        description="Estimated chance that a person would quote it to answer the question."
+        description="Estimated probability that a person would quote it to answer the question."
     )
 
 
 class DroppedOut(_Reply):
-    """A mark that lost its brackets because its text is in no source."""
+    """A mark that was dropped because its text is in no source."""
 
     source: int
     text: str
@@ -200,7 +202,7 @@ class DroppedOut(_Reply):
 
 
 class SourceOut(_Reply):
-    """A source that the answer speaks of; of one that was retrieved also where it is from."""
+    """A source that the answer mentions; a retrieved source also has its origin."""
 
     number: int
     title: str
@@ -209,13 +211,13 @@ class SourceOut(_Reply):
     collection: str | None = None
     document_id: str | None = None
     name: str | None = None
-    start: int | None = Field(None, description="Its place in the document's text.")
+    start: int | None = Field(None, description="Start offset in the text of the document.")
     end: int | None = None
     page: int | None = None
 
 
 class CountsOut(_Reply):
-    """How many quotes have each status."""
+    """Number of quotes by status."""
 
     verified: int
     misattributed: int
@@ -224,7 +226,7 @@ class CountsOut(_Reply):
 
 
 class ClaimOut(_Reply):
-    """Words outside of quotes that are neither glue nor words of the question."""
+    """Text outside of quotes that is neither connecting words nor words of the question."""
 
     text: str
     answer_start: int
@@ -234,7 +236,7 @@ class ClaimOut(_Reply):
 
 
 class UsageOut(_Reply):
-    """Tokens; null where no model tells."""
+    """Token counts; null if unknown."""
 
     prompt_tokens: int | None
     completion_tokens: int | None
@@ -248,24 +250,28 @@ class AnswerOut(_Reply):
     engine: str
     question: str
     understood: str = Field(description="The question in the context of the conversation.")
-    answer: str = Field(description="With marks: [ 1 quote ].")
-    plain: str = Field(description="Without marks.")
+    answer: str = Field(description="The answer with marks: [ 1 quote ].")
+    plain: str = Field(description="The answer without marks.")
     verdict: Verdict = Field(
-        description="quoted: every claim is in a verified quote. unverified: a quote is not verified, or "
-        "a mark was dropped. unquoted: nothing is quoted, or words outside of quotes make claims. "
-        "abstained: the sources do not answer."
+        description="quoted: every claim is in a verified quote. unverified: a quote is not verified, "
+        "or a mark was dropped. unquoted: nothing is quoted, or there are claims outside of quotes. "
+        "abstained: the sources do not answer the question."
     )
     verified: bool = Field(description="True only if the verdict is quoted.")
-    abstained: bool = Field(description="Whether the answer says that the sources do not answer.")
+    abstained: bool = Field(
+        description="Whether the engine abstained: the sources do not answer the question."
+    )
     relevance: float | None = Field(description="The highest relevance of a verified quote.")
-    unanswered: list[str] = Field(description="Parts of the question that nothing was found for.")
-    finished: bool = Field(description="False where a budget of tokens cut it off.")
+    unanswered: list[str] = Field(
+        description="Parts of the question that the sources do not answer."
+    )
+    finished: bool = Field(description="False if the token limit cut the answer off.")
     counts: CountsOut
     quotes: list[QuoteOut]
     dropped: list[DroppedOut]
     claims: list[ClaimOut]
     nearest: list[QuoteOut] = Field(
-        description="Of an abstention: the quotes that come nearest to an answer."
+        description="If abstained: the quotes that are closest to an answer."
     )
     sources: list[SourceOut]
     usage: UsageOut

@@ -1,4 +1,4 @@
-"""How a server is set up: every setting in one record, checked when it is made."""
+"""The settings of the server, validated on creation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Citations = Literal["plain", "numbered", "marked"]
 
-SHORTEST_KEY = 16
-"""Characters of an API key."""
+MIN_KEY_LENGTH = 16
+"""Minimum length of an API key."""
 
 
 def _create(spec: str) -> Engine:
@@ -34,33 +34,39 @@ class ServerSettings:
     """The settings of a server.
 
     Attributes:
-        host, port: where it listens; port 0 takes one that is free.
-        reranker: a cross-encoder that reads passages that were found again; None for no reranking.
+        host, port: address to listen on; port 0 picks a free port.
+        data: the data folder.
+        reranker: cross-encoder that reranks retrieved passages; None for no reranking.
         database: URL of the database of conversations; None for SQLite in `data`.
-        api_keys: keys that may use it, besides those in the database. Without any, it is open
-            to everyone that reaches it.
-        engines: specifications of the engines that may be asked for; the first one is the default.
-        allowed_hosts: names that the server is reached by, besides addresses and names without a
-            dot. A page of another name cannot use a server that asks for no key.
-        allowed_origins: origins (``https://chat.example.org``) of pages elsewhere that may use the
-            server from a browser (CORS); ``*`` stands for any that sends a key.
-        public_url: address at which browsers reach the page, for links to passages; None for the
-            one that a request names. Its path is where a proxy mounts the server.
+        api_keys: accepted API keys, in addition to those in the database. If there are no keys at
+            all, the server accepts everyone.
+        engines: specifications of the engines that clients may choose; the first is the default.
+        create: makes an engine from a specification.
+        allowed_hosts: accepted host names, in addition to IP addresses and names without a dot.
+            Without API keys, requests with any other ``Host`` are refused.
+        allowed_origins: origins (``https://chat.example.org``) of other sites that may call the
+            server from a browser (CORS); ``*`` allows every origin, with a key.
+        public_url: public URL of the page, used in links to passages; None to take it from each
+            request. Its path is where a proxy mounts the server.
         trusted_proxies: addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto``
-            are believed.
-        citations: how quotes look in the text of chat completions and responses unless a request
-            says so: ``plain``, ``numbered`` (``[1]`` behind each) or ``marked`` (in brackets).
-        max_body: most bytes of a request.
-        max_upload: most bytes of a request that uploads files.
-        max_model_characters: most characters of all of them together where a language model is to
-            read them; all of them are read, and paid for, with each question.
-        rate_limit: most requests of one key in a minute; 0 for no limit.
-        answers_at_once: most answers under way; others wait for their turn.
-        answers_waiting: most answers that wait; more are refused.
-        request_timeout: seconds until an answer must be there.
-        read_timeout: seconds in which a client must send the next part of its request.
-        write_timeout: seconds in which a client must take what it is sent.
-        drain: seconds that open answers are given when the server stops.
+            headers are trusted.
+        citations: default format of quotes in chat completions and responses: ``plain``,
+            ``numbered`` (``[1]`` after each quote) or ``marked`` (in brackets).
+        max_body: maximum size of a request, in bytes.
+        max_upload: maximum size of a file upload, in bytes.
+        max_question: maximum length of a question, in characters.
+        max_sources: maximum number of sources per request.
+        max_source_characters: maximum total length of the sources of a request.
+        max_model_characters: the same if a language model reads them: each question sends all of
+            them to the model.
+        max_documents: maximum number of files per request to ``/v1/messages``.
+        rate_limit: maximum requests per key and minute; 0 for no limit.
+        answers_at_once: maximum number of concurrent answers; further requests queue.
+        answers_waiting: maximum queue length; further requests are refused.
+        request_timeout: timeout of an answer, in seconds.
+        read_timeout: timeout for receiving the next part of a request, in seconds.
+        write_timeout: timeout for sending to a slow client, in seconds.
+        drain: how long open answers may take when the server stops, in seconds.
     """
 
     host: str = "127.0.0.1"
@@ -96,27 +102,33 @@ class ServerSettings:
         if not 0 <= self.port <= 65535:
             raise InputError(f"must be from 0 to 65535, got {self.port}.", field="port")
         if not self.engines:
-            raise InputError("must name at least one.", field="engine")
+            raise InputError("must name at least one engine.", field="engine")
         for key in self.api_keys:
-            if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+            if (
+                len(key) < MIN_KEY_LENGTH
+                or not key.isascii()
+                or not key.isprintable()
+                or " " in key
+            ):
                 raise InputError(
-                    f"must have at least {SHORTEST_KEY} printable ASCII characters and no space, got "
-                    f"{len(key)} characters.",
+                    f"must have at least {MIN_KEY_LENGTH} printable ASCII characters and no spaces, "
+                    f"got {len(key)} characters.",
                     field="api_key",
-                    hint="semqa keys create makes one.",
+                    hint="Create one with: semqa keys create",
                 )
         for origin in self.allowed_origins:
-            if origin != "*" and not (_ORIGIN.fullmatch(origin) and not _USUAL.search(origin)):
+            if origin != "*" and not (
+                _ORIGIN.fullmatch(origin) and not _DEFAULT_PORT.search(origin)
+            ):
                 raise InputError(
-                    f"must be an origin as browsers send it, in lower case and without a usual port, "
-                    f"got {origin!r}.",
+                    f"must be an origin in lower case without the default port, got {origin!r}.",
                     field="allowed_origin",
                     value=origin,
-                    hint="Write such as https://chat.example.org, or * for any.",
+                    hint="Use the form https://chat.example.org, or * for any origin.",
                 )
         if self.public_url is not None and not _ADDRESS.fullmatch(self.public_url):
             raise InputError(
-                f"must be an address such as https://example.org/semqa, got {self.public_url!r}.",
+                f"must be a URL such as https://example.org/semqa, got {self.public_url!r}.",
                 field="public_url",
                 value=self.public_url,
             )
@@ -150,19 +162,19 @@ class ServerSettings:
 
     @property
     def root_path(self) -> str:
-        """The path at which a proxy mounts the server; empty for none."""
+        """The path at which a proxy mounts the server, or an empty string."""
         return urlsplit(self.public_url or "").path.rstrip("/")
 
     @property
     def store(self) -> str | Path:
-        """The URL of the database, or the file of SQLite."""
+        """The URL of the database, or the path of the SQLite file."""
         return self.database or self.data / "semqa.sqlite"
 
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
-_USUAL = re.compile(r"^http://.*:0*80$|^https://.*:0*443$")
-"""Ports that browsers leave away."""
+_DEFAULT_PORT = re.compile(r"^http://.*:0*80$|^https://.*:0*443$")
+"""Default ports, which browsers omit from an origin."""
 
 _ADDRESS = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
 

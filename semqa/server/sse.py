@@ -1,4 +1,4 @@
-"""A stream of server-sent events, and work that ends when its client is gone."""
+"""Server-sent events, and work that is cancelled when the client disconnects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import Response
 
-from semqa.server.errors import GoneError
+from semqa.server.errors import DisconnectedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 PING = 15.0
-"""Seconds of silence after which a comment is sent, so that nothing between gives the stream up."""
+"""Seconds without events after which a comment is sent, so that proxies do not time out."""
 
 _T = TypeVar("_T")
 
 
 def dumps(value: object) -> str:
-    """Write JSON in ASCII: some clients split lines at other characters than LF."""
+    """Serialize to JSON in ASCII, because some clients split lines at more characters than LF."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
 def event(data: object, name: str | None = None) -> bytes:
-    r"""Write one event.
+    r"""Format one event.
 
     Example:
         >>> event({"text": "é"}, "text")
@@ -40,10 +40,11 @@ def event(data: object, name: str | None = None) -> bytes:
 
 
 class EventStream(Response):
-    """Sends events while they come, and closes their source when the client leaves.
+    """A response that sends events as they arrive, and stops when the client disconnects.
 
     Args:
-        cut: what to send if the server ends before they do.
+        events: the formatted events; closed when the response ends.
+        cut: returns the last event to send if the server shuts down first.
     """
 
     media_type = "text/event-stream"
@@ -56,101 +57,101 @@ class EventStream(Response):
         self._begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it all."""
+        """Send the response."""
         del scope
         sending = asyncio.ensure_future(self._send(send))
-        leaving = asyncio.ensure_future(_left(receive))
+        leaving = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if sending.done():
                 sending.result()
         except asyncio.CancelledError:
-            # The time that open answers get is over.
-            await _end(sending)
+            # The server shuts down, and the time for open answers is over.
+            await _cancel(sending)
             if self._begun and sending.cancelled():
                 await send({"type": "http.response.body", "body": self._cut(), "more_body": False})
             raise
         finally:
-            await _end(sending, leaving)
+            await _cancel(sending, leaving)
             await self._events.aclose()
 
     async def _send(self, send: Send) -> None:
         self._begun = True
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         ready: list[bytes] = []
-        some = asyncio.Event()
+        available = asyncio.Event()
 
         async def gather() -> None:
             async for each in self._events:
                 ready.append(each)
-                some.set()
+                available.set()
 
         gathering = asyncio.ensure_future(gather())
-        gathering.add_done_callback(lambda _: some.set())
+        gathering.add_done_callback(lambda _: available.set())
         try:
             while not gathering.done() or ready:
-                # Not wait_for, which may lose a cancellation (Python 3.11).
+                # Not asyncio.wait_for, which may lose a cancellation in Python 3.11.
                 with suppress(TimeoutError):
                     async with asyncio.timeout(PING):
-                        await some.wait()
-                some.clear()
-                # What came at once goes out at once: an engine may give all of its answer together.
+                        await available.wait()
+                available.clear()
+                # Send all available events at once: some engines yield the whole answer together.
                 body = b"".join(ready) or (b"" if gathering.done() else b": still there\n\n")
                 ready.clear()
                 if body:
                     await send({"type": "http.response.body", "body": body, "more_body": True})
             gathering.result()
         finally:
-            await _end(gathering)
+            await _cancel(gathering)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def while_there(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
-    """Do something for a client as long as it is there.
+async def while_connected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine, and cancel it if the client disconnects.
 
     Raises:
-        GoneError: it left; the work was cancelled.
+        DisconnectedError: if the client disconnected.
     """
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(request.receive))
+    leaving = asyncio.ensure_future(_wait_for_disconnect(request.receive))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return working.result()
-        raise GoneError
+        raise DisconnectedError
     finally:
-        await _end(working, leaving)
+        await _cancel(working, leaving)
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _end(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel tasks that are not done, and wait for all."""
+async def _cancel(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel unfinished tasks, and wait for all tasks."""
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
     for task in tasks:
         if not task.cancelled():
-            task.exception()  # looked at, so that asyncio does not log it
+            task.exception()  # retrieved, so that asyncio does not log it
 
 
-async def primed(events: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
-    """Wait for the first of some events, and give them all.
+async def await_first(events: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
+    """Wait for the first event, then return an iterator over all events.
 
-    So what fails at once is told by the status of the reply.
+    So an early error can still set the status of the reply.
     """
     try:
         first = await anext(events)
     except BaseException:
         await events.aclose()
         raise
-    return _after(first, events)
+    return _prepend(first, events)
 
 
-async def _after(first: _T, events: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
+async def _prepend(first: _T, events: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
     try:
         yield first
         async for each in events:

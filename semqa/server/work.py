@@ -1,6 +1,6 @@
-"""Work off the event loop: answers and documents in bounded threads, and models that load meanwhile.
+"""Work outside the event loop: answers and documents in bounded thread pools, and model loading.
 
-Work is cancelled when no client waits for it.
+Work is cancelled when its client disconnects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from semqa.engines.cancellation import CancelledError, cancelled_when
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, EngineFailedError, TooSlowError
-from semqa.server.sse import while_there
+from semqa.server.sse import while_connected
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -40,10 +40,11 @@ _log = logging.getLogger("semqa.server")
 
 
 class Outcome(NamedTuple):
-    """What an engine answered.
+    """The result of an engine.
 
     Attributes:
-        finished: false if a limit cut it off.
+        nearest: quotes offered instead of an answer if the engine abstained.
+        finished: False if a limit cut the answer off.
     """
 
     answer: QuotedAnswer
@@ -55,40 +56,42 @@ class Outcome(NamedTuple):
 class Workers:
     """Runs engines in threads.
 
-    Engines that stream mostly wait for a model, and get a thread each. The others compute, and get
-    as many as there are processors: with more, each would only be slower.
+    Streaming engines mostly wait for a model, so they share a pool of `at_once` threads. Other
+    engines are CPU-bound, so their pool has at most one thread per CPU core.
 
     Args:
-        timeout: seconds until an answer must be there, waiting included.
+        at_once: maximum number of concurrent answers.
+        waiting: maximum number of queued answers.
+        timeout: timeout of an answer in seconds, including the time in the queue.
     """
 
     def __init__(self, at_once: int, waiting: int, timeout: float) -> None:
         self._timeout = timeout
         self._most = at_once + waiting
-        self._there = 0
+        self._active = 0
         self._at_once = at_once
         self._pools: dict[bool, ThreadPoolExecutor] = {}
 
     @property
     def under_way(self) -> int:
-        """How many answers are under way or wait."""
-        return self._there
+        """The number of running and queued answers."""
+        return self._active
 
     async def answer(
         self, engine: Engine, request: Question
     ) -> AsyncGenerator[Segment | Outcome, None]:
-        """Give the segments of an answer as they come, and the outcome at the end.
+        """Yield the segments of an answer as they arrive, and finally the outcome.
 
-        Closing the iterator gives the work up, and so does its time when it is over: an answer that
-        waits is not begun, a stream ends at its next piece, and what is computed at the next source.
+        Closing the iterator cancels the work, and so does the timeout. A queued answer is not
+        started, a stream stops at its next piece, and a computation stops at the next source.
         """
-        if self._there >= self._most:
+        if self._active >= self._most:
             raise BusyError(
-                f"{self._most} answers are under way or wait, which is the limit. Try again."
+                f"Too many requests: {self._most} answers are running or queued. Try again."
             )
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Sequence[Segment] | Outcome | BaseException] = asyncio.Queue()
-        gone = threading.Event()
+        cancelled = threading.Event()
 
         def put(item: Sequence[Segment] | Outcome | BaseException) -> None:
             with suppress(RuntimeError):  # the loop is closed
@@ -96,15 +99,15 @@ class Workers:
 
         def work() -> None:
             try:
-                if not gone.is_set():
-                    with cancelled_when(gone.is_set):
-                        put(_answer(engine, request, put, gone))
-            except BaseException as error:  # noqa: BLE001  (raised again by who listens)
-                put(told(engine, error))
+                if not cancelled.is_set():
+                    with cancelled_when(cancelled.is_set):
+                        put(_answer(engine, request, put, cancelled))
+            except BaseException as error:  # noqa: BLE001  (raised again below)
+                put(public_error(engine, error))
 
         future = self._pool(isinstance(engine, StreamingEngine)).submit(work)
-        self._there += 1
-        future.add_done_callback(lambda _: _call(loop, self._left))
+        self._active += 1
+        future.add_done_callback(lambda _: _call(loop, self._on_done))
         until = loop.time() + self._timeout
         try:
             while True:
@@ -116,7 +119,7 @@ class Workers:
                         item = queue.get_nowait()
                 except TimeoutError:
                     raise TooSlowError(
-                        f"The answer took more than {self._timeout:g} seconds. Try again."
+                        f"The answer took longer than {self._timeout:g} seconds. Try again."
                     ) from None
                 if isinstance(item, BaseException):
                     raise item
@@ -126,11 +129,11 @@ class Workers:
                 for segment in item:
                     yield segment
         finally:
-            gone.set()
+            cancelled.set()
             future.cancel()
 
     def close(self) -> None:
-        """End the threads and cancel what is under way; later answers get new threads."""
+        """Shut the pools down and cancel queued answers; later answers get new pools."""
         pools, self._pools = self._pools, {}
         for pool in pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
@@ -141,15 +144,15 @@ class Workers:
             self._pools[streams] = ThreadPoolExecutor(threads, "semqa-answer")
         return self._pools[streams]
 
-    def _left(self) -> None:
-        self._there -= 1
+    def _on_done(self) -> None:
+        self._active -= 1
 
 
-def told(engine: Engine, error: BaseException) -> BaseException:
-    """Return an engine's error as clients may see it.
+def public_error(engine: Engine, error: BaseException) -> BaseException:
+    """Return an engine's error in a form that clients may see.
 
-    What a model's server says may hold its address, its key or its own errors; a prompt that is too
-    long is the client's to mend.
+    Errors of a model server may contain its address or key, so they are logged and replaced. An
+    error about a prompt that is too long is kept, because the client can fix it.
     """
     of_model = isinstance(engine, (StreamingEngine, GeneratingEngine))
     if (
@@ -166,7 +169,7 @@ def told(engine: Engine, error: BaseException) -> BaseException:
 
 
 def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Have a loop call something, unless it is closed."""
+    """Call a function in an event loop, unless the loop is closed."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(call)
 
@@ -175,7 +178,7 @@ def _answer(
     engine: Engine,
     request: Question,
     show: Callable[[Sequence[Segment]], None],
-    gone: threading.Event,
+    cancelled: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
         answer = rated(engine, request.understood, attempt(engine, request))
@@ -185,7 +188,7 @@ def _answer(
     pieces = engine.stream(*request)
     generation: Generation | None = None
     try:
-        while not gone.is_set():
+        while not cancelled.is_set():
             try:
                 piece = next(pieces)
             except StopIteration as end:
@@ -211,55 +214,56 @@ def _outcome(
 AT_ONCE = 8
 WAITING = 256
 
-PATIENCE = 60.0
-"""Seconds that a question waits for documents that are still being read."""
+UPLOAD_WAIT = 60.0
+"""Maximum seconds that a question waits for running uploads."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class Reading:
-    """Threads of their own for requests that bring documents."""
+class DocumentWorkers:
+    """A separate thread pool for requests that contain documents."""
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
         self._turns = CapacityLimiter(at_once)
         self._waiting = waiting
-        self._under_way: list[tuple[tuple[str, str], asyncio.Event]] = []
+        self._uploads: list[tuple[tuple[str, str], asyncio.Event]] = []
 
     @contextmanager
-    def into(self, owner: str, collection: str) -> Iterator[None]:
-        """Register that a collection is being added to, for `settled`."""
-        added, done = (owner, collection), asyncio.Event()
-        self._under_way.append((added, done))
+    def uploading(self, owner: str, collection: str) -> Iterator[None]:
+        """Register an upload to a collection, for `wait_for_uploads`."""
+        done = asyncio.Event()
+        upload = (owner, collection), done
+        self._uploads.append(upload)
         try:
             yield
         finally:
-            self._under_way.remove((added, done))
+            self._uploads.remove(upload)
             done.set()
 
-    async def settled(self, owner: str, collection: str | Sequence[str] | None) -> None:
-        """Wait until running uploads into collections are finished, at most `PATIENCE` seconds."""
+    async def wait_for_uploads(self, owner: str, collection: str | Sequence[str] | None) -> None:
+        """Wait for running uploads to collections, at most `UPLOAD_WAIT` seconds."""
         names = [collection] if isinstance(collection, str) else collection
-        waited = [
+        uploads = [
             done
-            for (whose, name), done in self._under_way
-            if whose == owner and (names is None or name in names)
+            for (uploader, name), done in self._uploads
+            if uploader == owner and (names is None or name in names)
         ]
         with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                for done in waited:
+            async with asyncio.timeout(UPLOAD_WAIT):
+                for done in uploads:
                     await done.wait()
 
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Call something that blocks, when its turn comes; it goes on if the client leaves."""
+        """Run a blocking call in the pool. It continues if the client disconnects."""
         waiting = self._turns.statistics().tasks_waiting
         if waiting >= self._waiting:
             raise BusyError(
-                f"{waiting} requests with documents wait, which is the limit. Try again."
+                f"Too many requests: {waiting} requests with documents are queued. Try again."
             )
         return await to_thread.run_sync(partial(call, *args, **kwargs), limiter=self._turns)
 
-    async def run_wanted(
+    async def run_cancellable(
         self,
         request: Request,
         seconds: float,
@@ -267,84 +271,90 @@ class Reading:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        """Call something that blocks, and looks now and then whether it is wanted.
+        """Run a blocking call that checks for cancellation.
+
+        Args:
+            request: the request; the call is cancelled if its client disconnects.
+            seconds: timeout of the call.
 
         Raises:
-            GoneError: the client left.
+            DisconnectedError: if the client disconnected.
+            TooSlowError: if the call timed out.
         """
-        begun, over = threading.Event(), threading.Event()
+        started, cancelled = threading.Event(), threading.Event()
 
-        def wanted() -> _T:
-            begun.set()
-            with cancelled_when(over.is_set):
+        def cancellable() -> _T:
+            started.set()
+            with cancelled_when(cancelled.is_set):
                 return call(*args, **kwargs)
 
-        # It keeps its turn until its thread ends, even if the client disconnects.
-        work = asyncio.ensure_future(self.run(wanted))
-        work.add_done_callback(_looked_at)
+        # The call keeps its slot in the pool until its thread ends, even if the client disconnects.
+        work = asyncio.ensure_future(self.run(cancellable))
+        work.add_done_callback(_consume_exception)
         try:
             async with asyncio.timeout(seconds):
-                return await while_there(request, _end_of(work))
+                return await while_connected(request, _shielded(work))
         except TimeoutError:
             raise TooSlowError(
-                f"Reading the documents took more than {seconds:g} seconds. Send fewer."
+                f"Reading the documents took longer than {seconds:g} seconds. Send fewer."
             ) from None
         finally:
-            over.set()
-            if not begun.is_set():
+            cancelled.set()
+            if not started.is_set():
                 work.cancel()
 
 
-async def _end_of(work: asyncio.Future[_T]) -> _T:
+async def _shielded(work: asyncio.Future[_T]) -> _T:
     return await asyncio.shield(work)
 
 
-def _looked_at(work: asyncio.Future[_T]) -> None:
+def _consume_exception(work: asyncio.Future[_T]) -> None:
     if not work.cancelled():
         work.exception()  # so that asyncio does not log it
 
 
 PAUSE = 1.0
-"""Seconds before it begins: a server that is only looked at, or tried out, need not load a model."""
+"""Seconds before loading starts, so that short-lived servers do not load a model."""
 
 State = Literal["none", "loading", "ready", "failed"]
 
 _log = logging.getLogger("semqa.server")
 
 
-class Warming:
-    """Loads the encoder of a library, which takes seconds, while requests are served already.
+class EncoderLoader:
+    """Loads the encoder of a library in the background while requests are served.
 
     Attributes:
-        state: ``none`` if there is no encoder or it was not needed yet, ``loading``, ``ready``,
-            or ``failed``: then the first search raises the load error.
+        state: ``none`` if there is no encoder or loading has not started, ``loading``, ``ready``,
+            or
+            ``failed``, in which case the first search raises the load error.
     """
 
     def __init__(self, library: Any) -> None:
         self._library = library
-        self._over = threading.Event()
+        self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self.state: State = "none"
 
     def begin(self) -> None:
-        """Load it in a thread of its own."""
+        """Start loading in a separate thread."""
         if getattr(self._library, "encoder", None) is None or self._thread is not None:
             return
         self.state = "loading"
-        # No daemon: packages that are being loaded do not bear that the interpreter ends.
+        # Not a daemon: some packages crash if the interpreter exits while they are imported.
         self._thread = threading.Thread(target=self._load, name="semqa-warming")
         self._thread.start()
 
     def end(self, leave: Callable[[], object]) -> None:
-        """Stop; a model that is being loaded cannot be stopped, so the process ends."""
-        self._over.set()
+        """Stop loading, or call `leave` to kill the process if a model is being loaded."""
+        self._stopped.set()
         if self._thread is not None:
             self._thread.join(0.2)
             if self._thread.is_alive():
                 leave()
 
     def _load(self) -> None:
-        if self._over.wait(PAUSE):
+        if self._stopped.wait(PAUSE):
             return
         try:
             self._library.warm()
@@ -352,23 +362,23 @@ class Warming:
         except SemqaError as error:
             _log.warning(f"the encoder cannot be loaded: {error}")
             self.state = "failed"
-        except Exception:  # noqa: BLE001  (the first search raises it)
+        except Exception:  # noqa: BLE001  (the first search raises the error)
             _log.exception("the encoder cannot be loaded")
             self.state = "failed"
 
 
-def one_after_the_other(
+def in_background(
     read: Callable[[Sequence[Source]], object],
 ) -> Callable[[Sequence[Source]], None]:
-    """Return a function that reads passages in the background, so that uploads do not wait."""
-    turn = threading.Lock()
+    """Return a function that processes passages in background threads, one call at a time."""
+    lock = threading.Lock()
 
     def work(sources: Sequence[Source]) -> None:
-        with turn:
+        with lock:
             read(sources)
 
-    def begin(sources: Sequence[Source]) -> None:
-        # A question reads what was not read when the server ended.
+    def start(sources: Sequence[Source]) -> None:
+        # If the server stops first, the next question processes the passages.
         threading.Thread(target=work, args=(sources,), name="semqa-ahead", daemon=True).start()
 
-    return begin
+    return start

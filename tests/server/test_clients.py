@@ -159,13 +159,13 @@ def test_openai_errors(chat: openai.OpenAI, stream: bool) -> None:
 
     with pytest.raises(openai.BadRequestError, match="question"):
         ask(messages=[{"role": "user", "content": " "}])
-    with pytest.raises(openai.BadRequestError, match="there is one answer"):
+    with pytest.raises(openai.BadRequestError, match="there is only one answer"):
         ask(n=2)
     with pytest.raises(openai.NotFoundError, match="none"):
         ask(model="semqa/none")
     with pytest.raises(openai.NotFoundError, match="engine"):
         ask(extra_body={"engine": "transformers:/etc", "sources": SOURCES})
-    with pytest.raises(openai.BadRequestError, match="text in at least one"):
+    with pytest.raises(openai.BadRequestError, match="must not all be empty"):
         ask(extra_body={"sources": [{"text": " ", "title": ""}]})
 
 

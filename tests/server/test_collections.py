@@ -17,7 +17,7 @@ from semqa.retrieval.passages import Library
 from semqa.server.collections import router
 from semqa.server.errors import as_error
 from semqa.server.settings import ServerSettings
-from semqa.server.work import Reading
+from semqa.server.work import DocumentWorkers
 from tests.documents import makers
 
 HARBOUR = b"The harbour of Oslo was built in 1890."
@@ -26,7 +26,7 @@ HARBOUR = b"The harbour of Oslo was built in 1890."
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
     app = FastAPI()
-    app.state.reading = Reading()
+    app.state.document_workers = DocumentWorkers()
     app.state.settings = ServerSettings()
     app.state.library = Library(tmp_path / "library", encoder=None)
     app.include_router(router)

@@ -146,7 +146,7 @@ def test_who_sends_no_whole_body_is_told() -> None:
 
 
 def test_who_sends_byte_by_byte_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(middleware, "SLOWEST", 1e9)
+    monkeypatch.setattr(middleware, "MIN_BYTES_PER_SECOND", 1e9)
     sent = raw("/v1/answers", {**ASKED, "question": "x" * 500})
     with serving(Slow(), read_timeout=0.5) as url, calling(url, sent[:-400]) as connection:
         connection.settimeout(0.1)

@@ -177,7 +177,7 @@ def test_statuses(error: Exception, status: int) -> None:
     told = as_error(error)
     assert told[0] == status
     if status == 507:
-        assert "No room is left" in told[1]
+        assert "disk is full" in told[1]
         assert "Error" not in told[1]
 
 
@@ -199,7 +199,7 @@ def test_an_answer_that_cannot_be_kept_is_told() -> None:
         streamed = server.post("/v1/answers", json={**body, "stream": True})
         assert "event: error" in streamed.text
         assert "event: done" not in streamed.text
-        assert "No room is left" in streamed.text
+        assert "disk is full" in streamed.text
 
 
 def test_an_upload_that_has_no_room_on_its_way_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +210,7 @@ def test_an_upload_that_has_no_room_on_its_way_is_told(monkeypatch: pytest.Monke
     with client() as server:
         reply = server.post("/v1/collections/c/documents", files={"file": ("a.txt", b"text")})
         assert reply.status_code == 507
-        assert "No room is left" in reply.json()["error"]["message"]
+        assert "disk is full" in reply.json()["error"]["message"]
 
 
 STUCK = """

@@ -13,7 +13,7 @@ import pytest
 from semqa.errors import NotFoundError, UnavailableError
 from semqa.server import work
 from semqa.server.errors import BusyError
-from semqa.server.work import Reading, Warming
+from semqa.server.work import DocumentWorkers, EncoderLoader
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Library
 from tests.server.test_gone import eventually
@@ -74,14 +74,14 @@ def test_an_upload_that_a_server_has_no_time_for_is_told_that_it_ends() -> None:
 
 def test_too_many_are_turned_away() -> None:
     async def ask() -> None:
-        reading, stop = Reading(at_once=1, waiting=1), threading.Event()
-        under_way = [asyncio.ensure_future(reading.run(stop.wait, 30)) for _ in range(2)]
+        workers, stop = DocumentWorkers(at_once=1, waiting=1), threading.Event()
+        under_way = [asyncio.ensure_future(workers.run(stop.wait, 30)) for _ in range(2)]
         await asyncio.sleep(0.1)
-        with pytest.raises(BusyError, match="wait"):
-            await reading.run(stop.wait, 30)
+        with pytest.raises(BusyError, match="Too many requests"):
+            await workers.run(stop.wait, 30)
         stop.set()
         assert await asyncio.gather(*under_way) == [True, True]
-        assert await reading.run(stop.wait, 30)
+        assert await workers.run(stop.wait, 30)
 
     asyncio.run(ask())
 
@@ -117,7 +117,7 @@ def test_readyz_tells_when_the_encoder_is_there() -> None:
             return reply.json()["encoder"]
 
         assert state() == "none"
-        begun: Warming = server.app.state.warming  # type: ignore[attr-defined]
+        begun: EncoderLoader = server.app.state.warming  # type: ignore[attr-defined]
         begun.begin()
         assert library.begun.wait(10)
         assert state() == "loading"
@@ -134,7 +134,7 @@ def test_an_encoder_that_cannot_be_loaded_is_told(
 ) -> None:
     library = Encoded(fails)
     library.go.set()
-    begun = Warming(library)
+    begun = EncoderLoader(library)
     begun.begin()
     assert eventually(lambda: begun.state == "failed")
     assert "the encoder cannot be loaded" in caplog.text
@@ -142,7 +142,7 @@ def test_an_encoder_that_cannot_be_loaded_is_told(
 
 def test_the_end_does_not_wait_for_it() -> None:
     library = Encoded()
-    begun = Warming(library)
+    begun = EncoderLoader(library)
     begun.begin()
     assert library.begun.wait(10)
     left = threading.Event()

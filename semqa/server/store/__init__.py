@@ -1,6 +1,6 @@
-"""What the server remembers: API keys, conversations and their messages.
+"""Stores API keys, conversations and messages in SQLite (the default) or PostgreSQL.
 
-In SQLite by default, in PostgreSQL by URL. Knows nothing of HTTP, engines or documents.
+This package does not depend on HTTP, engines or documents.
 """
 
 from semqa.server.store.store import Conversation, Key, Message, Store

@@ -1,7 +1,8 @@
-"""A database: its tables, and how to reach it (SQLite in a file, or PostgreSQL).
+"""The tables of the store, and connections to SQLite or PostgreSQL.
 
-Times are microseconds since 1970 in UTC, because SQLite keeps no time zones. Contents are JSON in
-ASCII: PostgreSQL keeps no NUL in text, and neither database keeps a lone surrogate.
+Times are microseconds since 1970 in UTC, because SQLite has no time zones. Message contents are
+JSON in ASCII, because PostgreSQL cannot store NUL characters in text, and neither database can
+store lone surrogates.
 """
 
 from __future__ import annotations
@@ -89,46 +90,46 @@ messages = Table(
 
 
 VERSION = 1
-"""Version of these tables; raise it with any change, and convert older ones in `Database.migrate`."""
+"""Schema version. Increase it with each change, and convert older schemas in `Database.migrate`."""
 
 schema = Table("semqa_schema", metadata, Column("version", Integer, primary_key=True))
 
 _WAIT_SECONDS = 30.0
-"""How long a connection to SQLite waits for another that writes."""
+"""How long an SQLite connection waits for a lock."""
 
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 _LOCK = 0x73656D7161
-"""The advisory lock under which one process at a time changes tables (the letters of ``semqa``)."""
+"""Key of the advisory lock for changing tables (the letters ``semqa``)."""
 
 
 class Database:
-    """Connections to one database, and transactions over them. Thread-safe."""
+    """A pool of connections to a database. Thread-safe."""
 
     def __init__(self, url: str | Path) -> None:
-        """Take note of a database; nothing is opened before it is needed."""
-        self._url = _of_file(url) if isinstance(url, Path) else _read(url)
+        """Connect lazily: nothing is opened before the first use."""
+        self._url = _sqlite_url(url) if isinstance(url, Path) else _parse_url(url)
         self.name = self._url.render_as_string(hide_password=True)
         self._sqlite = self._url.drivername == "sqlite"
         self._engine = self._sqlite_engine() if self._sqlite else self._postgresql_engine()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one state of the database for as long as it is held."""
-        with self._told(), self._engine.begin() as connection:
+        """Yield a connection in a read transaction, which sees one snapshot of the database."""
+        with self._translating_errors(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a connection whose changes are kept together, at the end, or not at all.
+        """Yield a connection in a write transaction.
 
-        When this returns, they are on the disk.
+        When the block ends, its changes are committed and on disk.
         """
         engine = self._engine.execution_options(semqa_writes=True)
-        with self._told(), engine.begin() as connection:
+        with self._translating_errors(), engine.begin() as connection:
             yield connection
 
     def migrate(self) -> None:
-        """Create missing tables of the store, and check that they are of this version."""
+        """Create missing tables of the store, and check the schema version."""
         with self._changing_tables() as connection:
             schema.create(connection, checkfirst=True)
             found = connection.execute(schema.select()).scalar()
@@ -137,18 +138,18 @@ class Database:
             elif found != VERSION:
                 raise InputError(
                     f"The database {self.name} has schema version {found}, but this semqa needs "
-                    f"{VERSION}. Update semqa, or use another database."
+                    f"{VERSION}. Update semqa or use another database."
                 )
             metadata.create_all(connection)
 
     def create(self, tables: MetaData) -> None:
-        """Create missing tables of another schema."""
+        """Create the missing tables of another schema."""
         with self._changing_tables() as connection:
             tables.create_all(connection)
 
     @contextmanager
     def _changing_tables(self) -> Iterator[Connection]:
-        """Give a connection whose changes of tables are kept as a whole; one process at a time."""
+        """Yield a connection in a transaction that changes tables, one process at a time."""
         if self._sqlite:
             self._create_file()
         with self.writing() as connection:
@@ -161,20 +162,20 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translating_errors(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            # What the driver says holds no secret; SQLAlchemy's own text has the parameters.
-            said = " ".join(str(error.orig).split())
-            raise UnavailableError(f"The database {self.name} failed: {said}") from error
+            # Use the driver's message: SQLAlchemy's message contains the parameters.
+            message = " ".join(str(error.orig).split())
+            raise UnavailableError(f"The database {self.name} failed: {message}") from error
         except SQLAlchemyError as error:
             raise UnavailableError(
-                f"The database {self.name} cannot be used now ({type(error).__name__}). Try again."
+                f"The database {self.name} is unavailable ({type(error).__name__}). Try again."
             ) from error
 
     def _create_file(self) -> None:
-        """Create an empty file that its owner alone can read: questions are private."""
+        """Create an empty file that only its owner can read, because questions are private."""
         path = Path(self._url.database or "")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -196,18 +197,18 @@ class Database:
 
         @event.listens_for(engine, "connect")
         def prepare(connection: Any, _: object) -> None:
-            # Transactions are begun below: the driver's own do not cover changes of tables.
+            # `begin` starts transactions: the driver's own do not cover changes of tables.
             connection.isolation_level = None
             use_write_ahead_log(connection, _WAIT_SECONDS)
             for pragma in ("synchronous=FULL", "foreign_keys=ON"):
                 connection.execute(f"PRAGMA {pragma}")
-            # SQLite's own knows the letters of ASCII alone.
+            # The built-in function only supports ASCII.
             connection.create_function("lower", 1, _lower, deterministic=True)
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            # Writers begin as such and wait for their turn: two readers that both become
-            # writers would be in each other's way.
+            # Write transactions take the write lock at once: two read transactions that both
+            # upgraded to write transactions would conflict.
             writes = connection.get_execution_options().get("semqa_writes")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -229,22 +230,22 @@ def _lower(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
-def _of_file(path: Path) -> URL:
-    # Some names of files are something else to SQLite unless they are absolute.
+def _sqlite_url(path: Path) -> URL:
+    # SQLite gives some relative file names, such as ":memory:", a special meaning.
     return URL.create("sqlite", database=str(path.absolute()))
 
 
-def _read(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     rule = "must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
     try:
-        read = make_url(url)
+        parsed = make_url(url)
     except (ArgumentError, ValueError) as error:
-        kind = url.partition(":")[0]  # the rest may hold a password
+        kind = url.partition(":")[0]  # the rest may contain a password
         raise InputError(f"{rule}, got {kind!r}:…", field="database") from error
-    if read.drivername in _POSTGRESQL:
-        return read.set(drivername="postgresql+psycopg")
-    if read.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise InputError(f"{rule}, got {read.drivername!r}.", field="database")
-    if read.database in (None, "", ":memory:"):
+    if parsed.drivername in _POSTGRESQL:
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise InputError(f"{rule}, got {parsed.drivername!r}.", field="database")
+    if parsed.database in (None, "", ":memory:"):
         raise InputError(f"{rule}, got {url!r}.", field="database")
-    return read.set(drivername="sqlite")
+    return parsed.set(drivername="sqlite")

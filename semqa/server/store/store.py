@@ -1,7 +1,4 @@
-"""The store: everything about keys and conversations that outlives a request.
-
-Knows nothing of HTTP, engines or documents.
-"""
+"""The store of API keys, conversations and messages."""
 
 from __future__ import annotations
 
@@ -32,11 +29,11 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An API key as the store knows it: its secret is not among that.
+    """An API key, without its secret.
 
     Attributes:
-        id: what owns collections and conversations.
-        revoked: when it was revoked; None for a key that opens.
+        id: the owner of the key's collections and conversations.
+        revoked: when the key was revoked; None for a valid key.
     """
 
     id: str
@@ -47,11 +44,11 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation.
+    """A message of a conversation.
 
     Attributes:
-        content: what was said, JSON-ready; of a user ``{"question": …}``, of an assistant the final
-            object of ``POST /v1/answers``.
+        content: a JSON-ready object: ``{"question": …}`` of a user, or the final object of
+            ``POST /v1/answers`` of an assistant.
     """
 
     id: str
@@ -71,10 +68,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Questions and answers that belong together.
+    """A sequence of questions and answers.
 
     Attributes:
-        messages: in order; empty in a list of conversations.
+        messages: the messages in order; empty in a list of conversations.
     """
 
     id: str
@@ -84,7 +81,7 @@ class Conversation:
     messages: tuple[Message, ...] = field(default=())
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON-ready object, without its messages."""
+        """Return it as a JSON-ready object, without messages."""
         return {
             "id": self.id,
             "title": self.title,
@@ -93,11 +90,11 @@ class Conversation:
         }
 
 
-def moment(microseconds: int) -> datetime:
-    """Return a point in time that a table holds.
+def from_microseconds(microseconds: int) -> datetime:
+    """Convert a stored time to a datetime.
 
     Example:
-        >>> moment(1_500_000).isoformat()
+        >>> from_microseconds(1_500_000).isoformat()
         '1970-01-01T00:00:01.500000+00:00'
     """
     whole, rest = divmod(microseconds, 1_000_000)
@@ -105,14 +102,14 @@ def moment(microseconds: int) -> datetime:
 
 
 LONGEST_TITLE = 200
-"""Longer titles and names are cut there."""
+"""Maximum length of titles and names; longer ones are cut."""
 
 
 class Store:
-    """Keys, conversations and messages in a database. Blocking; thread-safe.
+    """Keys, conversations and messages in a database. Blocking and thread-safe.
 
-    An owner sees what is theirs; what belongs to another does not exist for them. When a
-    method that writes returns, what it wrote is on the disk.
+    Each owner sees only their own conversations. When a method that writes returns, its changes are
+    on disk.
 
     Example:
         >>> import tempfile
@@ -128,11 +125,11 @@ class Store:
     """
 
     def __init__(self, url: str | Path) -> None:
-        """Take note of a database; call `migrate` before anything else.
+        """Open a database lazily; call `migrate` before anything else.
 
         Args:
-            url: such as ``sqlite:////var/lib/semqa/semqa.sqlite`` or
-                ``postgresql://user:password@host/name``, or the file of SQLite.
+            url: a URL such as ``sqlite:////var/lib/semqa/semqa.sqlite`` or
+                ``postgresql://user:password@host/name``, or the path of an SQLite file.
         """
         require("sqlalchemy", extra="serve", purpose="the store of conversations")
         from semqa.server.store import database
@@ -141,41 +138,41 @@ class Store:
         self._database = database.Database(url)
 
     def migrate(self) -> None:
-        """Bring the tables up to date; nothing is lost if this is cut off."""
+        """Create missing tables, in one transaction, and check the schema version."""
         self._database.migrate()
 
     def check(self) -> None:
-        """Raise if the database does not answer."""
+        """Raise if the database is unavailable."""
         from sqlalchemy import text
 
         with self._database.reading() as connection:
             connection.execute(text("SELECT 1"))
 
     def close(self) -> None:
-        """Close connections; the store can be used again."""
+        """Close all connections. The store can still be used and reconnects."""
         self._database.close()
 
     # Keys
 
     def create_key(self, name: str) -> tuple[str, str]:
-        """Create an API key with a name for people.
+        """Create an API key with a descriptive name.
 
         Returns:
-            Its id, and its secret, which is shown this once: the database has its digest only.
+            The id and the secret. The secret cannot be retrieved later: only its digest is stored.
         """
-        if not _line(name):
+        if not _single_line(name):
             raise InputError("must not be empty.", field="name", value=name)
         identifier, secret = _new_id("key"), f"semqa_{secrets.token_urlsafe(32)}"
         with self._database.writing() as connection:
             connection.execute(
                 self._tables.keys.insert().values(
-                    id=identifier, name=_line(name), digest=_digest(secret), created=_now()
+                    id=identifier, name=_single_line(name), digest=_digest(secret), created=_now()
                 )
             )
         return identifier, secret
 
     def keys(self) -> list[Key]:
-        """Return all keys, oldest first; those that were revoked say so."""
+        """Return all keys, revoked ones included, oldest first."""
         table = self._tables.keys
         with self._database.reading() as connection:
             rows = connection.execute(table.select().order_by(table.c.created, table.c.id)).all()
@@ -183,14 +180,14 @@ class Store:
             Key(
                 row.id,
                 row.name,
-                moment(row.created),
-                None if row.revoked is None else moment(row.revoked),
+                from_microseconds(row.created),
+                None if row.revoked is None else from_microseconds(row.revoked),
             )
             for row in rows
         ]
 
     def revoke(self, key: str) -> None:
-        """Revoke a key: it opens nothing from now on. What it owns stays."""
+        """Revoke a key. Its collections and conversations remain."""
         table = self._tables.keys
         where = table.c.id == _known_id("key", key)
         with self._database.writing() as connection:
@@ -214,30 +211,32 @@ class Store:
     def conversations(
         self, owner: str, limit: int = 500, *, offset: int = 0, title: str = ""
     ) -> list[Conversation]:
-        """Return conversations of an owner without their messages, last used first.
+        """Return the conversations of an owner without messages, most recently used first.
 
         Args:
-            title: what their titles hold, whatever its case (of the letters that the database knows: a
-                PostgreSQL of locale C knows those of ASCII).
+            limit: maximum number.
+            offset: number to skip.
+            title: text that the title must contain, ignoring case. PostgreSQL with the C locale
+                ignores the case of ASCII letters only.
         """
         table = self._tables.conversations
         query = table.select().where(table.c.owner == owner)
-        if wanted := _line(title):
-            query = query.where(table.c.title.icontains(wanted, autoescape=True))
+        if text := _single_line(title):
+            query = query.where(table.c.title.icontains(text, autoescape=True))
         query = query.order_by(table.c.updated.desc(), table.c.created.desc(), table.c.id)
         with self._database.reading() as connection:
             rows = connection.execute(query.limit(limit).offset(offset)).all()
         return [_conversation(row) for row in rows]
 
     def create_conversation(self, owner: str, title: str = "") -> Conversation:
-        """Begin a conversation; without a title it takes that of its first question."""
+        """Create a conversation; the default title is its first question."""
         now = _now()
-        row = {"id": _new_id("conv"), "owner": owner, "title": _line(title)}
+        row = {"id": _new_id("conv"), "owner": owner, "title": _single_line(title)}
         with self._database.writing() as connection:
             connection.execute(
                 self._tables.conversations.insert().values(**row, created=now, updated=now)
             )
-        return Conversation(row["id"], row["title"], moment(now), moment(now))
+        return Conversation(row["id"], row["title"], from_microseconds(now), from_microseconds(now))
 
     def conversation(self, owner: str, conversation: str) -> Conversation:
         """Return a conversation with its messages."""
@@ -248,18 +247,18 @@ class Store:
                 table.select().where(table.c.conversation == row.id).order_by(table.c.number)
             ).all()
         messages = tuple(
-            Message(each.id, each.role, json.loads(each.content), moment(each.created))
+            Message(each.id, each.role, json.loads(each.content), from_microseconds(each.created))
             for each in found
         )
         return _conversation(row, messages)
 
     def rename(self, owner: str, conversation: str, title: str) -> Conversation:
-        """Give a conversation another title, and return it without its messages."""
+        """Rename a conversation, and return it without messages."""
         table = self._tables.conversations
         with self._database.writing() as connection:
-            row = self._find(connection, owner, conversation, held=True)
+            row = self._find(connection, owner, conversation, lock=True)
             connection.execute(
-                table.update().where(table.c.id == row.id).values(title=_line(title))
+                table.update().where(table.c.id == row.id).values(title=_single_line(title))
             )
             return _conversation(self._find(connection, owner, conversation))
 
@@ -267,15 +266,15 @@ class Store:
         """Delete a conversation and its messages."""
         table = self._tables.conversations
         with self._database.writing() as connection:
-            row = self._find(connection, owner, conversation, held=True)
+            row = self._find(connection, owner, conversation, lock=True)
             connection.execute(table.delete().where(table.c.id == row.id))
 
     def add_message(
         self, owner: str, conversation: str, role: Role, content: Mapping[str, Any]
     ) -> Message:
-        """Add a message at the end of a conversation.
+        """Append a message to a conversation.
 
-        A conversation without a title takes the question of its first message of a user.
+        If the conversation has no title, the question becomes its title.
         """
         if role not in get_args(Role):
             raise InputError(
@@ -288,35 +287,37 @@ class Store:
         identifier = _new_id("msg")
         table = self._tables.conversations
         with self._database.writing() as connection:
-            found = self._find(connection, owner, conversation, held=True)
+            found = self._find(connection, owner, conversation, lock=True)
             now = _now()
             changes: dict[str, object] = {"updated": now}
             if not found.title and role == "user":
-                changes["title"] = _line(str(content.get("question", "")))
+                changes["title"] = _single_line(str(content.get("question", "")))
             connection.execute(table.update().where(table.c.id == found.id).values(**changes))
             connection.execute(
                 self._tables.messages.insert().values(
                     id=identifier, conversation=found.id, role=role, content=written, created=now
                 )
             )
-        return Message(identifier, role, json.loads(written), moment(now))
+        return Message(identifier, role, json.loads(written), from_microseconds(now))
 
     def _find(
-        self, connection: Connection, owner: str, conversation: str, *, held: bool = False
+        self, connection: Connection, owner: str, conversation: str, *, lock: bool = False
     ) -> Row[Any]:
-        """Find a conversation; if it is held, locked until the end of the transaction."""
+        """Return the row of a conversation; `lock` locks it until the end of the transaction."""
         table = self._tables.conversations
         query = table.select().where(
             table.c.id == _known_id("conversation", conversation), table.c.owner == owner
         )
-        row = connection.execute(query.with_for_update() if held else query).first()
+        row = connection.execute(query.with_for_update() if lock else query).first()
         if row is None:
             raise _missing("conversation", conversation)
         return row
 
 
 def _conversation(row: Row[Any], messages: tuple[Message, ...] = ()) -> Conversation:
-    return Conversation(row.id, row.title, moment(row.created), moment(row.updated), messages)
+    return Conversation(
+        row.id, row.title, from_microseconds(row.created), from_microseconds(row.updated), messages
+    )
 
 
 def _now() -> int:
@@ -328,7 +329,7 @@ def _new_id(kind: str) -> str:
 
 
 def _known_id(noun: str, given: str) -> str:
-    """Return an id that can be looked up; anything else is an id that nothing has."""
+    """Return an id; raise if it is malformed."""
     if re.fullmatch(r"[a-z]+_[0-9a-f]{24}", given) is None:
         raise _missing(noun, given)
     return given
@@ -336,20 +337,20 @@ def _known_id(noun: str, given: str) -> str:
 
 def _missing(noun: str, given: str) -> NotFoundError:
     shown = given if len(given) <= 60 else given[:59] + "…"
-    hint = "semqa keys list shows what there is." if noun == "key" else None
+    hint = "Run semqa keys list to see all keys." if noun == "key" else None
     return NotFoundError(f"{noun.capitalize()} {shown!r} not found.", value=given, hint=hint)
 
 
 def _digest(secret: str) -> str:
-    # Secrets have 256 random bits: a fast digest is as safe as a slow one, and can be looked up.
+    # Secrets have 256 random bits, so a fast digest without salt is safe, and can be looked up.
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _line(text: str) -> str:
-    r"""Return a text as one line that every database keeps.
+def _single_line(text: str) -> str:
+    r"""Return a text as one line that every database can store.
 
     Example:
-        >>> _line(" Who\n sang\x00 it? ")
+        >>> _single_line(" Who\n sang\x00 it? ")
         'Who sang it?'
     """
     plain = re.sub("[\x00-\x1f\x7f-\x9f\ud800-\udfff\\s]+", " ", text).strip()
@@ -357,7 +358,7 @@ def _line(text: str) -> str:
 
 
 def open_store(settings: ServerSettings) -> Store:
-    """Open the database of keys and conversations, and bring its tables up to date."""
+    """Open the database of keys and conversations, and migrate it."""
     make_folder(settings.data)
     store = Store(settings.store)
     store.migrate()
@@ -365,11 +366,11 @@ def open_store(settings: ServerSettings) -> Store:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder to keep data in."""
+    """Create a data folder."""
     try:
-        # Conversations are private, also on a shared machine.
+        # Other users of the machine must not read conversations.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{folder} cannot be made: {error.strerror or error}. Choose another --data."
+            f"Cannot create {folder}: {error.strerror or error}. Choose another --data."
         ) from error
