@@ -1,37 +1,41 @@
-"""Studies: people judge or write answers in a browser, and the figures of the papers are made of it.
+"""Studies: people rate or write answers in a browser.
 
-A study is a folder: `study.json` (its kind and settings), `items.jsonl` (what is judged),
-`guidelines.md` (what raters read beside it) and `study.db` (raters, who gets which item, and every
-saved answer). Read in this order: `kind` (how a task is declared), `folder` (the files of a study),
-`plan` and `dealing` (who rates what), `records` (the tables of the database), `store` (what is saved),
-`session` (what a rater may see and do), `reviewing` (what a reviewer may), `app` (the page and its interface
-over HTTP), `analysis` (figures that several kinds share), and one module for each kind of task: `ais`, `answers`, `tofueval`, `attrscore`, `q2`, of which the
-last three give back the `tables` that they were made of, and `writing` with `written`.
+A study is a folder: `study.json` (task and settings), `items.jsonl` (the items), `guidelines.md`
+(instructions for raters) and `study.db` (raters, assignments and every saved answer).
 
-How to add a task:
+Read in this order: `kind` (how a task is declared), `folder` (the files of a study), `assigning`
+(who rates what), `records` (the database tables), `store` (the database), `session` (what a rater
+may see and do), `reviewing` (the same for reviewers), `app` (the HTTP interface and the page) and
+`analysis` (shared statistics). Each task has its own module: `ais`, `answers`, `attrscore`, `q2`,
+`tofueval` and `writing` (with `written`). `tables` is for tasks that start from released tables
+and write them back.
 
-1. Write a module with a subclass of `Kind`. It reads input files into items (`read`, with `expected_of` for
-   gold ones), declares for an item the stages, each with the parts that it shows and the questions that it
-   asks (`stages`), writes the ratings in their released form (`export`) and computes the figures
-   (`report`). Stages may depend on the item: a question per key point, a stage per sentence. A file that an
-   export changes in places is kept in the folder of the study (`keep`). If raters who disagree need one
-   more, name the designs in `adjudicated` and say when in `undecided`. `imported` reads ratings that were
-   released.
-2. Put its guidelines, in our own words, beside the others: `guidelines/<name>.md`, a template over the
-   design.
-3. Add an instance to `semqa.studies.kinds.KINDS`. The commands, the page, the store, assignment, gold
-   items and the times need no change. If another command has tables for such ratings already, name
-   them in `_TABLES` of `semqa.cli.study`; otherwise return tables in `Figures`.
+To add a task:
 
-The page draws a part by its ``kind`` and a question by its ``answer``: another one is one more function in
-`page/parts.js` or branch in `page/form.js`. A task that is no form at all, such as writing, names a `view`
-of its own, and the page loads `page/<view>.js`. It exports ``draw(task, {parts, asked}, changed)``:
-`task` is what `session.task` returns, `parts` and `asked` are the elements at the left and at the right,
-and `changed` is to be called after each change, for drafts. It returns an object with ``values()``, the answers
-to save; ``ready()``, whether they are complete, which otherwise shows what is missing; ``key(event)``, whether
-a key was used; and ``keys``, pairs of key and meaning for the list. The form's has a ``stage``, too: the one that is
-being changed, after ``changed({edit: stage})``. It may have ``lacks``, what is missing in words; ``writes``, for
-Ctrl+Enter instead of Enter and a notice that drafts are saved; ``locked``; ``go``, label and key of the
-button; ``focus()``; and ``end()``, called before another item is drawn. What it saves is checked by
-`Kind.check`, which such a kind overrides.
+1. Write a subclass of `Kind`. `read` turns input files into items (`expected_of` reads gold
+   answers). `stages` returns the stages of an item: the parts to show and the questions to ask.
+   Stages may depend on the item, for example one stage per sentence. `export` writes the ratings
+   in their released format, `imported` reads them, and `report` computes the statistics. `keep`
+   saves input files that the export needs. If disagreements go to one more rater, list the designs
+   in `adjudicated` and override `undecided`.
+2. Write its guidelines as `guidelines/<name>.md`, a Jinja template with the variable `design`.
+3. Add an instance to `semqa.studies.kinds.KINDS`. If another command already prints tables for
+   such ratings, add them to `_TABLES` in `semqa.cli.study`; otherwise return tables in `Figures`.
+
+The page draws a part by its ``kind`` (`page/parts.js`) and a question by its ``answer``
+(`page/form.js`). A task that is not a form sets `view`, and the page loads `page/<view>.js`. That
+module exports ``draw(task, {parts, asked}, changed)``: `task` is the result of `session.task`,
+`parts` and `asked` are the left and right elements, and `changed` must be called after each change
+to save a draft. `draw` returns an object with
+
+- ``values()``: the answers to save;
+- ``ready()``: whether they are complete; if not, it shows what is missing;
+- ``key(event)``: handle a key, and return whether it was handled;
+- ``keys``: pairs of key and meaning for the list of shortcuts;
+- ``stage`` (forms): the stage being edited, after ``changed({edit: stage})``;
+- optionally ``lacks`` (a message about what is missing), ``writes`` (submit with Ctrl+Enter and
+  announce saved drafts), ``locked``, ``go`` (label and key of the submit button), ``focus()``, and
+  ``end()`` (called before the next item is drawn).
+
+The server validates the saved values with `Kind.check`, which such a task overrides.
 """

@@ -1,13 +1,13 @@
-"""AIS (Rashkin et al. 2023): can an output be understood alone, and is all of it in its source?
+"""AIS (Rashkin et al. 2023): is an output clear on its own, and does its source support all of it?
 
-Two stages: the rater reads the output with the source hidden, and only then sees the source. The other
-designs are those of the paper's ablation: attribution alone, both in one question, and levels from 1
-to 5 instead of yes and no. Conversations, summaries and tables with highlighted cells are shown alike.
+The rater first reads the output with the source hidden, then sees the source. The other designs are
+the ablations of the paper: attribution only, both in one question, and levels from 1 to 5 instead
+of yes and no. Outputs may belong to conversations, documents or tables with highlighted cells.
 
-A line of an input file is an `Output`. Outputs may also come from one released CSV; lines without
-``output`` then give the context and the source of an item, and rows of items without such a line are
-not rated. An export in CSV holds all rows: those that were rated with their new verdicts, and the others
-as they were.
+Each line of an input file is an `Output`. Outputs may also come from one released CSV file. Lines
+without ``output`` then provide the context and the source of an item, and rows of the CSV file
+without such an item are not rated. A CSV export has all rows of the released file, with new
+verdicts for the rated ones.
 """
 
 from __future__ import annotations
@@ -51,33 +51,33 @@ if TYPE_CHECKING:
 TWO_STEP, ONE_QUESTION, LIKERT = "two-step", "one-question", "likert"
 
 YES_FROM = 4
-"""The lowest level that counts as yes."""
+"""Levels from this one count as yes."""
 
 RELEASED_FILE = "released.csv"
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class _Checked(BaseModel):
+class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Turn(_Checked):
-    """What somebody said before."""
+class Turn(_Strict):
+    """An earlier turn of the conversation."""
 
     text: str
     speaker: str = ""
 
 
-class Document(_Checked):
-    """A source that is a text."""
+class Document(_Strict):
+    """A text source."""
 
     text: str = Field(min_length=1)
     title: str = ""
     url: str = ""
 
 
-class Cell(_Checked):
+class Cell(_Strict):
     """A cell of a table."""
 
     text: str = ""
@@ -87,28 +87,28 @@ class Cell(_Checked):
     rowspan: int = Field(1, ge=1, le=1000)
 
 
-class TableSource(_Checked):
-    """A source that is a table; the output is about the highlighted cells."""
+class TableSource(_Strict):
+    """A table source; the output is about the highlighted cells."""
 
     rows: list[list[Cell | str]] = Field(min_length=1)
     title: str = ""
     section: str = ""
 
 
-class Expert(_Checked):
-    """What an expert says of an output; `attributable` is None unless it is interpretable."""
+class Expert(_Strict):
+    """An expert's verdict on an output; `attributable` is None unless it is interpretable."""
 
     flagged: bool = False
     interpretable: bool | None = None
     attributable: bool | None = None
 
 
-class Evidence(_Checked):
-    """What an output is judged by.
+class Evidence(_Strict):
+    """The context and source of an item.
 
     Attributes:
-        task: such as ``qrecc``; figures of different tasks are kept apart.
-        source, table: what the output is compared with: one of them, or both.
+        task: the name of the data set, such as ``qrecc``; statistics are reported per task.
+        source, table: the source that must support the output; at least one of them is required.
     """
 
     item: str = Field(min_length=1)
@@ -136,34 +136,32 @@ _FLAG = Question(
     hint="Only if it cannot be judged at all.",
 )
 _WRONG = (
-    Option("garbled", "The text is garbled or broken off"),
-    Option("context", "What comes before it makes no sense"),
+    Option("garbled", "The text is garbled or cut off"),
+    Option("context", "The conversation before it makes no sense"),
     Option("language", "It is not in English"),
     Option("offensive", "It is offensive"),
     Option("other", "Something else"),
 )
-_NO_SOURCE = Option("source", "The source is missing or cannot be read")
+_NO_SOURCE = Option("source", "The source is missing or unreadable")
 _WHY = Question(
     "why_flagged", "What is wrong with it?", "choice", _WRONG, when=(("flagged", (True,)),)
 )
 _WHY_SEEN = replace(_WHY, options=(_NO_SOURCE, *_WRONG))
 _BAD_SOURCE = Question("source_flagged", _NO_SOURCE.label, "toggle", when=_SOUND)
-_ACCORDING = "Put “According to the source, …” in front of it. Is that right for all of it?"
-_COMMENT = Question(
-    "justification", "Your reason, if you like", "text", required=False, when=_SOUND
-)
+_ACCORDING = "Put “According to the source, …” in front of the text. Does that hold for all of it?"
+_COMMENT = Question("justification", "Reason (optional)", "text", required=False, when=_SOUND)
 
 _CLEAR = {
     TWO_STEP: Question(
         "interpretable",
-        "Is it clear to you what all of the text means?",
+        "Is the meaning of the whole text clear to you?",
         "choice",
         (Option(True, "Yes, all of it"), Option(False, "No, some of it is unclear")),
         when=_SOUND,
     ),
     LIKERT: Question(
         "interpretable_level",
-        "How clear is it to you what the text means?",
+        "How clear is the meaning of the text to you?",
         "scale",
         levels("Not at all", "A little", "Partly", "Mostly", "Fully"),
         when=_SOUND,
@@ -172,7 +170,7 @@ _CLEAR = {
 _SUPPORTED = {
     TWO_STEP: Question(
         "attributable",
-        "Does the source say all that the text says?",
+        "Does the source support everything in the text?",
         "choice",
         (Option(True, "Yes, all of it"), Option(False, "No, not all of it")),
         when=_SOUND,
@@ -180,7 +178,7 @@ _SUPPORTED = {
     ),
     LIKERT: Question(
         "attributable_level",
-        "How much of what the text says does the source say?",
+        "How much of the text does the source support?",
         "scale",
         levels("Nothing", "A little", "About half", "Most", "All"),
         when=_SOUND,
@@ -189,12 +187,12 @@ _SUPPORTED = {
 }
 _BOTH = Question(
     "both",
-    "Is the text clear, and does the source say all of it?",
+    "Is the text clear, and does the source support all of it?",
     "choice",
     (
-        Option("yes", "Yes: it is clear, and the source says all of it"),
-        Option("unsupported", "No: it is clear, but the source does not say all of it"),
-        Option("unclear", "No: it is not clear what all of the text means"),
+        Option("yes", "Yes: it is clear, and the source supports all of it"),
+        Option("unsupported", "No: it is clear, but the source does not support all of it"),
+        Option("unclear", "No: some of it is unclear"),
     ),
     when=_SOUND,
 )
@@ -203,10 +201,10 @@ _LABELS = {"conversation": "Response", "summary": "Summary", "table": "Descripti
 
 
 class Ais(Kind):
-    """Interpretability and attribution."""
+    """Rating of interpretability and attribution."""
 
     name = "ais"
-    title = "Is it clear, and does the source say it?"
+    title = "Is it clear, and does the source support it?"
     designs = (TWO_STEP, ATTRIBUTION_ONLY, ONE_QUESTION, LIKERT)
     per_item = 5
 
@@ -228,17 +226,17 @@ class Ais(Kind):
             found_rows = _first_rows(verdicts, evidence)
             if not found_rows:
                 raise InputError(
-                    "No item has a source: released files hold none. Name JSON lines with them as well.",
+                    "No item has a source. Add a JSON Lines file with the sources of the items.",
                     where=display_name(each.path),
                 )
             items += found_rows
         return items
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
-        """Keep a released file, so that an export can change it in the rows that were rated."""
+        """Keep the released file, so that an export can update its rated rows."""
         released = [each for each in inputs if _released(each)]
         if len(released) > 1:
-            raise InputError("A study can be made of one released file only.")
+            raise InputError("A study can have only one released file.")
         kept = {}
         for each in released:
             with open_input(each.path) as file:
@@ -250,7 +248,7 @@ class Ais(Kind):
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
         alone, source = _alone(item), _source(item)
-        compared = "Compare it with its source"
+        compared = "Compare it with the source"
         if design == ATTRIBUTION_ONLY:
             asked = (_FLAG, _WHY_SEEN, _SUPPORTED[TWO_STEP], _COMMENT)
             return (Stage(compared, (*alone, *source), asked),)
@@ -258,10 +256,10 @@ class Ais(Kind):
             return (Stage(compared, (*alone, *source), (_FLAG, _WHY_SEEN, _BOTH, _COMMENT)),)
         clear = _CLEAR[design]
         if design == TWO_STEP:
-            wanted: tuple[Any, ...] = (True,)
+            clear_values: tuple[Any, ...] = (True,)
         else:
-            wanted = tuple(range(YES_FROM, LEVELS + 1))
-        is_clear = (clear.id, wanted)
+            clear_values = tuple(range(YES_FROM, LEVELS + 1))
+        is_clear = (clear.id, clear_values)
         readable = (is_clear, (_BAD_SOURCE.id, (False,)))
         then = (
             replace(_BAD_SOURCE, when=(*_SOUND, is_clear)),
@@ -269,12 +267,12 @@ class Ais(Kind):
             replace(_COMMENT, when=(*_SOUND, is_clear)),
         )
         return (
-            Stage("Read it by itself; the source comes next", alone, (_FLAG, _WHY, clear)),
+            Stage("Read it on its own; the source comes next", alone, (_FLAG, _WHY, clear)),
             Stage(compared, source, then),
         )
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return ratings as `semqa eval ais --ratings` reads them, or verdicts as released CSV."""
+        """Return JSON lines for `semqa eval ais --ratings`, or a CSV file in the released format."""
         made = as_ratings(study, ratings)
         if form == "jsonl":
             return [json_bytes(each.to_dict()) for each in made]
@@ -285,11 +283,11 @@ class Ais(Kind):
         return encode_csv(released_csv(_updated(read_released(kept), verdicts)))
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-        """Return rates, agreement, designs and times; the tables are those of `semqa eval ais`."""
+        """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""
         return Figures(self.found(studies).to_dict(), [], [])
 
     def found(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Report:
-        """Return what `semqa eval ais` finds in the ratings."""
+        """Return the report of `semqa eval ais` on the ratings."""
         from semqa.attribution.ais.report import Settings, report
 
         ratings = [each for study, rated in studies for each in as_ratings(study, rated)]
@@ -303,7 +301,7 @@ class Ais(Kind):
 
 
 def as_ratings(study: Study, ratings: Sequence[Rated]) -> list[Rating]:
-    """Return ratings as `semqa.attribution.ais` has them."""
+    """Convert ratings for `semqa.attribution.ais`."""
     return [_rating(each, study.settings.design) for each in ratings]
 
 
@@ -374,7 +372,7 @@ def _item(row: Row, *, gold: bool) -> Item:
 
 
 def _first_rows(verdicts: Iterable[Verdict], evidence: dict[str, Evidence]) -> list[Item]:
-    """Return the outputs that there is evidence for; of an output with several rows, one."""
+    """Return one item per output whose context and source are known."""
     found: dict[tuple[str, str], Item] = {}
     for each in verdicts:
         if each.item in evidence and each.output and (each.item, each.system) not in found:
@@ -385,7 +383,7 @@ def _first_rows(verdicts: Iterable[Verdict], evidence: dict[str, Evidence]) -> l
 
 
 def _updated(file: ReleasedFile, verdicts: Iterable[Verdict]) -> ReleasedFile:
-    """Return a released file with new verdicts in the first row of each output that was rated."""
+    """Return the released file with new verdicts in the first row of each rated output."""
     labels = {
         (each.verdict.item, each.verdict.system): each for each in ReleasedFile.of(verdicts).rows
     }
@@ -409,7 +407,7 @@ def _with_urls(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:
     return [replace(each, doc_url=urls[each.task, each.item, each.system]) for each in verdicts]
 
 
-# What raters see
+# Parts that raters see
 
 
 def _alone(item: Item) -> tuple[Part, ...]:
@@ -422,7 +420,7 @@ def _alone(item: Item) -> tuple[Part, ...]:
     output: Part = {**text_part(_LABELS[form], item.data["output"]), "main": True}
     if not turns:
         return (output,)
-    return ({"kind": "turns", "label": "What was said before", "turns": turns}, output)
+    return ({"kind": "turns", "label": "Conversation so far", "turns": turns}, output)
 
 
 def _source(item: Item) -> tuple[Part, ...]:

@@ -1,4 +1,4 @@
-"""Figures that several kinds of studies share: means, agreement, paired comparison of systems, times."""
+"""Statistics shared by several tasks: means, agreement, paired comparison of systems, times."""
 
 from __future__ import annotations
 
@@ -29,15 +29,18 @@ def scales_report(
     scales: Sequence[str],
     words: Callable[[Item], int],
 ) -> Figures:
-    """Return the figures of answers that were rated on scales.
+    """Return the statistics of answers that were rated on scales.
 
-    Means are over ratings, with an interval that draws whole questions, because ratings of one answer,
-    and answers to one question, are not independent. Systems are compared on the questions that both
-    have, by the mean of each answer's ratings, with Holm's correction for the pairs of a scale. Alpha is Krippendorff's, for ordered levels and, as
-    often printed, for intervals.
+    Means are over ratings. Their intervals resample whole questions, because ratings of one answer
+    and answers to one question are not independent. Systems are compared on the questions that both
+    answered, by the mean rating of each answer, with Holm's correction over the pairs of a scale.
+    Krippendorff's alpha is computed at the ordinal and, as often reported, at the interval level.
 
     Args:
-        studies: with their ratings; if there are several, the design is part of a system's name.
+        studies: studies with their ratings; if their designs differ, systems are named by system
+            and design.
+        scales: ids of the questions.
+        words: counts the words of an item's answer.
     """
     several = len({study.settings.design for study, _ in studies}) > 1
     seed = studies[0][0].settings.seed
@@ -94,13 +97,17 @@ def labels_report(
     words: Callable[[Item], int],
     group: Callable[[Item], str] = lambda item: item.system,
 ) -> Figures:
-    """Return the figures of items that get one label each, by the most frequent one of their raters.
+    """Return the statistics of items that get one label each, by majority vote.
 
-    Agreement is that of the first raters of an item, as many as each item has: one who was asked to settle
-    a disagreement has seen only what is hard. Shares are over the items that are decided.
+    Agreement leaves out adjudicating raters, who saw only the difficult items: it uses the first
+    `per_item` ratings of each item. Shares are over the items with a majority.
 
     Args:
-        group: returns what shares are parted by, such as the system.
+        studies: studies with their ratings.
+        label_of: returns the label from the answers of a rating.
+        labels: all labels, in the order of the tables.
+        words: counts the words that a rater reads for an item.
+        group: returns the group of an item, such as its system; shares are reported by group.
     """
     votes: dict[tuple[int, tuple[str, ...]], list[str]] = defaultdict(list)
     first: dict[str, dict[Hashable, Hashable]] = defaultdict(dict)
@@ -137,7 +144,7 @@ def labels_report(
     }
     tables: list[Table] = [
         (
-            ("decided by most", "items", *(f"{c}" for label in labels for c in (label, "%"))),
+            ("majority label", "items", *(f"{c}" for label in labels for c in (label, "%"))),
             [
                 [
                     name or (ALL if len(shares) == 1 else "–"),
@@ -156,7 +163,7 @@ def labels_report(
     notes = [
         f"{counted(record['ratings'], 'rating')} of {counted(record['items'], 'item')} by "
         f"{counted(record['raters'], 'rater')}; "
-        f"{more} of them settle what others left undecided; {record['undecided']} undecided"
+        f"{more} to settle disagreements; {record['undecided']} undecided"
     ]
     return Figures(record, tables, notes + unscored_notes(agreed))
 
@@ -172,11 +179,15 @@ def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[s
 def rater_agreement(
     said: Mapping[str, Mapping[Hashable, Hashable]], level: Level = "nominal"
 ) -> dict[str, Any]:
-    """Return how far raters agree.
+    """Return the agreement of raters.
+
+    Args:
+        said: labels by rater and unit.
+        level: level of measurement of the labels.
 
     Returns:
-        Krippendorff's alpha, the chance that two raters of a unit say the same, and, of labels without an
-        order, Cohen's kappa of each two raters on the units that both have.
+        Krippendorff's alpha, the probability that two raters of a unit agree, and, for nominal
+        labels, Cohen's kappa of each pair of raters on the units that both rated.
     """
     units: dict[Hashable, list[Hashable]] = defaultdict(list)
     for own in said.values():
@@ -196,7 +207,7 @@ def rater_agreement(
 
 
 def agreement_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return a row per question: alpha, pairs, and the mean kappa of two raters."""
+    """Return a table with a row per question: alpha, pairwise agreement and mean kappa."""
     rows: list[Sequence[str]] = []
     for name, own in found.items():
         known = [(e["n"], e["kappa"]["value"]) for e in own.get("kappas", ())]
@@ -211,11 +222,11 @@ def agreement_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
                 str(len(values)),
             ]
         )
-    return ("agreement", "rated twice", "α", "pairs", "mean κ", "of raters' pairs"), rows
+    return ("agreement", "rated twice", "α", "pairs", "mean κ", "rater pairs"), rows
 
 
 def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return a row of times per name; see `times_of`."""
+    """Return a table with a row of times per name; see `times_of`."""
     return (
         ("time", "ratings", "seconds, median", "mean", "sd", "seconds per word", "sd"),
         [
@@ -234,7 +245,7 @@ def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def unscored_notes(*agreed: Mapping[str, Any]) -> list[str]:
-    """Return why a figure of agreement is missing."""
+    """Return the reasons why agreement is undefined, if it is."""
     reasons = {
         own[name]["unscored"]
         for own in agreed
@@ -245,10 +256,10 @@ def unscored_notes(*agreed: Mapping[str, Any]) -> list[str]:
 
 
 def times_of(read: Sequence[tuple[float, int]], seed: int = 0) -> dict[str, Any]:
-    """Return how long raters took: seconds an item, and seconds a word.
+    """Return how long raters took, in seconds per item and per word.
 
     Args:
-        read: seconds and words of each rating; ratings of no words count in seconds alone.
+        read: seconds and words of each rating; if there are no words, only the seconds count.
     """
     seconds = [each for each, _ in read]
     per_word = [each / count for each, count in read if count]
@@ -266,7 +277,7 @@ def times_of(read: Sequence[tuple[float, int]], seed: int = 0) -> dict[str, Any]
 
 
 def spread(values: Sequence[float]) -> float | None:
-    """Return the standard deviation of a sample; None of fewer than two values."""
+    """Return the sample standard deviation, or None if there are fewer than two values."""
     return stdev(values) if len(values) > 1 else None
 
 
@@ -282,7 +293,7 @@ def _agreement(units: Iterable[Sequence[int]]) -> dict[str, Any]:
 def _compare(
     scale: str, answers: dict[str, dict[str, dict[str, list[int]]]], seed: int
 ) -> list[dict[str, Any]]:
-    """Compare each two systems on one scale; p is corrected for the number of pairs (Holm)."""
+    """Compare each pair of systems on one scale, with Holm's correction of the p-values."""
     found: list[dict[str, Any]] = []
     for one, other in combinations(answers, 2):
         left, right = answers[one][scale], answers[other][scale]
@@ -370,5 +381,5 @@ def _mean(mean: dict[str, Any]) -> str:
 
 
 def figure(value: float | None, digits: int) -> str:
-    """Return a figure as tables show it."""
+    """Format a number for a table, or a dash if it is None."""
     return "–" if value is None else f"{value:.{digits}f}"

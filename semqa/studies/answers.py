@@ -1,12 +1,13 @@
 """The user study of SEMQA (Schuster et al. 2024, appendix B): four statements about an answer.
 
-Raters see the question, the sources and one answer, not what wrote it. Its quotes have the colours of
-their sources (design ``quotes``), or it cites them at the ends of its sentences (``citations``).
+Raters see the question, the sources and one answer, but not which system wrote it. Quotes have the
+colour of their source (design ``quotes``), or sentences end in citations (``citations``).
 
-Inputs are QuoteSum files, which give the questions and sources, and answers to them: files of
-predictions (``{"qid", "prediction"}`` a line) or folders of benchmark runs, each ``NAME=PATH`` or named
-after the file or folder. A QuoteSum file that is named (``human=dev.jsonl``) gives its human answers as
-well, one a question. A file of gold items has ``{"qid", "prediction", "expected"}`` a line.
+Inputs are QuoteSum files with the questions and sources, and the answers to rate: files of
+predictions (``{"qid", "prediction"}`` per line) or folders of benchmark runs, given as
+``NAME=PATH`` or named after the file or folder. If a QuoteSum file has a name (``human=dev.jsonl``), one human
+answer per question is rated too. A file of gold items has ``{"qid", "prediction", "expected"}`` per
+line.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ STATEMENTS = {
     "correctness": "What the answer says is correct according to the sources.",
     "attribution": "The marks help me see which source each part of the answer comes from.",
 }
-"""The wording is ours; what each is about is the paper's."""
+"""The criteria are those of the paper; the wording is ours."""
 
 _CITATION = re.compile(r"\[\s*([1-9][0-9]?)\s*\]")
 
 
 class Answers(Kind):
-    """Fluency, comprehensiveness, correctness and helpfulness of attribution."""
+    """Rating of fluency, comprehensiveness, correctness and attribution."""
 
     name = "semqa"
     title = "How good is this answer?"
@@ -87,12 +88,12 @@ class Answers(Kind):
                     row.where,
                 )
                 for row in rows
-                if not row.fields.get("error")  # of a run: there is no answer
+                if not row.fields.get("error")  # a failed row of a benchmark run has no answer
             ]
         if not answers:
             raise InputError(
                 "There are no answers to rate.",
-                hint="Name predictions, or human=FILE for the human answers of a QuoteSum file.",
+                hint="Add a file of predictions, or human=FILE to rate the answers of a QuoteSum file.",
             )
         return [_item(questions, *answer) for answer in answers]
 
@@ -105,8 +106,8 @@ class Answers(Kind):
             {"kind": "sources", "label": "Sources", "sources": _sources(answer, item, design)},
         )
         asked = tuple(Question(name, text, "scale", LEVELS) for name, text in STATEMENTS.items())
-        comment = Question("comment", "A remark, if you like", "text", required=False)
-        return (Stage("Read the answer and judge it", parts, (*asked, comment)),)
+        comment = Question("comment", "Comment (optional)", "text", required=False)
+        return (Stage("Read and rate the answer", parts, (*asked, comment)),)
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         rows = [_row(study, each) for each in ratings]
@@ -118,7 +119,7 @@ class Answers(Kind):
         ]
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-        """Return means, agreement, comparisons of systems, and reading times."""
+        """Return means, agreement, comparisons of systems, and times."""
         from semqa.studies.analysis import scales_report
 
         return scales_report(studies, tuple(STATEMENTS), lambda item: len(_plain(item).split()))
@@ -137,7 +138,7 @@ def _item(
     where: str,
 ) -> Item:
     if qid not in questions:
-        raise InputError(f"The question {qid!r} is not in the QuoteSum files.", where=where)
+        raise InputError(f"Question {qid!r} is not in the QuoteSum files.", where=where)
     question = questions[qid]
     sources = [{"text": each.text, "title": each.title or ""} for each in question.sources]
     data = {"question": question.question, "answer": text, "sources": sources}
@@ -145,13 +146,13 @@ def _item(
 
 
 def _pieces(answer: QuotedAnswer, design: str) -> list[dict[str, Any]]:
-    """Return an answer as runs of text, quotes with their source, and citations."""
+    """Split an answer into text, quotes with their source, and citations."""
     quotes = any(quote.status is not Status.MALFORMED for quote in answer.quotes)
     if design == "citations" and quotes:
         return _cited(sentence_citations(answer, only_verified=False))
     pieces: list[dict[str, Any]] = []
     for segment in answer.segments:
-        # A citation such as [1] is no mark of a quote.
+        # A citation such as [1] parses as a malformed quote.
         if isinstance(segment, Quote) and segment.status is not Status.MALFORMED:
             pieces.append({"text": segment.text, "source": segment.source})
         else:
@@ -185,7 +186,7 @@ def _sources(answer: QuotedAnswer, item: Item, design: str) -> list[dict[str, An
 
 
 def _plain(item: Item) -> str:
-    """Return the answer's words without any marks."""
+    """Return the text of the answer without quote marks and citations."""
     sources = [Source(each["text"]) for each in item.data["sources"]]
     return _CITATION.sub(" ", QuotedAnswer.parse(item.data["answer"], sources).plain)
 

@@ -1,7 +1,7 @@
-"""The page of a study and its interface, over the middleware of the server.
+"""The web application of a study, built on the server's middleware.
 
-A link holds its secret behind ``#``, so that it is in no request's path and in no log; the page sends
-it as a bearer token. Raters get what the stages of their own items show, and nothing else.
+The secret of a link is in its fragment, so it never appears in a request path or a log; the page
+sends it as a bearer token. Raters can only read the visible stages of their own items.
 """
 
 from __future__ import annotations
@@ -25,53 +25,52 @@ from semqa.server.measures import Measures
 from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
 from semqa.server.settings import ServerSettings
 from semqa.studies.records import OWNER, REVIEWER
-from semqa.studies.reviewing import judge, queue, shown
+from semqa.studies.reviewing import queue, shown, submit_review
 from semqa.studies.session import LockedError, answer, keep_draft, task
 
 if TYPE_CHECKING:
     from semqa.studies.store import Store
 
 MAX_BODY = 2**20
-"""Bytes of a request; a rating is a few hundred."""
+"""Maximum size of a request in bytes; a rating takes a few hundred."""
 
 _T = TypeVar("_T")
 
 
-def _storable(values: _T) -> _T:
-    """Check that values can be written to a file later: no NaN, no half of a surrogate pair."""
+def _json_value(values: _T) -> _T:
+    """Reject values that cannot be exported as JSON in UTF-8: NaN, inf and lone surrogates."""
     try:
         json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
-        raise ValueError("must be JSON that UTF-8 can hold") from error
+        raise ValueError("must be valid JSON without NaN, infinity or lone surrogates") from error
     return values
 
 
-class Given(BaseModel):
-    """Answers of a stage, and the seconds that the rater worked on the item."""
+class StageAnswers(BaseModel):
+    """The answers of a stage, and the working time on the item so far."""
 
     model_config = ConfigDict(extra="forbid")
 
     stage: Annotated[int, Field(ge=0)]
-    values: Annotated[dict[str, Any], AfterValidator(_storable)]
+    values: Annotated[dict[str, Any], AfterValidator(_json_value)]
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-Number = Annotated[int, fastapi.Path(ge=1, le=2**53)]
-"""The id of an item of a rater."""
+AssignmentId = Annotated[int, fastapi.Path(ge=1, le=2**53)]
 
 
-class Said(BaseModel):
-    """What a reviewer says of a finished answer."""
+class ReviewBody(BaseModel):
+    """A review of a finished answer."""
 
     model_config = ConfigDict(extra="forbid")
 
     answer: Annotated[int, Field(ge=1, le=2**53)]
     accepted: bool
-    remark: Annotated[str, AfterValidator(_storable)] = ""
+    remark: Annotated[str, AfterValidator(_json_value)] = ""
 
 
 def create_app(store: Store, settings: ServerSettings) -> FastAPI:
-    """Make the application of a study."""
+    """Create the application of a study."""
     settings = replace(settings, max_body=min(settings.max_body, MAX_BODY))
     app = FastAPI(
         title="semqa study",
@@ -107,10 +106,12 @@ def _role(store: Store, name: str) -> str:
 
 
 def _with_role(store: Store, request: Request, role: str) -> str:
-    """Return the name of who asks, if this is for them."""
+    """Return the name of the client, or raise if it has another role."""
     name: str = request.state.owner
     if _role(store, name) != role:
-        raise NotFoundError(f"This is for a {role} of the study. Open the right link.")
+        raise NotFoundError(
+            f"Only a {role} of this study can open this page. Please use your own link."
+        )
     return name
 
 
@@ -119,7 +120,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
 
     @app.get("/v1/study")
     def about(request: Request) -> dict[str, Any]:
-        """Return what the page needs before the first item."""
+        """Return the title, guidelines and role for the page."""
         from markdown_it import MarkdownIt
 
         name = request.state.owner
@@ -133,8 +134,8 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         }
 
     @app.get("/v1/next")
-    def following(request: Request) -> dict[str, Any]:
-        """Return the next item of a rater, or why there is none."""
+    def next_item(request: Request) -> dict[str, Any]:
+        """Return the next item of a rater, or the reason why there is none."""
         name = _with_role(store, request, "rater")
         if store.rater(name).state == "failed":
             return {"end": "failed"}
@@ -149,26 +150,26 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         return {"end": end, "last": last, "more": more, "unread": unread}
 
     @app.get("/v1/tasks/{number}")
-    def one(request: Request, number: Number) -> dict[str, Any]:
-        """Return an item that a rater has seen before."""
+    def one(request: Request, number: AssignmentId) -> dict[str, Any]:
+        """Return an item that the rater has opened before."""
         name = _with_role(store, request, "rater")
         _check_active(name)
         found = store.assignment(name, number)
         if found.opened is None:
-            raise NotFoundError("Its turn has not come yet.")
+            raise NotFoundError("This item is not open yet.")
         return task(store, found)
 
     @app.put("/v1/tasks/{number}/draft", status_code=204)
-    def draft(request: Request, number: Number, given: Given) -> Response:
-        """Keep what a rater has entered so far."""
+    def draft(request: Request, number: AssignmentId, given: StageAnswers) -> Response:
+        """Save a draft."""
         name = _with_role(store, request, "rater")
         _check_active(name)
         keep_draft(store, name, number, given.stage, given.values, given.seconds)
         return Response(status_code=204)
 
     @app.post("/v1/tasks/{number}/answers")
-    def save(request: Request, number: Number, given: Given) -> dict[str, Any]:
-        """Save the answers of a stage; once this replies, they are on the disk."""
+    def save(request: Request, number: AssignmentId, given: StageAnswers) -> dict[str, Any]:
+        """Save the answers of a stage. They are on disk before the response is sent."""
         name = _with_role(store, request, "rater")
         _check_active(name)
         answer(store, name, number, given.stage, given.values, given.seconds)
@@ -180,9 +181,9 @@ def _add_interface(app: FastAPI, store: Store) -> None:
 
     @app.get("/v1/progress")
     def progress(request: Request) -> dict[str, Any]:
-        """Return how far each rater is; for the owner."""
+        """Return the progress of the study, for the owner."""
         if request.state.owner != OWNER:
-            raise NotFoundError("This is for the owner of the study.")
+            raise NotFoundError("Only the owner of this study can open this page.")
         return {
             "title": study.settings.title,
             "items": len(study.ordinary),
@@ -197,22 +198,24 @@ def _add_interface(app: FastAPI, store: Store) -> None:
 
 def _add_reviews(app: FastAPI, store: Store) -> None:
     @app.get("/v1/reviews")
-    def waiting(request: Request) -> dict[str, Any]:
-        """Return the finished items; for a reviewer."""
+    def review_queue(request: Request) -> dict[str, Any]:
+        """Return the finished items, for reviewers."""
         _with_role(store, request, REVIEWER)
         return {"answers": queue(store)}
 
     @app.get("/v1/reviews/{number}")
-    def one(request: Request, number: Number) -> dict[str, Any]:
-        """Return a finished item; for a reviewer."""
+    def one(request: Request, number: AssignmentId) -> dict[str, Any]:
+        """Return a finished item, for reviewers."""
         _with_role(store, request, REVIEWER)
         return shown(store, number)
 
     @app.post("/v1/reviews/{number}")
-    def say(request: Request, number: Number, said: Said) -> dict[str, Any]:
-        """Accept a finished item or send it back; once this replies, that is on the disk."""
+    def review(request: Request, number: AssignmentId, given: ReviewBody) -> dict[str, Any]:
+        """Accept a finished item or send it back. The review is on disk before the response."""
         name = _with_role(store, request, REVIEWER)
-        judge(store, name, number, said.answer, accepted=said.accepted, remark=said.remark)
+        submit_review(
+            store, name, number, given.answer, accepted=given.accepted, remark=given.remark
+        )
         return {"answers": queue(store)}
 
 
@@ -223,12 +226,12 @@ def _add_page(app: FastAPI) -> None:
 
     @app.get("/")
     async def page(request: Request) -> Response:
-        """Show the page."""
+        """Serve the page."""
         reply = await files.get_response("index.html", request.scope)
         reply.headers["content-security-policy"] = PAGE_POLICY
         return reply
 
     @app.get("/healthz")
-    async def alive() -> JSONResponse:
-        """Tell that the process lives."""
+    async def health() -> JSONResponse:
+        """Health check."""
         return JSONResponse({"status": "ok"})

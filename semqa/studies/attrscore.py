@@ -1,11 +1,11 @@
 """AttrScore (Yue et al. 2023): does a reference support a claim, contradict it, or say too little?
 
-The rater chooses one of the three labels, and marks in the reference what supports or contradicts the
-claim.
+The rater chooses one of three labels, and marks the words of the reference that support or
+contradict the claim.
 
-Inputs are files with ``query`` (may be empty), ``answer`` and ``reference``, as AttrScore's data sets have
-them, and perhaps ``id``, ``system`` and ``domain``. A ``label`` in them is not shown: the report compares
-raters with it. In a gold file it is the right answer.
+Inputs are files with the columns of AttrScore's data sets: ``query`` (may be empty), ``answer`` and
+``reference``, and optionally ``id``, ``system`` and ``domain``. An existing ``label`` is not shown;
+the report compares the raters with it. In a gold file it is the expected answer.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _LABEL = Question(
     "What does the reference say about the claim?",
     "choice",
     (
-        Option("Attributable", "Attributable", "The reference says all that the claim says."),
-        Option("Extrapolatory", "Extrapolatory", "It says too little to tell whether it is so."),
-        Option("Contradictory", "Contradictory", "It says otherwise in at least one point."),
+        Option("Attributable", "Attributable", "The reference supports the whole claim."),
+        Option("Extrapolatory", "Extrapolatory", "The reference says too little to tell."),
+        Option("Contradictory", "Contradictory", "The reference contradicts at least one point."),
     ),
 )
 _EVIDENCE = (("label", ("Attributable", "Contradictory")),)
 
 
 class AttrScore(LabelledTables):
-    """A claim and its reference: attributable, extrapolatory or contradictory."""
+    """Labels of claims and references: attributable, extrapolatory or contradictory."""
 
     name = "attrscore"
     title = "Does the reference support the claim?"
@@ -68,20 +68,20 @@ class AttrScore(LabelledTables):
             {**text_part("Reference", reference), "id": "reference", "words": True},
         )
         if data.get("query"):
-            claim["label"] = "Answer: the claim"
+            claim["label"] = "Answer (the claim)"
             parts = (text_part("Question", str(data["query"])), *parts)
         asked = (
             _LABEL,
             Question(
                 "evidence",
-                "Mark in the reference what decides it",
+                "Mark the words of the reference that decide it",
                 "spans",
                 when=_EVIDENCE,
-                hint="Drag over the words, or click the first and the last.",
+                hint="Drag over the words, or click the first and the last one.",
                 part="reference",
                 length=len(reference),
             ),
-            Question("remark", "A remark, if you like", "text", required=False),
+            Question("remark", "Remark (optional)", "text", required=False),
         )
         return (Stage("Compare the claim with the reference", parts, asked),)
 
@@ -124,7 +124,7 @@ class AttrScore(LabelledTables):
     def labelled(
         self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], Label | None]
     ) -> CsvFile:
-        """Return a table with labels of what was rated; other labels stay."""
+        """Return a table with the labels of rated items filled in; other labels are kept."""
         wide = with_columns(file, ["label"])
         place, ids = column(wide, "label"), column(wide, "id")
         assert place is not None  # noqa: S101 - was just added
@@ -142,7 +142,7 @@ class AttrScore(LabelledTables):
         }
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-        """Return labels by domain and system, agreement, and scores against labels of the files."""
+        """Return labels by domain and system, agreement, and scores against the files' labels."""
         from semqa.studies.analysis import labels_report
 
         def words(item: Item) -> int:

@@ -1,4 +1,4 @@
-"""The files of a study, but for its database."""
+"""The files of a study, except for its database."""
 
 from __future__ import annotations
 
@@ -27,13 +27,17 @@ DATABASE_FILE = "study.db"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a study is run.
+    """The settings of a study.
 
     Attributes:
-        threshold: share of those that must be right to go on.
-        pilot: items at the beginning that every rater gets; if there are reviewers, a rater goes on
-            once they accepted these.
-        batch: items that are worked on before any of the next as many; 0 for all at once.
+        kind: name of the task.
+        design: variant of the task.
+        per_item: ratings per item.
+        qualify: number of gold items that each rater must begin with.
+        threshold: share of the qualifying items that a rater must get right to continue.
+        pilot: number of items that every rater gets first. If the study has reviewers, they must
+            accept these before the rater continues.
+        batch: size of the batches in which items are assigned, one after the other; 0 for all.
     """
 
     kind: str
@@ -64,7 +68,7 @@ class Study:
     """A study's settings and items.
 
     Attributes:
-        items: by number; item *k* is ``items[k - 1]``.
+        items: the items; item number *k* is ``items[k - 1]``.
     """
 
     folder: Path
@@ -74,12 +78,12 @@ class Study:
 
     @property
     def kind(self) -> Kind:
-        """The kind of task."""
+        """The task."""
         return kind_of(self.settings.kind)
 
     @property
     def database(self) -> Path:
-        """The file of the database."""
+        """Path of the database."""
         return self.folder / DATABASE_FILE
 
     @property
@@ -89,22 +93,22 @@ class Study:
 
     @property
     def ordinary(self) -> list[int]:
-        """The numbers of the items that are to be rated."""
+        """The numbers of the items to rate, without gold items."""
         return [n for n, item in enumerate(self.items, 1) if item.expected is None]
 
     @property
     def ordinary_items(self) -> list[Item]:
-        """The items that are to be rated."""
+        """The items to rate, without gold items."""
         return [item for item in self.items if item.expected is None]
 
     @property
     def pilot(self) -> list[int]:
-        """The numbers of the items of the pilot round."""
+        """The numbers of the pilot items."""
         return self.ordinary[: self.settings.pilot]
 
     @property
     def rounds(self) -> list[list[int]]:
-        """The numbers of the ordinary items in rounds: the pilot, which may be empty, and batches."""
+        """The numbers of the items to rate by round: the (possibly empty) pilot, then batches."""
         rest = self.ordinary[self.settings.pilot :]
         size = self.settings.batch or max(1, len(rest))
         return [self.pilot, *(rest[at : at + size] for at in range(0, len(rest), size))]
@@ -117,7 +121,7 @@ class Study:
         items: Sequence[Item],
         kept: Mapping[str, bytes] | None = None,
     ) -> Self:
-        """Make the files of a study but for `study.json`, which `finish` writes."""
+        """Create a study folder with all files except `study.json`, which `finish` writes."""
         kind = kind_of(settings.kind)
         study = cls(folder, settings, tuple(items), kind.guidelines(settings.design))
         study._check()
@@ -125,9 +129,9 @@ class Study:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             held = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
         except OSError as error:
-            raise InputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+            raise InputError(f"Cannot create the folder {folder}: {error.strerror}.") from error
         if held:
-            raise InputError(f"The folder {folder} is not empty. Give another one.")
+            raise InputError(f"The folder {folder} is not empty. Choose another one.")
         for name, content in (kept or {}).items():
             write_atomic(folder / name, [content])
         write_atomic(folder / ITEMS_FILE, (encode_row(_row(item)) for item in items))
@@ -135,13 +139,13 @@ class Study:
         return study
 
     def finish(self) -> None:
-        """Write `study.json`: from now on the folder is a study."""
+        """Write `study.json`, which makes the folder a valid study."""
         about = {"format": FORMAT, **asdict(self.settings)}
         write_atomic(self.folder / STUDY_FILE, [(json.dumps(about, indent=2) + "\n").encode()])
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Read a study."""
+        """Read a study folder."""
         path = folder / STUDY_FILE
         try:
             text = path.read_text(encoding="utf-8")
@@ -150,7 +154,7 @@ class Study:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise InputError(
                 f"{folder} is not a study: {path.name} cannot be read: {why}.",
-                hint="Make one with semqa study new.",
+                hint="Create one with semqa study new.",
             ) from error
         about = as_row(decode_json(text, str(path)), str(path)).fields
         if about.pop("format", None) != FORMAT:
@@ -166,10 +170,10 @@ class Study:
 
     def _check(self) -> None:
         if not self.ordinary:
-            raise InputError("There is nothing to rate.")
+            raise InputError("There are no items to rate.")
         if self.settings.qualify > len(self.gold):
             raise InputError(
-                f"must be at most the number of gold items, {len(self.gold)}, got "
+                f"must be at most {len(self.gold)}, the number of gold items, got "
                 f"{self.settings.qualify}.",
                 field="qualify",
             )
@@ -178,7 +182,7 @@ class Study:
             first = seen.setdefault(self.kind.key(item), number)
             if first != number:
                 raise InputError(
-                    f"Item {number} is the same as item {first}: {' '.join(self.kind.key(item))}."
+                    f"Item {number} duplicates item {first}: {' '.join(self.kind.key(item))}."
                 )
             try:
                 stages = self.kind.stages(item, self.settings.design)
@@ -193,7 +197,7 @@ def _check_gold(item: Item, questions: Sequence[str], number: int) -> None:
     unknown = [name for name in item.expected or {} if name not in questions]
     if unknown or not item.expected:
         raise InputError(
-            f"must give the right answer to one or more of {', '.join(questions)}.",
+            f"must have the expected answer to one or more of {', '.join(questions)}.",
             field="expected",
             where=f"item {number}",
         )

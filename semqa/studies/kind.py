@@ -1,7 +1,7 @@
-"""How a task for raters is declared: items, stages, what each stage shows, and its questions.
+"""How a rating task is declared: its items, stages, parts and questions.
 
-A stage is shown once the one before was answered and saved, and only then is what it shows sent to the
-browser. That keeps the source hidden, as AIS demands, from raters who look at the page's traffic as well.
+The server sends a stage to the browser only after the previous stage was saved. AIS requires that
+the source stay hidden until then, even from raters who inspect network traffic.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from semqa.studies.folder import Study
 
 Part = dict[str, Any]
-"""A thing that a stage shows, as JSON: its ``kind`` names the function of the page that draws it."""
+"""A part of a stage, as JSON; its ``kind`` selects the function in the page that draws it."""
 
 Format = Literal["csv", "jsonl"]
 
 Table = tuple["Sequence[str]", "Sequence[Sequence[str]]"]
-"""Headers, of which the first names the table, and rows."""
+"""Headers and rows; the first header names the table."""
 
 _Vote = TypeVar("_Vote", bound=Hashable)
 
 MAX_TEXT = 10_000
-"""Characters that a rater may write in one field."""
+"""Maximum length of a text field, in characters."""
 
 MAX_SPANS = 100
-"""Spans that a rater may mark for one question."""
+"""Maximum number of spans marked for one question."""
 
 
 class Input(NamedTuple):
-    """A file or folder to make items of.
+    """A file or folder to read items from.
 
     Attributes:
-        name: what the user called it (``NAME=FILE``), such as the name of a system; may be empty.
-        gold: whether its items must say what the right answers are (`expected_of`).
+        name: the name given by the user (``NAME=FILE``), such as a system; may be empty.
+        gold: whether the items are gold items, which must have expected answers (`expected_of`).
     """
 
     path: Path
@@ -55,13 +55,11 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to rate.
-
-    Raters see none of these fields, only what the stages show.
+    """An item to rate. Raters see only what its stages show.
 
     Attributes:
-        data: whatever the kind needs to show it; JSON.
-        expected: the right answers of a gold item, by question; None for an ordinary one.
+        data: task-specific data, as JSON.
+        expected: for a gold item, the expected answers by question; otherwise None.
     """
 
     item: str
@@ -71,10 +69,10 @@ class Item:
 
 
 class Option(NamedTuple):
-    """One of the answers to a question.
+    """An option of a question.
 
     Attributes:
-        alone: of ``several``, whether it excludes the others, such as "none of them".
+        alone: for ``several``, whether this option excludes the others, such as "none of them".
     """
 
     value: bool | int | str
@@ -84,7 +82,7 @@ class Option(NamedTuple):
 
 
 def levels(*labels: str) -> tuple[Option, ...]:
-    """Return the options of a scale, from 1."""
+    """Return the options of a scale, numbered from 1."""
     return tuple(Option(level, label) for level, label in enumerate(labels, 1))
 
 
@@ -93,14 +91,14 @@ class Question:
     """A question to a rater.
 
     Attributes:
-        answer: ``choice`` of one option; ``scale``, the same in a row; ``several`` options;
-            ``toggle``, true or false; ``text``; ``lines``, a text in which Enter begins a new
-            line; or ``spans``, marked in a text that is shown, as pairs of offsets in code points.
-        when: asked only if each question named here has one of these answers.
-        lines_of: a question of an earlier stage; the lines of its answer are options, numbered from
-            1, before the others.
-        part: of ``spans``, the ``id`` of the part that has the text.
-        length: of ``spans``, the code points of that text.
+        answer: ``choice`` (one option), ``scale`` (one option, drawn in a row), ``several``
+            (several options), ``toggle`` (true or false), ``text``, ``lines`` (multi-line text) or
+            ``spans`` (spans of a displayed text, as pairs of code point offsets).
+        when: ask only if each question named here has one of the given answers.
+        lines_of: a question of an earlier stage; each line of its answer becomes an option,
+            numbered from 1, before the other options.
+        part: for ``spans``, the ``id`` of the part with the text.
+        length: for ``spans``, the length of that text in code points.
     """
 
     id: str
@@ -115,7 +113,7 @@ class Question:
     length: int = 0
 
     def with_lines(self, values: Mapping[str, Any]) -> Question:
-        """Return the question with the options that an earlier answer gives; see `lines_of`."""
+        """Return the question with options added from an earlier answer; see `lines_of`."""
         if not self.lines_of:
             return self
         lines = (line.strip() for line in str(values.get(self.lines_of, "")).splitlines())
@@ -123,20 +121,20 @@ class Question:
         return replace(self, options=(*given, *self.options))
 
     def asked(self, values: Mapping[str, Any]) -> bool:
-        """Whether these answers lead to this question."""
+        """Whether this question is asked, given the answers so far."""
         return all(
-            any(same(values.get(name), value) for value in wanted) for name, wanted in self.when
+            any(same(values.get(name), value) for value in allowed) for name, allowed in self.when
         )
 
     def check(self, value: object) -> Any:
-        """Return an allowed answer, or None if it is empty."""
+        """Return the validated answer, or None if it is empty."""
         if self.answer == "toggle":
             if not isinstance(value, bool | None):
                 raise InputError("must be true or false.", field=self.id)
             return bool(value)
         if value is None or value in ("", []):
             if self.required:
-                raise InputError("is not answered.", field=self.id)
+                raise InputError("is required.", field=self.id)
             return None
         if self.answer in ("text", "lines"):
             if not isinstance(value, str) or len(value) > MAX_TEXT:
@@ -146,25 +144,21 @@ class Question:
             return self._spans(value)
         if self.answer == "several":
             chosen = value if isinstance(value, list) else [value]
-            found = [o for o in self.options if self._one(chosen, o.value)]
+            if not all(any(same(each, o.value) for o in self.options) for each in chosen):
+                raise InputError("is not one of the options.", field=self.id)
+            found = [o for o in self.options if any(same(each, o.value) for each in chosen)]
             if len(found) > 1 and any(option.alone for option in found):
-                raise InputError("has an option that excludes the others.", field=self.id)
+                raise InputError("combines an option that excludes the others.", field=self.id)
             return [option.value for option in found] or None
         if not any(same(option.value, value) for option in self.options):
             raise InputError("is not one of the options.", field=self.id)
         return value
 
-    def _one(self, chosen: Sequence[Any], value: object) -> bool:
-        known = [option.value for option in self.options]
-        if not all(any(same(each, other) for other in known) for each in chosen):
-            raise InputError("is not among the options.", field=self.id)
-        return any(same(each, value) for each in chosen)
-
     def _spans(self, value: object) -> list[list[int]]:
-        """Return spans in order, those that touch as one."""
+        """Return the spans sorted, with touching or overlapping spans merged."""
         given = value if isinstance(value, list) else [value]
-        if len(given) > MAX_SPANS or not all(self._fits(each) for each in given):
-            raise InputError("must be spans of the text.", field=self.id)
+        if len(given) > MAX_SPANS or not all(self._is_span(each) for each in given):
+            raise InputError(f"must be at most {MAX_SPANS} spans of the text.", field=self.id)
         found: list[list[int]] = []
         for start, end in sorted(given):
             if found and start <= found[-1][1]:
@@ -173,19 +167,19 @@ class Question:
                 found.append([start, end])
         return found
 
-    def _fits(self, span: object) -> bool:
+    def _is_span(self, span: object) -> bool:
         if not isinstance(span, list) or [type(each) for each in span] != [int, int]:
             return False
         return bool(0 <= span[0] < span[1] <= self.length)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the page needs to ask it."""
+        """Return the JSON that the page draws the question from."""
         return {
             "id": self.id,
             "text": self.text,
             "answer": self.answer,
             "options": [option._asdict() for option in self.options],
-            "when": [[name, list(wanted)] for name, wanted in self.when],
+            "when": [[name, list(allowed)] for name, allowed in self.when],
             "required": self.required,
             "hint": self.hint,
             "part": self.part,
@@ -193,7 +187,7 @@ class Question:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two JSON values are equal; true is not 1."""
+    """Whether two JSON values are equal; unlike in Python, true differs from 1."""
     return type(one) is type(other) and one == other
 
 
@@ -202,11 +196,11 @@ class Stage:
     """A step of a task.
 
     Attributes:
-        parts: what it shows, beside what earlier stages showed; a part takes the place of one with
+        parts: shown in addition to those of earlier stages; a part replaces an earlier part with
             the same ``id``.
-        questions: what it asks; a stage none of whose questions is asked is skipped.
-        revisable: whether it may be changed though later stages were shown. None of these may
-            depend on its answers, nor show what it has to be answered without.
+        questions: the stage is skipped if none of them is asked.
+        revisable: whether it can be changed after later stages were shown. Those stages must not
+            depend on its answers or reveal anything that could influence them.
     """
 
     title: str
@@ -215,11 +209,11 @@ class Stage:
     revisable: bool = False
 
     def asked(self, values: Mapping[str, Any]) -> bool:
-        """Whether these answers lead to this stage."""
+        """Whether any question of this stage is asked, given the answers so far."""
         return any(question.asked(values) for question in self.questions)
 
     def check(self, values: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answers of this stage, those of questions that are not asked left out."""
+        """Return the validated answers of this stage, without questions that are not asked."""
         found: dict[str, Any] = {}
         for question in self.questions:
             if question.asked({**before, **found}):
@@ -234,10 +228,10 @@ class Rated(NamedTuple):
     """A finished rating.
 
     Attributes:
-        seconds: time that the rater worked on it, pauses left out.
-        saved: when, in microseconds since 1970, UTC.
+        seconds: working time of the rater, without pauses.
+        saved: Unix time in microseconds.
         revision: 1 for an answer that was never corrected.
-        place: the rater's, in the order in which raters were added, from 0.
+        place: index of the rater, in the order in which raters were added.
     """
 
     item: Item
@@ -249,15 +243,15 @@ class Rated(NamedTuple):
     place: int = 0
 
 
-class Given(NamedTuple):
-    """A finished rating that comes from elsewhere."""
+class ImportedRating(NamedTuple):
+    """A finished rating from outside the study; `item` is the number of the item, from 1."""
 
     item: int
     values: dict[str, Any]
 
 
 class Figures(NamedTuple):
-    """What a study found."""
+    """The results of a study: a record for JSON, and tables and notes to print."""
 
     record: dict[str, Any]
     tables: Sequence[Table]
@@ -265,12 +259,14 @@ class Figures(NamedTuple):
 
 
 class Kind(ABC):
-    """A kind of task.
+    """A rating or writing task.
 
     Attributes:
-        designs: how the same thing can be asked; the first is the default.
-        adjudicated: designs in which an item goes to one more rater while it is `undecided`.
-        reviewed: whether reviewers can accept what was saved, or send it back (`review`).
+        designs: variants of the task; the first is the default.
+        view: the JavaScript module that draws the task.
+        per_item: default number of ratings per item.
+        adjudicated: designs in which `undecided` items go to one more rater.
+        reviewed: whether reviewers accept answers or send them back (`review`).
     """
 
     name: str
@@ -283,11 +279,11 @@ class Kind(ABC):
 
     @abstractmethod
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make items of files."""
+        """Read items from files."""
 
     @abstractmethod
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the steps of rating an item."""
+        """Return the stages of rating an item."""
 
     def check(
         self,
@@ -297,25 +293,25 @@ class Kind(ABC):
         values: Mapping[str, Any],
         before: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Return the answers of a stage that are allowed; see `Stage.check`."""
+        """Return the validated answers of a stage; see `Stage.check`."""
         return self.stages(item, design)[stage].check(values, before)
 
     def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
-        """Return what a reviewer sees of a finished item; nothing unless the kind is `reviewed`."""
+        """Return what a reviewer sees of a finished item, if the task is `reviewed`."""
         del item, design, values
         return ()
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
-        """Return files that an export needs, by name: they are kept in the folder of the study."""
+        """Return files by name that the export needs; they are saved in the study folder."""
         del inputs
         return {}
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells an item from others: none may be in a study twice."""
+        """Return the unique key of an item within a study."""
         return item.item, item.system
 
     def guidelines(self, design: str) -> str:
-        """Return the guidelines for raters, in Markdown; the file is a template over the design."""
+        """Return the guidelines for raters, in Markdown."""
         from jinja2 import Environment, StrictUndefined
 
         text = (files("semqa.studies") / "guidelines" / f"{self.name}.md").read_text("utf-8")
@@ -323,68 +319,69 @@ class Kind(ABC):
         return environment.from_string(text).render(design=design).strip() + "\n"
 
     def right(self, item: Item, values: Mapping[str, Any]) -> bool:
-        """Whether a rater's answers to a gold item are among the expected ones."""
+        """Whether a rater gave the expected answers to a gold item."""
         return all(
-            any(same(values.get(name), value) for value in _listed(wanted))
-            for name, wanted in (item.expected or {}).items()
+            any(
+                same(values.get(name), value)
+                for value in (expected if isinstance(expected, list) else [expected])
+            )
+            for name, expected in (item.expected or {}).items()
         )
 
     def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the answers of all raters of an item need one more rater to settle them."""
+        """Whether the answers to an item disagree and need one more rater."""
         del item, given
         return False
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
-        """Return the finished ratings in files, such as released ones."""
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
+        """Read finished ratings from files, such as released annotations."""
         del study, inputs
-        raise InputError(f"Ratings of the kind {self.name} cannot be imported.")
+        raise InputError(f"Import is not supported for {self.name} studies.")
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the files that the study was made of, with its verdicts, by name."""
+        """Return the input files by name, with the verdicts of the study filled in."""
         return {f"{self.name}.csv": self.export(study, ratings, "csv")}
 
     @abstractmethod
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return the lines of a file of ratings, in the form in which such ratings are released."""
+        """Return the lines of a file of ratings, in the format of the released data."""
 
     @abstractmethod
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-        """Compute the figures of the paper.
+        """Compute the statistics of the paper.
 
         Args:
-            studies: with their ratings; several ones of a kind, such as of different designs, are
-                compared.
+            studies: one or more studies of this task with their ratings. Several, such as studies
+                with different designs, are compared.
         """
 
 
 def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
-    """Return the right answers of a gold item, by question; a list is of answers that will do."""
+    """Read the expected answers of a gold item, by question; a list means any of its values."""
     found = row.fields.get("expected")
     if found is None and not gold:
         return None
     if not isinstance(found, dict) or not found:
         raise InputError(
-            "must be an object of right answers by question.", field="expected", where=row.where
+            "must be an object with the expected answer for each question.",
+            field="expected",
+            where=row.where,
         )
     return found
 
 
-def _listed(wanted: object) -> list[Any]:
-    return wanted if isinstance(wanted, list) else [wanted]
-
-
 def next_stage(stages: Sequence[Stage], done: int, values: Mapping[str, Any]) -> int | None:
-    """Return the first stage from `done` on that the answers lead to, or None."""
+    """Return the first stage from `done` on that has a question to ask, or None."""
     return next((n for n in range(done, len(stages)) if stages[n].asked(values)), None)
 
 
 def text_part(label: str, text: str) -> Part:
-    """Return a text under a label."""
+    """Return a part that shows a text under a label."""
     return {"kind": "text", "label": label, "text": text}
 
 
 def spans_of(spans: Iterable[Sequence[int]] | None, text: str) -> list[dict[str, Any]]:
-    """Return marked spans as exports have them: offsets in code points, and what is marked.
+    """Return spans for an export, with code point offsets and the marked text.
 
     Example:
         >>> spans_of([[3, 5]], "It is.")
@@ -394,7 +391,7 @@ def spans_of(spans: Iterable[Sequence[int]] | None, text: str) -> list[dict[str,
 
 
 def tied(votes: Iterable[Hashable]) -> bool:
-    """Whether the most frequent vote has as many as another.
+    """Whether two or more values share the highest number of votes.
 
     Example:
         >>> tied("ab"), tied("aba"), tied("abc"), tied("")
@@ -410,7 +407,7 @@ def majority(votes: Sequence[_Vote]) -> _Vote | None:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
+    """Return a number with a noun, in the plural if needed.
 
     Example:
         >>> counted(1, "item"), counted(1200, "item"), counted(2, "summary")
@@ -422,5 +419,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def json_bytes(row: Mapping[str, Any]) -> bytes:
-    """Return a line of JSON."""
+    """Return a row as a line of JSON."""
     return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -1,4 +1,4 @@
-"""The kinds of tasks that there are."""
+"""The registry of tasks."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 KINDS: dict[str, Kind] = {
     kind.name: kind for kind in (Ais(), Answers(), TofuEval(), AttrScore(), Q2(), Writing())
 }
-"""By the name that commands give them."""
+"""Tasks by their name on the command line."""
 
 
 def kind_of(name: str) -> Kind:
-    """Return a kind of task."""
+    """Return a task by name."""
     if name not in KINDS:
         raise InputError(f"must be one of {', '.join(KINDS)}, got {name!r}.", field="kind")
     return KINDS[name]

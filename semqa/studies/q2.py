@@ -1,7 +1,8 @@
-"""Q² (Honovich et al. 2021): does a response say nothing but what its knowledge says?
+"""Q² (Honovich et al. 2021): is a response consistent with the knowledge it was given?
 
-Inputs are files as `semqa.attribution.q2.reading` has them: one response per row, or one per system in
-columns ``<system>_response``. Labels in them are not shown; in a gold file they are the right answers.
+Inputs are files that `semqa.attribution.q2.reading` reads: one response per row, or one per system
+in columns ``<system>_response``. Existing labels are not shown; in a gold file they are the
+expected answers.
 """
 
 from __future__ import annotations
@@ -34,22 +35,24 @@ if TYPE_CHECKING:
 
 _CONSISTENT = Question(
     "consistent",
-    "Is all that the response claims in the knowledge?",
+    "Does the knowledge support every claim of the response?",
     "choice",
     (
-        Option(True, "Consistent", "The knowledge says it, or it makes no claim about the world."),
-        Option(False, "Inconsistent", "A claim is missing from the knowledge, or differs there."),
+        Option(
+            True, "Consistent", "The knowledge supports it, or it makes no claim about the world."
+        ),
+        Option(False, "Inconsistent", "A claim is missing from the knowledge or contradicts it."),
     ),
 )
 _WRONG = (("consistent", (False,)),)
-_HOW = "Drag over the words, or click the first and the last."
+_HOW = "Drag over the words, or click the first and the last one."
 
 
 class Q2(LabelledTables):
-    """Consistency of responses with the knowledge they were given."""
+    """Rating of responses as consistent or inconsistent with their knowledge."""
 
     name = "q2"
-    title = "Does the response keep to what is known?"
+    title = "Is the response consistent with the knowledge?"
     question = "consistent"
     text = "response"
     plain = ("id", "system", "topic", "message", "response", "knowledge", "label")
@@ -70,7 +73,7 @@ class Q2(LabelledTables):
             _CONSISTENT,
             Question(
                 "claims",
-                "Mark what is wrong in the response",
+                "Mark the wrong words in the response",
                 "spans",
                 when=_WRONG,
                 hint=_HOW,
@@ -79,7 +82,7 @@ class Q2(LabelledTables):
             ),
             Question(
                 "evidence",
-                "Mark what the knowledge says instead, if it does",
+                "Mark what the knowledge says instead, if anything",
                 "spans",
                 when=_WRONG,
                 required=False,
@@ -87,7 +90,7 @@ class Q2(LabelledTables):
                 part="knowledge",
                 length=len(knowledge),
             ),
-            Question("remark", "A remark, if you like", "text", required=False),
+            Question("remark", "Remark (optional)", "text", required=False),
         )
         return (Stage("Compare the response with the knowledge", parts, asked),)
 
@@ -95,10 +98,12 @@ class Q2(LabelledTables):
         try:
             file = read_responses(given.path)
         except InputError as error:
-            error.hint = None  # it names an option of another command
+            error.hint = None  # names an option of another command
             raise
         if file.kind == "steps":
-            raise InputError("This table has questions, not responses to rate.", where=file.name)
+            raise InputError(
+                "This table holds questions of Q², not responses to rate.", where=file.name
+            )
         rows = list(read_table(given.path))
         found = []
         for number, response in enumerate(file.responses):
@@ -140,7 +145,7 @@ class Q2(LabelledTables):
     def labelled(
         self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], bool | None]
     ) -> CsvFile:
-        """Return a table with labels of what was rated; other labels stay."""
+        """Return a table with the labels of rated items filled in; other labels are kept."""
         systems = {key[2] for key in said if key[0] == name}
         labels = {
             system: f"{system}_label" if column(file, "response") is None else "label"
@@ -163,10 +168,10 @@ class Q2(LabelledTables):
         return {**item.data, "id": key, "system": item.system, "label": _cell(label)}
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the tables with labels.
+        """Return the input tables with labels.
 
-        Of a table without labels whose name says its class, the responses that raters put into the
-        other class go to the end of the table with the other name.
+        The name of a table without labels may state the class of its responses. Responses that the
+        raters put into the other class move to the end of the table with the opposite name.
         """
         said = self.verdicts(ratings)
         found: dict[str, Iterable[bytes]] = {}
@@ -191,7 +196,7 @@ class Q2(LabelledTables):
         }
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-        """Return the share of consistent responses by system, agreement, and what was settled."""
+        """Return the share of consistent responses by system, agreement, and adjudication."""
         from semqa.attribution.q2.meta import Judged, annotation_counts
         from semqa.studies.analysis import labels_report
 
@@ -212,7 +217,7 @@ class Q2(LabelledTables):
 
 
 def _before(item: Item) -> list[tuple[str, str]]:
-    labels = {"topic": "Topic", "message": "What was said before"}
+    labels = {"topic": "Topic", "message": "Previous message"}
     return [(label, str(item.data[name])) for name, label in labels.items() if name in item.data]
 
 
@@ -225,7 +230,7 @@ def _response(study: Study, item: Item, said: Mapping[tuple[str, ...], bool | No
 
 
 def _cell(verdict: bool | None) -> str:
-    """Return a label as the released tables have it: 1 is inconsistent."""
+    """Return a label in the released encoding, in which 1 means inconsistent."""
     return "" if verdict is None else str(int(not verdict))
 
 

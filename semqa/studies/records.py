@@ -1,4 +1,4 @@
-"""The tables of a study's database, and how they are read: raters, who has which item, answers, reviews."""
+"""The database tables of a study, and queries on them: raters, assignments, answers, reviews."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 OWNER = "owner"
 REVIEWER = "reviewer"
 CLOSED = ("removed", "imported")
-"""States of raters without a link."""
+"""States of raters who have no link."""
 
 metadata = MetaData()
 
@@ -51,7 +51,7 @@ assignments = Table(
     Column("position", Integer, nullable=False),
     Column("qualifies", Boolean, nullable=False),
     Column("opened", BigInteger),
-    Column("stage", Integer, nullable=False),  # stages that are answered
+    Column("stage", Integer, nullable=False),  # number of answered stages
     Column("done", BigInteger),
     Column("draft", Text),
     Column("draft_seconds", Float, nullable=False),
@@ -84,11 +84,11 @@ reviews = Table(
 
 
 class Rater(NamedTuple):
-    """A rater, or the owner of the study.
+    """A rater, a reviewer or the owner of the study.
 
     Attributes:
-        state: ``active``, ``removed``, ``failed`` (the qualification), ``imported`` (ratings from
-            elsewhere; has no link), ``reviewer``, or ``owner``.
+        state: ``active``, ``removed``, ``failed`` (did not qualify), ``imported`` (imported
+            ratings), ``reviewer`` or ``owner``.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Rater(NamedTuple):
 
 
 class Review(NamedTuple):
-    """What a reviewer said of a finished answer; if it was sent back, there is a remark."""
+    """A review of a finished answer; it has a remark if the answer was sent back."""
 
     answer: int
     reviewer: str
@@ -106,13 +106,15 @@ class Review(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """An item that a rater has.
+    """An item assigned to a rater, with its answers so far. Times are Unix times in microseconds.
 
     Attributes:
-        id: what the page knows it by; says nothing about the item.
-        opened: when the rater first saw it, in microseconds; None if never.
-        done: when it was finished; None if it is not.
-        latest: number of the newest saved answer; 0 if nothing is saved.
+        id: identifies the assignment to the page, without revealing the item.
+        qualifies: whether it is part of the qualification.
+        opened: when the rater first saw the item, or None.
+        stage: number of answered stages.
+        done: when the item was finished, or None.
+        latest: number of the newest saved answer; 0 if there is none.
     """
 
     id: int
@@ -130,24 +132,24 @@ class Assignment(NamedTuple):
 
     @property
     def review(self) -> Review | None:
-        """What was said of the newest answer; None if nothing was."""
-        said = [each for each in self.reviews if each.answer == self.latest]
-        return said[-1] if said else None
+        """The latest review of the newest answer, or None."""
+        found = [each for each in self.reviews if each.answer == self.latest]
+        return found[-1] if found else None
 
     @property
     def accepted(self) -> bool:
-        """Whether the newest answer was accepted."""
+        """Whether a reviewer accepted the newest answer."""
         return self.review is not None and self.review.accepted
 
 
 def find_rater(connection: Connection, name: str) -> Rater | None:
-    """Return a rater, the owner included."""
+    """Return a rater, a reviewer or the owner by name, or None."""
     row = connection.execute(select(raters).where(raters.c.name == name)).one_or_none()
     return None if row is None else Rater(row.name, row.token, row.state)
 
 
 def read_raters(connection: Connection, state: str | None = None) -> list[Rater]:
-    """Return the raters of a state, or all but the owner, in the order in which they were added."""
+    """Return the raters with a state, or all except the owner, in the order added."""
     wanted = raters.c.state != OWNER if state is None else raters.c.state == state
     rows = connection.execute(select(raters).where(wanted).order_by(raters.c.added, raters.c.name))
     return [Rater(row.name, row.token, row.state) for row in rows]
@@ -156,8 +158,8 @@ def read_raters(connection: Connection, state: str | None = None) -> list[Rater]
 def read_assignments(
     connection: Connection, where: ColumnElement[bool], order: ColumnElement[Any] | None = None
 ) -> list[Assignment]:
-    """Return items of raters with what was answered and said of it; by position, unless in another order."""
-    # A study may have thousands: three queries for all of them.
+    """Return assignments with their answers and reviews, by position or in the given order."""
+    # Always three queries: there may be thousands of assignments.
     rows = connection.execute(
         select(assignments)
         .where(where)
@@ -172,14 +174,14 @@ def read_assignments(
     )
     found = select(answers).join(newest, newest.c.number == answers.c.number)
     latest = {row.assignment: row for row in connection.execute(found)}
-    said: dict[int, list[Review]] = defaultdict(list)
+    reviewed: dict[int, list[Review]] = defaultdict(list)
     for row in connection.execute(
         select(reviews, answers.c.assignment)
         .join(answers, answers.c.number == reviews.c.answer)
         .where(chosen)
         .order_by(reviews.c.number)
     ):
-        said[row.assignment].append(Review(row.answer, row.reviewer, row.accepted, row.remark))
+        reviewed[row.assignment].append(Review(row.answer, row.reviewer, row.accepted, row.remark))
     return [
         Assignment(
             row.id,
@@ -192,7 +194,7 @@ def read_assignments(
             json.loads(latest[row.id].given) if row.id in latest else {},
             json.loads(row.draft or "{}"),
             row.draft_seconds,
-            said[row.id],
+            reviewed[row.id],
             latest[row.id].number if row.id in latest else 0,
         )
         for row in rows
@@ -200,9 +202,9 @@ def read_assignments(
 
 
 def read_finished(connection: Connection, item: int | None = None) -> Sequence[Row[Any]]:
-    """Return the latest answers to each item that is finished, but of raters who failed.
+    """Return the latest answer of each finished assignment, without raters who failed to qualify.
 
-    They are in the order in which they were first finished: a correction makes nobody come later.
+    They are ordered by when they were first finished, so a later correction keeps its place.
     """
     latest = select(func.max(answers.c.number).label("number"))
     newest = latest.group_by(answers.c.assignment).subquery()

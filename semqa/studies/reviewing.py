@@ -1,4 +1,4 @@
-"""What reviewers see and do: finished answers, one after the other, accepted or sent back with a remark."""
+"""What reviewers see and do: they accept finished answers, or send them back with a remark."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ WAITING, ACCEPTED, RETURNED = "waiting", "accepted", "returned"
 
 
 def state_of(found: Assignment) -> str:
-    """Return whether a finished item waits for a reviewer, was accepted, or is with its writer."""
+    """Return whether a finished item is waiting for review, accepted or returned to its writer."""
     if found.review is None:
         return WAITING
     return ACCEPTED if found.review.accepted else RETURNED
 
 
 def queue(store: Store) -> list[dict[str, Any]]:
-    """Return the finished items, by rounds."""
+    """Return the finished items for the page, by round."""
     study = store.study
     place = {n: at for at, numbers in enumerate(study.rounds) for n in numbers}
     rows = [
         {
             "id": found.id,
-            "item": _name(study.items[found.item - 1]),
+            "item": _label(study.items[found.item - 1]),
             "writer": found.rater,
             "round": place[found.item],
             "pilot": found.item in study.pilot,
@@ -42,23 +42,23 @@ def queue(store: Store) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["round"])
 
 
-def _name(item: Item) -> str:
+def _label(item: Item) -> str:
     return str(item.data.get("question", item.item))
 
 
 def shown(store: Store, number: int) -> dict[str, Any]:
-    """Return a finished item for the page, with all its revisions and what was said of them."""
-    ones = store.finished(number)
-    if not ones:
-        raise NotFoundError("There is no such answer.")
-    (found,) = ones
+    """Return a finished item for the page, with all its revisions and their reviews."""
+    matches = store.finished(number)
+    if not matches:
+        raise NotFoundError("No such answer.")
+    (found,) = matches
     study = store.study
     item, design = study.items[found.item - 1], study.settings.design
     revisions = store.revisions(number)
     return {
         "id": found.id,
         "answer": found.latest,
-        "item": _name(item),
+        "item": _label(item),
         "writer": found.rater,
         "state": state_of(found),
         "seconds": found.seconds,
@@ -78,18 +78,20 @@ def shown(store: Store, number: int) -> dict[str, Any]:
     }
 
 
-def judge(
+def submit_review(
     store: Store, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
 ) -> None:
-    """Accept a finished item, or send it back.
+    """Accept a finished item, or send it back to its writer.
 
     Raises:
-        LockedError: the writer has revised it since.
+        LockedError: the writer has revised the answer in the meantime.
     """
-    said = remark.strip()
-    if len(said) > MAX_TEXT:
+    remark = remark.strip()
+    if len(remark) > MAX_TEXT:
         raise InputError(f"must be at most {MAX_TEXT:,} characters.", field="remark")
-    if not accepted and not said:
+    if not accepted and not remark:
         raise InputError("Say what the writer should change.")
-    if not store.review(reviewer, number, answer, accepted=accepted, remark=said):
-        raise LockedError("The writer has revised this answer. Read it again.")
+    if not store.review(reviewer, number, answer, accepted=accepted, remark=remark):
+        raise LockedError(
+            "The writer has revised this answer in the meantime. Please read it again."
+        )

@@ -1,8 +1,8 @@
-"""What a rater sees of an item, and what becomes of an answer.
+"""What a rater may see of an item, and which answers may be saved.
 
-A stage can be corrected as long as nothing was shown after it: an answer that was given with the source
-hidden must not be changed once the source was seen. Stages that are `Stage.revisable` can be corrected
-later, too.
+A stage can be corrected until the next stage is shown: an answer given without the source must
+not change once the rater has seen the source. Stages with `Stage.revisable` can also be corrected
+later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class LockedError(InputError):
 
 
 def task(store: Store, found: Assignment) -> dict[str, Any]:
-    """Return an item for the page that shows it, as far as it may be seen."""
+    """Return an item as JSON for the page, with the stages that the rater may see."""
     study = store.study
     stages = study.kind.stages(study.items[found.item - 1], study.settings.design)
     current = _current(found)
@@ -68,24 +68,23 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
 
 
 def _current(found: Assignment) -> int:
-    """Return the stage that can be answered: the open one, or the last of a finished item."""
+    """Return the stage that can be answered: the open one, or the last one if finished."""
     return found.stage - 1 if found.done is not None else found.stage
 
 
 def _revisable(stages: Sequence[Stage], stage: int, current: int) -> bool:
-    """Whether a stage can be changed though the one at `current` is shown."""
+    """Whether a stage can still be changed while the `current` stage is shown."""
     return stage < current and all(each.revisable for each in stages[stage:current])
 
 
 def answer(
     store: Store, rater: str, number: int, stage: int, values: Mapping[str, Any], seconds: float
 ) -> None:
-    """Save a stage of an item.
-
-    Sending the same again changes nothing: a page that did not hear that it was saved may repeat it.
+    """Save the answers of a stage; saving the same answers again has no effect.
 
     Raises:
-        LockedError: something was shown since that the stage must be answered without.
+        LockedError: the answers can no longer be changed, because a later stage was shown or a
+            reviewer accepted them.
     """
     study = store.study
 
@@ -104,7 +103,7 @@ def answer(
             return None
         current = _current(found)
         if found.accepted:
-            raise LockedError("This answer was accepted, so it can no longer be changed.")
+            raise LockedError("This answer was accepted and can no longer be changed.")
         if _revisable(stages, stage, current):
             later = {name: value for name, value in found.values.items() if name not in upto}
             return found.stage, {**checked, **later}, found.done is not None
@@ -119,12 +118,9 @@ def answer(
 def keep_draft(
     store: Store, rater: str, number: int, stage: int, values: dict[str, Any], seconds: float
 ) -> None:
-    """Keep unsaved answers of the stage that is open; those of another one come too late.
+    """Save a draft, unless it is for another stage than the open one or was accepted since."""
 
-    So do those of an answer that a reviewer has accepted.
-    """
-
-    def wanted(found: Assignment) -> bool:
+    def current(found: Assignment) -> bool:
         return stage == _current(found) and not found.accepted
 
-    store.draft(rater, number, wanted, values, seconds)
+    store.draft(rater, number, current, values, seconds)

@@ -1,7 +1,7 @@
-"""The database of a study: raters and their links, who gets which item, drafts, and every saved answer.
+"""The database of a study: raters and their links, assignments, drafts and every saved answer.
 
-An answer is on the disk before the rater is told so: SQLite keeps a write-ahead log that is synced at
-each commit. Nothing is overwritten but drafts: a correction is one more row.
+An answer is on disk before the server confirms it: SQLite syncs its write-ahead log at each commit.
+Only drafts are overwritten; a correction is a new row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sqlalchemy import func, insert, select, true, update
 
 from semqa.errors import InputError, NotFoundError
 from semqa.server.store.database import Database
-from semqa.studies.dealing import adjudicates, deal_anew, needed, new_assignment, settle
+from semqa.studies.assigning import adjudicate, adjudicates, needed, new_assignment, reassign
 from semqa.studies.folder import Study
 from semqa.studies.kind import Rated
 from semqa.studies.kinds import kind_of
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from semqa.studies.folder import Settings
-    from semqa.studies.kind import Given, Item
+    from semqa.studies.kind import ImportedRating, Item
 
 MAX_NAME = 100
 
 
 class Revision(NamedTuple):
-    """A finished answer, as it was saved once.
+    """A saved version of a finished answer.
 
     Attributes:
-        saved: when, in microseconds since 1970, UTC.
+        saved: Unix time in microseconds.
     """
 
     answer: int
@@ -63,11 +63,11 @@ class Revision(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a rater is.
+    """The progress of a rater.
 
     Attributes:
-        done, total: items, gold ones included.
-        last: when something was last saved, in seconds since 1970; None if nothing was.
+        done, total: number of items, including gold items.
+        last: Unix time of the last saved answer, in seconds, or None.
     """
 
     name: str
@@ -88,28 +88,29 @@ def new_study(
     kept: Mapping[str, bytes] | None = None,
     reviewers: Sequence[str] = (),
 ) -> Study:
-    """Make a study with its raters."""
+    """Create a study with its raters and reviewers."""
     if len(names) < settings.per_item:
         raise InputError(
-            f"must be at least {settings.per_item}, one for each rating of an item, got {len(names)}.",
+            f"must be at least {settings.per_item}, the number of ratings per item, got "
+            f"{len(names)}.",
             field="raters",
         )
     kind = kind_of(settings.kind)
     if reviewers and not kind.reviewed:
-        raise InputError("are for what is written: ratings have none.", field="reviewers")
+        raise InputError("are for writing studies only.", field="reviewers")
     if len(names) == settings.per_item and settings.design in kind.adjudicated:
         raise InputError(
-            f"must be one more than the {settings.per_item} ratings of an item, to settle what "
-            f"these disagree about, got {len(names)}.",
+            f"must be at least one more than the {settings.per_item} ratings per item, to settle "
+            f"disagreements, got {len(names)}.",
             field="raters",
-            hint="Other designs: "
+            hint="Designs without adjudication: "
             + ", ".join(d for d in kind.designs if d not in kind.adjudicated),
         )
     people = [*names, *reviewers]
     for name in people:
         check_name(name)
         if people.count(name) > 1:
-            raise InputError(f"has {name!r} twice.", field="raters")
+            raise InputError(f"lists {name!r} twice.", field="raters")
     study = Study.create(folder, settings, items, kept)
     store = Store(study)
     try:
@@ -122,18 +123,18 @@ def new_study(
 
 
 def check_name(name: str) -> None:
-    """Raise if a rater cannot be called so."""
+    """Raise if a name is not valid for a rater."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or name == OWNER:
-        raise InputError(f"{name!r} cannot be the name of a rater.")
+        raise InputError(f"Invalid name of a rater: {name!r}.")
 
 
 def now() -> int:
-    """Return the time in microseconds since 1970, UTC."""
+    """Return the Unix time in microseconds."""
     return time.time_ns() // 1000
 
 
 class Store:
-    """The database of a study. Thread-safe; several processes may use it at once."""
+    """The database of a study; safe to use from several threads and processes."""
 
     def __init__(self, study: Study, clock: Callable[[], int] = now) -> None:
         self.study = study
@@ -145,65 +146,65 @@ class Store:
                 self._add(connection, OWNER, OWNER)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the database."""
         self._database.close()
 
     # Raters
 
     def raters(self) -> list[Rater]:
-        """Return the raters, in the order in which they were added; not the owner."""
+        """Return the raters and reviewers, in the order added."""
         with self._database.reading() as connection:
             return read_raters(connection)
 
     def owner(self) -> Rater:
-        """Return the owner's link."""
+        """Return the owner, with the token of the owner's link."""
         return self.rater(OWNER)
 
     def keys(self) -> Sequence[object]:
-        """Return what may open the study; never empty, so that the server always asks for a token."""
+        """Return a non-empty sequence, so that the server always requires a token."""
         return (OWNER,)
 
     def owner_of(self, secret: str) -> str | None:
-        """Return the name that a token belongs to, or None, in constant time."""
-        given = hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+        """Return the name that a token belongs to, or None. Compares in constant time."""
+        digest = hashlib.sha256(secret.encode("utf-8", "replace")).digest()
         found = None
         with self._database.reading() as connection:
             for row in connection.execute(select(raters)):
-                held = hashlib.sha256(row.token.encode()).digest()
-                if hmac.compare_digest(held, given) and row.state not in CLOSED:
+                known = hashlib.sha256(row.token.encode()).digest()
+                if hmac.compare_digest(known, digest) and row.state not in CLOSED:
                     found = row.name
         return found
 
     def rater(self, name: str) -> Rater:
-        """Return a rater, or the owner."""
+        """Return a rater, a reviewer or the owner by name."""
         with self._database.reading() as connection:
             return self._rater(connection, name)
 
     def add_raters(self, names: Iterable[str]) -> None:
-        """Add raters, and deal the items that are not begun anew."""
+        """Add raters, and reassign the items that nobody has opened."""
         with self._database.writing() as connection:
             for name in names:
                 self._check_free(connection, name)
                 self._add(connection, name, "active")
-            deal_anew(connection, self.study)
+            reassign(connection, self.study)
 
     def add_reviewers(self, names: Iterable[str]) -> None:
-        """Add people who read what is finished, and accept it or send it back."""
+        """Add reviewers."""
         if not self.study.kind.reviewed and any(True for _ in names):
-            raise InputError("Only what is written has reviewers, ratings have none.")
+            raise InputError("Only writing studies have reviewers.")
         with self._database.writing() as connection:
             for name in names:
                 self._check_free(connection, name)
                 self._add(connection, name, REVIEWER)
 
     def remove_rater(self, name: str) -> None:
-        """Take a rater out: the link ends, finished ratings stay, and others get the open items."""
+        """Remove a rater: keep finished ratings, disable the link and reassign open items."""
         with self._database.writing() as connection:
             state = self._rater(connection, name).state
             if state in (OWNER, REVIEWER):
-                raise NotFoundError(f"There is no rater {name!r}.")
+                raise NotFoundError(f"Rater {name!r} not found.")
             if state != "active":
-                raise InputError(f"{name!r} rates nothing any more: {state}.")
+                raise InputError(f"Rater {name!r} is not active: {state}.")
             self._end(connection, name, "removed")
 
     def _check_free(self, connection: Connection, name: str) -> None:
@@ -218,24 +219,21 @@ class Store:
 
     def _end(self, connection: Connection, name: str, state: str) -> None:
         connection.execute(update(raters).where(raters.c.name == name).values(state=state))
-        deal_anew(connection, self.study)
+        reassign(connection, self.study)
 
     def _rater(self, connection: Connection, name: str) -> Rater:
         found = find_rater(connection, name)
         if found is None:
-            raise NotFoundError(f"There is no rater {name!r}.")
+            raise NotFoundError(f"Rater {name!r} not found.")
         return found
 
-    # What raters do
+    # Rating
 
     def next(self, rater: str) -> Assignment | None:
-        """Return the first item that a rater has not finished, and note that the rater sees it.
-
-        From now on it is this rater's, whoever comes or goes.
+        """Open the first unfinished item of a rater. Adding raters does not reassign open items.
 
         Returns:
-            None if all items are finished, or if reviewers have not accepted all of the rater's
-            pilot round (`held`).
+            None if all items are finished, or if the rater must wait for reviewers (`held`).
         """
         with self._database.writing() as connection:
             held = self._held(connection, rater)
@@ -256,7 +254,7 @@ class Store:
             return self._own(connection, rater, row.id)
 
     def held(self, rater: str) -> bool:
-        """Whether a rater must wait for reviewers before going on behind the pilot round."""
+        """Whether a rater must wait until reviewers have accepted the pilot items."""
         with self._database.reading() as connection:
             return self._held(connection, rater)
 
@@ -268,25 +266,25 @@ class Store:
         return not all(each.accepted for each in found)
 
     def may_follow(self, rater: str) -> bool:
-        """Whether a rater who has finished may get more items, because others may disagree."""
+        """Whether a rater who has finished may still get items on which others disagree."""
         if not adjudicates(self.study):
             return False
         with self._database.reading() as connection:
             active = [each.name for each in read_raters(connection, "active")]
-            open_ones = select(func.count()).where(
+            unfinished = select(func.count()).where(
                 assignments.c.rater.in_(active),
                 assignments.c.rater != rater,
                 assignments.c.done.is_(None),
             )
-            return bool(connection.execute(open_ones).scalar())
+            return bool(connection.execute(unfinished).scalar())
 
     def assignment(self, rater: str, number: int) -> Assignment:
-        """Return an item of a rater."""
+        """Return an assignment of a rater."""
         with self._database.reading() as connection:
             return self._own(connection, rater, number)
 
     def order(self, rater: str) -> list[tuple[int, bool]]:
-        """Return the rater's items in order: id, and whether it is finished."""
+        """Return the id of each of a rater's assignments, in order, and whether it is finished."""
         with self._database.reading() as connection:
             rows = connection.execute(
                 select(assignments.c.id, assignments.c.done)
@@ -299,14 +297,14 @@ class Store:
         self,
         rater: str,
         number: int,
-        wanted: Callable[[Assignment], bool],
+        accepts: Callable[[Assignment], bool],
         values: dict[str, Any],
         seconds: float,
     ) -> None:
-        """Keep unsaved answers, so that the rater finds them again."""
+        """Save a draft if `accepts` returns true."""
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
-            if wanted(found):
+            if accepts(found):
                 connection.execute(
                     update(assignments)
                     .where(assignments.c.id == number)
@@ -320,13 +318,13 @@ class Store:
         decide: Callable[[Assignment], tuple[int, dict[str, Any], bool] | None],
         seconds: float,
     ) -> None:
-        """Save a stage of an item, in one transaction with the decision about it.
+        """Save a stage of an item, and decide what to save within the same transaction.
 
         Args:
-            decide: returns how many stages are answered then, all answers, and whether the item is
-                finished; None if nothing changes.
-            seconds: that the rater worked on the item, as the page measured them; more than passed
-                on the server's clock are not believed.
+            decide: returns the number of answered stages, all answers, and whether the item is
+                finished; None to save nothing.
+            seconds: working time measured by the page, capped at the time since the item was
+                opened.
         """
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
@@ -358,10 +356,12 @@ class Store:
                     draft_seconds=worked,
                 )
             )
-            if found.qualifies and complete and found.done is None:  # not a correction
+            if (
+                found.qualifies and complete and found.done is None
+            ):  # the first time, not a correction
                 self._qualify(connection, rater)
             elif complete and adjudicates(self.study) and found.item not in self.study.gold:
-                settle(connection, self.study, found.item)
+                adjudicate(connection, self.study, found.item)
 
     def _bounded(self, found: Assignment, seconds: float) -> float:
         passed = 0.0 if found.opened is None else (self.clock() - found.opened) / 1e6
@@ -371,24 +371,24 @@ class Store:
         own = (assignments.c.id == number) & (assignments.c.rater == rater)
         found = read_assignments(connection, own)
         if not found:
-            raise NotFoundError("You have no such item.")
+            raise NotFoundError("No such item.")
         return found[0]
 
     # Reviews
 
     def reviewed(self) -> bool:
-        """Whether the study has reviewers: what they have not accepted does not count then."""
+        """Whether the study has reviewers, so that only accepted answers count."""
         with self._database.reading() as connection:
             return bool(read_raters(connection, REVIEWER))
 
     def unaccepted(self, rater: str | None = None) -> int:
-        """Return how many finished items reviewers have not accepted; 0 if there are no reviewers."""
+        """Return the number of finished items not yet accepted; 0 if there are no reviewers."""
         if not self.reviewed():
             return 0
         return sum(not found.accepted and rater in (None, found.rater) for found in self.finished())
 
     def finished(self, number: int | None = None) -> list[Assignment]:
-        """Return the items that were finished at least once, the oldest first."""
+        """Return the assignments that were finished at least once, oldest first."""
         done = answers.alias()
         first = (
             select(func.min(done.c.number))
@@ -401,7 +401,7 @@ class Store:
             return read_assignments(connection, wanted, first)
 
     def revisions(self, number: int) -> list[Revision]:
-        """Return all that was ever saved as finished of an item, the oldest first."""
+        """Return all finished versions of an answer, oldest first."""
         with self._database.reading() as connection:
             rows = connection.execute(
                 select(answers)
@@ -413,18 +413,18 @@ class Store:
     def review(
         self, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
     ) -> bool:
-        """Accept a finished answer, or send it back; False if it was revised since.
+        """Accept a finished answer, or send it back to its writer with a remark.
 
-        Saying the same again changes nothing.
+        Repeating the same review has no effect.
 
-        Args:
-            accepted: False sends it back: the rater gets it again, with the remark.
+        Returns:
+            False if the answer was revised in the meantime, so the review was not saved.
         """
         with self._database.writing() as connection:
-            ones = read_assignments(connection, assignments.c.id == number)
-            if not ones:
-                raise NotFoundError("There is no such answer.")
-            (found,) = ones
+            matches = read_assignments(connection, assignments.c.id == number)
+            if not matches:
+                raise NotFoundError("No such answer.")
+            (found,) = matches
             if found.latest != answer or (found.done is None and found.review is None):
                 return False
             last = found.review
@@ -440,24 +440,24 @@ class Store:
                 )
             )
             stage = max(found.stage, 1)
-            done = {"stage": stage, "done": self.clock()}
-            back = {"stage": stage - 1, "done": None}
+            finished = {"stage": stage, "done": self.clock()}
+            reopened = {"stage": stage - 1, "done": None}
             connection.execute(
                 update(assignments)
                 .where(assignments.c.id == number)
-                .values(done if accepted else back)
+                .values(finished if accepted else reopened)
             )
             return True
 
-    def take_in(self, rater: str, ratings: Sequence[Given]) -> None:
-        """Save finished ratings that come from elsewhere, as those of a rater without a link."""
+    def take_in(self, rater: str, ratings: Sequence[ImportedRating]) -> None:
+        """Import finished ratings under the name of a rater who has no link."""
         with self._database.writing() as connection:
             known = find_rater(connection, rater)
             if known is None:
                 check_name(rater)
                 self._add(connection, rater, "imported")
             elif known.state != "imported":
-                raise InputError(f"Rater {rater!r} already exists. Give another name.")
+                raise InputError(f"Rater {rater!r} already exists. Choose another name.")
             saved = self.clock()
             own = select(assignments.c.item).where(assignments.c.rater == rater)
             had = set(connection.execute(own).scalars())
@@ -479,12 +479,12 @@ class Store:
                         saved=saved,
                     )
                 )
-            deal_anew(connection, self.study)
+            reassign(connection, self.study)
 
     # Qualification
 
     def _qualify(self, connection: Connection, rater: str) -> None:
-        """End a rater's work if the qualification is finished and too little of it is right."""
+        """Exclude a rater who has finished the qualification with too few expected answers."""
         own = (assignments.c.rater == rater) & assignments.c.qualifies
         found = read_assignments(connection, own)
         right = sum(map(self._right, found))
@@ -495,13 +495,13 @@ class Store:
     def _right(self, found: Assignment) -> bool:
         return self.study.kind.right(self.study.items[found.item - 1], found.values)
 
-    # What came of it
+    # Results
 
     def rated(self) -> list[Rated]:
-        """Return the finished ratings of ordinary items, in the order in which they were first finished.
+        """Return the finished ratings of ordinary items, ordered by when they were first finished.
 
-        Ratings of raters who failed the qualification are left out, and, if there are reviewers, what
-        they have not accepted.
+        Ratings of raters who failed to qualify are left out. If the study has reviewers, so are
+        answers that they have not accepted.
         """
         numbers = set(self.study.ordinary)
         people = [each for each in self.raters() if each.state != REVIEWER]
@@ -531,7 +531,7 @@ class Store:
         ]
 
     def wanted(self) -> int:
-        """Return how many ratings the study is to have."""
+        """Return the total number of ratings that the study needs."""
         with self._database.reading() as connection:
             active = len(read_raters(connection, "active"))
             ratings = needed(connection, self.study)
@@ -539,22 +539,22 @@ class Store:
         return len(pilot) * active + sum(n for item, n in ratings.items() if item not in pilot)
 
     def missing(self) -> int:
-        """Return how many ratings no active rater has, nor has given."""
+        """Return the number of needed ratings that are neither finished nor assigned."""
         left_out = {*self.study.gold, *self.study.pilot}
         with self._database.reading() as connection:
             ratings = needed(connection, self.study)
             wanted = sum(n for item, n in ratings.items() if item not in left_out)
             states = {each.name: each.state for each in read_raters(connection)}
             rows = connection.execute(select(assignments)).all()
-        held = sum(
+        covered = sum(
             states[row.rater] == "active" or (states[row.rater] in CLOSED and row.done is not None)
             for row in rows
             if row.item not in left_out
         )
-        return max(0, wanted - held)
+        return max(0, wanted - covered)
 
     def progress(self) -> list[Progress]:
-        """Return how far each rater is."""
+        """Return the progress of each rater."""
         found = []
         times = select(assignments.c.rater, func.max(answers.c.saved).label("last"))
         saved = times.join(answers, assignments.c.id == answers.c.assignment)

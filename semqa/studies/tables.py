@@ -1,7 +1,7 @@
-"""Released tables that a study is made of: kept as they are, and given back with new cells.
+"""Released tables as inputs of a study: they are kept unchanged, and exported with new labels.
 
-A record whose cells stay the same is written byte for byte as it was read. `LabelledTables` is the kind of
-task in which each row, or each cell of some columns, gets one label.
+Records whose cells do not change are written byte for byte as read. `LabelledTables` is the base of
+tasks in which each row, or each cell of some columns, gets one label.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from semqa.data.csv_rows import CsvFile, CsvRecord, csv_of, encode_csv, encode_record
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.errors import InputError
-from semqa.studies.kind import Given, Item, Kind, json_bytes, majority, tied
+from semqa.studies.kind import ImportedRating, Item, Kind, json_bytes, majority, tied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,21 +25,21 @@ _PREFIX = "released-"
 
 
 def kept_tables(inputs: Sequence[Input]) -> dict[str, bytes]:
-    """Return the CSV files among inputs, gold ones left out, as `Kind.keep` wants them."""
+    """Return the CSV files among the inputs, except gold files, for `Kind.keep`."""
     kept: dict[str, bytes] = {}
     for each in inputs:
         if each.gold or each.path.suffix.lower() != ".csv":
             continue
         name = _PREFIX + each.path.name
         if name in kept:
-            raise InputError(f"There are two files of the name {each.path.name}.")
+            raise InputError(f"Two input files are named {each.path.name}.")
         with open_input(each.path) as file:
             kept[name] = file.read_all()
     return kept
 
 
 def read_kept(study: Study) -> dict[str, CsvFile]:
-    """Return the tables that a study was made of, by name, in the order of their names."""
+    """Return the kept tables of a study, sorted by name."""
     found: dict[str, CsvFile] = {}
     for path in sorted(study.folder.glob(_PREFIX + "*")):
         name = path.name.removeprefix(_PREFIX)
@@ -54,7 +54,7 @@ def column(file: CsvFile, name: str) -> int | None:
 
 
 def with_columns(file: CsvFile, names: Sequence[str]) -> CsvFile:
-    """Return a table that has these columns; new ones are at the end, and empty."""
+    """Return a table with these columns; missing ones are added at the end, empty."""
     new = [name for name in names if column(file, name) is None]
     if not new:
         return file
@@ -65,13 +65,13 @@ def with_columns(file: CsvFile, names: Sequence[str]) -> CsvFile:
 
 
 def with_cells(record: CsvRecord, cells: Mapping[int, str]) -> CsvRecord:
-    """Return a record with new cells by place; the same record if they are not new."""
-    held = tuple(cells.get(place, cell) for place, cell in enumerate(record.cells))
-    return record if held == record.cells else CsvRecord(record.where, held)
+    """Return a record with some cells replaced, by index; the same record if nothing changes."""
+    new = tuple(cells.get(place, cell) for place, cell in enumerate(record.cells))
+    return record if new == record.cells else CsvRecord(record.where, new)
 
 
 def with_records(file: CsvFile, records: Iterable[CsvRecord]) -> CsvFile:
-    """Return a table with other records."""
+    """Return a table with its records replaced."""
     return CsvFile(file.name, file.header, tuple(records), file.header_raw, file.marked, file.tail)
 
 
@@ -79,7 +79,7 @@ ADJUDICATED, INDEPENDENT = "adjudicated", "independent"
 
 
 class Entry(NamedTuple):
-    """An item of a file, the label that it has there, if any, and its place."""
+    """An item of an input file, its label (or None) and its position for error messages."""
 
     item: Item
     label: Any
@@ -87,10 +87,15 @@ class Entry(NamedTuple):
 
 
 class LabelledTables(Kind):
-    """Items of released tables, each of which gets one label.
+    """A task in which each item of released tables gets one label.
 
-    Two people judge each item; where they differ, a third one does, who sees nothing of what they said.
-    The design ``independent`` asks as many as are wanted and settles nothing.
+    Two raters judge each item. If they disagree, a third one judges it without seeing their labels.
+    The design ``independent`` asks any number of raters and does not adjudicate.
+
+    Attributes:
+        question: id of the question that asks for the label.
+        text: field of an item's data that must match when ratings are imported.
+        plain: columns of a CSV export if there is not exactly one kept table.
     """
 
     designs = (ADJUDICATED, INDEPENDENT)
@@ -102,19 +107,19 @@ class LabelledTables(Kind):
 
     @abstractmethod
     def entries(self, given: Input) -> list[Entry]:
-        """Return the items of a file, in order."""
+        """Read the items of a file, in order."""
 
     @abstractmethod
     def row(self, rated: Rated) -> dict[str, Any]:
-        """Return a rating as a line of JSON."""
+        """Return a rating as a row of JSON lines."""
 
     @abstractmethod
     def labelled(self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], Any]) -> CsvFile:
-        """Return a table with labels of what was rated; other labels stay."""
+        """Return a table with the labels of rated items filled in; other labels are kept."""
 
     @abstractmethod
     def cells(self, item: Item, label: Any, *, several: bool) -> Mapping[str, Any]:
-        """Return the cells of an item by column of `plain`, if its file is one of several or not."""
+        """Return the cells of an item by column of `plain`; `several` if there are several files."""
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         del design
@@ -127,8 +132,8 @@ class LabelledTables(Kind):
         del item
         return tied(values[self.question] for values in given)
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
-        """Return the labels of files as ratings."""
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
+        """Read the labels in files as ratings."""
         places = {self.key(item): n for n, item in enumerate(study.items, 1)}
         found = []
         for entry in (entry for each in inputs for entry in self.entries(each)):
@@ -136,18 +141,18 @@ class LabelledTables(Kind):
             if place is None or study.items[place - 1].data[self.text] != text:
                 raise InputError("is not in the study.", where=entry.where)
             if entry.label is not None:
-                found.append(Given(place, {self.question: entry.label}))
+                found.append(ImportedRating(place, {self.question: entry.label}))
         return found
 
     def verdicts(self, ratings: Sequence[Rated]) -> dict[tuple[str, ...], Any]:
-        """Return what most raters say of each item, by key; None if they are undecided."""
+        """Return the majority label of each item by key, or None if there is a tie."""
         votes: dict[tuple[str, ...], list[Any]] = {}
         for each in ratings:
             votes.setdefault(self.key(each.item), []).append(each.values[self.question])
         return {key: majority(given) for key, given in votes.items()}
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return a line per rating, or the table that the study was made of, with labels."""
+        """Return a JSON line per rating, or the input table with labels."""
         if form == "jsonl":
             return [json_bytes(self.row(each)) for each in ratings]
         kept = read_kept(study)
@@ -165,7 +170,7 @@ class LabelledTables(Kind):
         return [encode_record(line).encode() for line in lines]
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the tables with labels."""
+        """Return the input tables with labels."""
         said = self.verdicts(ratings)
         return {
             name: encode_csv(self.labelled(name, file, said))

@@ -1,14 +1,14 @@
-"""TofuEval (Tang et al. 2024): summaries of a dialogue on a topic, judged sentence by sentence.
+"""TofuEval (Tang et al. 2024): topic-focused summaries, judged sentence by sentence.
 
-For each sentence: is it consistent with the document, and if not, what is wrong, and which types of
-error are these? Then: does the summary keep to the topic (1 to 5), and which of the topic's key points
-does it make? Where a topic has no key points, the rater writes them first, with the summary hidden. In
-the design ``key-points`` that is all that is asked, once a topic; its export is the list of key points
-that the other design takes.
+For each sentence the rater says whether it is consistent with the document and, if not, explains
+the error and chooses its types. Then the rater rates the relevance of the whole summary (1 to 5)
+and selects the key points that it covers. If a topic has no key points, the rater writes them first,
+with the summary hidden. The design ``key-points`` asks only for the key points of each topic; its
+export is an input of the other design.
 
-Inputs, told apart by their columns: annotated sentences as released (their labels are not shown), or JSON
-lines with ``doc_id``, ``topic``, ``summary`` and perhaps ``model_name``; documents (``doc_id``, ``source``); key
-points (``doc_id``, ``topic``, ``key_points``).
+Input files are recognised by their columns: annotated sentences as released (the labels are not
+shown); JSON lines with ``doc_id``, ``topic``, ``summary`` and optionally ``model_name``; documents
+(``doc_id``, ``source``); and key points (``doc_id``, ``topic``, ``key_points``).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from semqa.errors import InputError
 from semqa.studies.kind import (
     Figures,
     Format,
-    Given,
+    ImportedRating,
     Input,
     Item,
     Kind,
@@ -75,20 +75,20 @@ if TYPE_CHECKING:
 
 SENTENCES, KEY_POINTS = "sentences", "key-points"
 NONE = 0
-"""The answer that a summary makes no key point."""
+"""The answer for a summary that covers no key point."""
 
 _TYPES = tuple(
     Option(error.name, error.name, f"The sentence {error.definition}.") for error in ERROR_TYPES
 )
 _RELEVANCE = Question(
     "relevance",
-    "How well does the summary keep to the topic?",
+    "How relevant is the summary to the topic?",
     "scale",
-    levels("Not at all", "Hardly", "About half", "Mostly", "Fully"),
+    levels("Not at all", "Slightly", "About half", "Mostly", "Fully"),
 )
 _WRITTEN = Question(
     "key_points",
-    "What would a complete summary on this topic have to say?",
+    "What must a complete summary on this topic say?",
     "lines",
     hint="One point per line, each a short sentence.",
 )
@@ -96,10 +96,10 @@ _NO_POINT = Option(NONE, "None of them", alone=True)
 
 
 class TofuEval(Kind):
-    """Consistency by sentence, relevance, and completeness by key points."""
+    """Rating of consistency by sentence, relevance, and completeness by key points."""
 
     name = "tofueval"
-    title = "Does the summary say what was said?"
+    title = "Is the summary consistent with the document?"
     designs = (SENTENCES, KEY_POINTS)
     per_item = 2
 
@@ -137,7 +137,7 @@ class TofuEval(Kind):
         points = data.get("points")
         stages: list[Stage] = []
         if points is None:
-            hidden = text_part("Summary", "Hidden until the key points are written.")
+            hidden = text_part("Summary", "Hidden until you have written the key points.")
             parts: tuple[Part, ...] = (topic, {**hidden, "id": "summary"}, document)
             stages.append(Stage("Write the key points first", parts, (_WRITTEN,)))
         stages += [
@@ -146,7 +146,7 @@ class TofuEval(Kind):
                 (topic, summary(place), document)
                 if not stages and not place
                 else (summary(place),),
-                _about(number, text),
+                _sentence_questions(number, text),
                 revisable=True,
             )
             for place, (number, text, _) in enumerate(data["sentences"])
@@ -154,11 +154,11 @@ class TofuEval(Kind):
         asked = [_RELEVANCE]
         if points is None or points:
             asked.append(_covered(points))
-        asked.append(Question("remark", "A remark, if you like", "text", required=False))
+        asked.append(Question("remark", "Remark (optional)", "text", required=False))
         stages.append(Stage("The summary as a whole", (summary(None),), tuple(asked)))
         return tuple(stages)
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
         places = {self.key(item): n for n, item in enumerate(study.items, 1)}
         files = _Files(inputs)
         if study.settings.design == KEY_POINTS:
@@ -174,11 +174,11 @@ class TofuEval(Kind):
                     else f"{item.item} is not in the study."
                 )
             if values:
-                found.append(Given(places[self.key(item)], values))
+                found.append(ImportedRating(places[self.key(item)], values))
         return found
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return lines per sentence and rater, or the released columns with verdicts."""
+        """Return JSON lines per sentence and rater, or a CSV file with the released columns."""
         if form == "jsonl":
             return [json_bytes(row) for each in ratings for row in _rows(study, each)]
         kept = _kept(study)
@@ -195,7 +195,7 @@ class TofuEval(Kind):
         } or super().released(study, ratings)
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-        """Return rates of errors, their types, relevance, completeness, and agreement."""
+        """Return error rates and types, relevance, completeness, and agreement."""
         from semqa.studies.tofueval_report import report
 
         return report(studies)
@@ -204,13 +204,13 @@ class TofuEval(Kind):
 _KEY = ("dataset", "split", "doc_id", "topic", "model")
 
 
-def _about(number: int, text: str) -> tuple[Question, ...]:
-    """Return the questions about a sentence; on a small screen it is out of sight above them."""
+def _sentence_questions(number: int, text: str) -> tuple[Question, ...]:
+    """Return the questions about a sentence; the hint repeats it for small screens."""
     wrong = ((f"s{number}", ("no",)),)
     return (
         Question(
             f"s{number}",
-            "Does the document bear out all of this sentence?",
+            "Does the document support all of this sentence?",
             "choice",
             (Option("yes", "Yes: it is consistent"), Option("no", "No: something in it is wrong")),
             hint=f"“{text}”",
@@ -218,11 +218,11 @@ def _about(number: int, text: str) -> tuple[Question, ...]:
         Question(f"s{number}_why", "What is wrong with it?", "text", when=wrong),
         Question(
             f"s{number}_types",
-            "Which types of error are these?",
+            "Which types of error does it have?",
             "several",
             _TYPES,
             when=wrong,
-            hint="As many as apply.",
+            hint="Select all that apply.",
         ),
     )
 
@@ -231,10 +231,10 @@ def _covered(points: Sequence[str] | None) -> Question:
     given = tuple(Option(n, point) for n, point in enumerate(points or (), 1))
     return Question(
         "covered",
-        "Which of these key points does the summary make?",
+        "Which of these key points does the summary cover?",
         "several",
         (*given, _NO_POINT),
-        hint="In its own words will do. Tick each one.",
+        hint="In any wording. Select all that apply.",
         lines_of=_WRITTEN.id if points is None else "",
     )
 
@@ -248,7 +248,7 @@ def points_of(item: Item, values: Mapping[str, Any]) -> list[str]:
 
 
 def made(item: Item, values: Mapping[str, Any]) -> list[bool] | None:
-    """Return for each key point whether a rater says that the summary makes it; None if not asked."""
+    """Return whether a summary covers each key point, according to a rater; None if not asked."""
     if "covered" not in values:
         return None
     return [n in values["covered"] for n in range(1, len(points_of(item, values)) + 1)]
@@ -258,7 +258,7 @@ def made(item: Item, values: Mapping[str, Any]) -> list[bool] | None:
 
 
 def _role(given: Input) -> str:
-    """Return what a file has in it."""
+    """Return the role of an input file, by its suffix and columns."""
     suffix = given.path.suffix.lower()
     if suffix == ".json":
         return "categories"
@@ -271,7 +271,7 @@ def _role(given: Input) -> str:
         if names & columns:
             return role
     raise InputError(
-        "This file has neither sentences, summaries, key points, documents nor topics.",
+        "Unknown columns: expected sentences, summaries, key points, documents or topics.",
         where=str(given.path),
     )
 
@@ -283,11 +283,11 @@ _ROLES = {
     "documents": {"source", "document", "text"},
     "topics": {"topic"},
 }
-"""By what columns files are known; the first that fits."""
+"""Columns that identify the role of a file; the first match counts."""
 
 
 class _Files:
-    """The inputs of a study, by what is in them."""
+    """The input files of a study, by role."""
 
     def __init__(self, inputs: Sequence[Input]) -> None:
         self._by_role: dict[str, list[Input]] = {}
@@ -305,10 +305,10 @@ class _Files:
         points = {(each.doc_id, each.topic): each.points for each in self.points}
         items = [item for item, _ in self.annotated()]
         items += [item for each in self._by_role.get("summaries", ()) for item in _written(each)]
-        return [self._whole(item, points) for item in items]
+        return [self._complete(item, points) for item in items]
 
     def annotated(self) -> Iterator[tuple[Item, list[AnnotatedSentence]]]:
-        """Yield the summaries of annotated files, with their sentences."""
+        """Yield an item per summary of the annotated files, with its sentences."""
         for given in self._by_role.get("sentences", ()):
             sentences = read_annotations([given.path])
             rows = {id(sentence): row for row, sentence in enumerate(sentences)}
@@ -318,14 +318,14 @@ class _Files:
                     text, places = texts.setdefault(sentence.index, (sentence.text, []))
                     if text != sentence.text:
                         raise InputError(
-                            f"Sentence {sentence.index} of this summary is there already, with "
-                            "another text.",
+                            f"Sentence {sentence.index} of this summary appeared before with a "
+                            "different text.",
                             where=sentence.where,
                         )
                     places.append(rows[id(sentence)])
-                held = [[index, text, places] for index, (text, places) in sorted(texts.items())]
+                rated = [[index, text, places] for index, (text, places) in sorted(texts.items())]
                 expected = {f"s{e.index}": _WORD[e.inconsistent] for e in own}
-                item = _item(key, split, held, expected if given.gold else None)
+                item = _item(key, split, rated, expected if given.gold else None)
                 item.data["file"] = given.path.name  # type: ignore[index]
                 yield item, own
 
@@ -338,20 +338,20 @@ class _Files:
         for given in self._by_role.get("topics", ()):
             for doc_id, topic in read_wanted(given.path):
                 found.setdefault((doc_id, topic), _topic("", doc_id, topic))
-        return [self._whole(item, {}) for item in found.values()]
+        return [self._complete(item, {}) for item in found.values()]
 
     def topic_of(self, points: KeyPoints) -> Item:
-        """Return the item of a topic."""
+        """Return the item of a topic with key points."""
         return _topic(points.dataset, points.doc_id, points.topic)
 
-    def _whole(self, item: Item, points: Mapping[tuple[str, str], Sequence[str]]) -> Item:
-        """Return an item with its document, key points and category."""
+    def _complete(self, item: Item, points: Mapping[tuple[str, str], Sequence[str]]) -> Item:
+        """Add the document, key points and category to an item."""
         data = dict(item.data)
         document = self.documents.get(str(data["doc_id"]))
         if document is None:
             raise InputError(
-                f"The document {shown(str(data['doc_id']))} is missing: give a file with doc_id and "
-                "source."
+                f"Document {shown(str(data['doc_id']))} is missing. Add a file with the columns "
+                "doc_id and source."
             )
         data["document"] = document
         known = points.get((str(data["doc_id"]), str(data["topic"])))
@@ -383,7 +383,7 @@ def _topic(dataset: str, doc_id: str, topic: str) -> Item:
 
 
 def _written(given: Input) -> list[Item]:
-    """Return the summaries of JSON lines."""
+    """Return the summaries of a JSON Lines file."""
     sentences: dict[SummaryKey, list[list[Any]]] = {}
     for each in read_texts([given.path], "sentence"):
         sentences.setdefault(each.key, []).append([each.index, each.text, []])
@@ -393,9 +393,9 @@ def _written(given: Input) -> list[Item]:
         first = places.setdefault(key_of(row), row.where)
         if first != row.where:
             raise InputError(
-                f"This summary is already in {first}.",
+                f"This summary duplicates {first}.",
                 where=row.where,
-                hint="Give each its model_name.",
+                hint="Give each summary its own model_name.",
             )
     return [
         _item(key, "", held, expected_of(row, gold=given.gold))
@@ -404,7 +404,7 @@ def _written(given: Input) -> list[Item]:
 
 
 _WORD = {False: "yes", True: "no"}
-"""How the released files write whether a sentence is inconsistent."""
+"""Labels of the released files, by whether a sentence is inconsistent."""
 
 
 def _released_values(own: Sequence[AnnotatedSentence]) -> dict[str, Any]:
@@ -429,10 +429,11 @@ def _one_line(points: Iterable[str]) -> list[str]:
 
 
 def consensus(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], AnnotatedSentence]:
-    """Return what raters say together of each sentence, by the summary's key and the number.
+    """Return the combined verdict on each sentence, by key of the summary and sentence number.
 
-    A sentence is inconsistent if at least half of its raters say so. Its explanations are theirs, one per
-    line; its types those that at least half of them name, or else all.
+    A sentence is inconsistent if at least half of its raters say so. Their explanations are joined,
+    one per line. Its error types are those named by at least half of these raters, or all types if
+    there are none.
     """
     given: dict[tuple[str, ...], tuple[Item, list[Mapping[str, Any]]]] = {}
     for each in ratings:
@@ -464,15 +465,15 @@ def consensus(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], A
 
 
 def _kept(study: Study) -> dict[str, CsvFile]:
-    """Return the kept tables that an export of this design is made of."""
-    wanted = "key_points" if study.settings.design == KEY_POINTS else "sent_label"
+    """Return the kept tables that an export of this design updates."""
+    required = "key_points" if study.settings.design == KEY_POINTS else "sent_label"
     return {
-        name: file for name, file in read_kept(study).items() if column(file, wanted) is not None
+        name: file for name, file in read_kept(study).items() if column(file, required) is not None
     }
 
 
 def _labelled(study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
-    """Return a table with what raters said; rows of what was not rated stay."""
+    """Return a table with the verdicts filled in; rows that were not rated are kept."""
     if study.settings.design == KEY_POINTS:
         return _with_points(file, ratings)
     said = consensus(study, ratings)
@@ -492,7 +493,7 @@ def _labelled(study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]) 
 
 
 def _cells(file: CsvFile, cells: Sequence[str], verdict: AnnotatedSentence) -> dict[int, str]:
-    """Return the cells that say something else than a verdict does, as it says it."""
+    """Return new cells by index, for the cells whose meaning differs from the verdict."""
     new: dict[str, tuple[str, Callable[[str], object]]] = {
         "sent_label": (_WORD[verdict.inconsistent], lambda cell: cell.strip().casefold()),
         "exp": (verdict.explanation, str.strip),
@@ -501,14 +502,14 @@ def _cells(file: CsvFile, cells: Sequence[str], verdict: AnnotatedSentence) -> d
     found = {}
     for name, (value, meaning) in new.items():
         place = column(file, name)
-        assert place is not None  # noqa: S101 - was looked for, or added
+        assert place is not None  # noqa: S101 - exists or was added
         if meaning(cells[place]) != meaning(value):
             found[place] = value
     return found
 
 
 def _with_points(file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
-    """Return a table of key points with those of the first rater of each topic."""
+    """Return a table with the key points of the first rater of each topic."""
     said = _first_points(ratings)
     doc, topic, cell = (column(file, name) for name in ("doc_id", "topic", "key_points"))
     doc = column(file, "meeting_id") if doc is None else doc
@@ -534,7 +535,7 @@ COLUMNS = (
     "dataset",
     "split",
 )
-"""The columns of an export of summaries that come from no released table."""
+"""The columns of an export without a released table."""
 
 
 def _plain(study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
@@ -572,7 +573,7 @@ def _first_points(ratings: Sequence[Rated]) -> dict[tuple[str, str], list[str]]:
 
 
 def points_cell(points: Sequence[str]) -> str:
-    """Return key points as the released table has them: a list of numbered sentences.
+    """Return key points in the released format: a list of numbered sentences.
 
     Example:
         >>> points_cell(["It was late.", "It rained."])
@@ -582,7 +583,7 @@ def points_cell(points: Sequence[str]) -> str:
 
 
 def _rows(study: Study, rated: Rated) -> Iterator[dict[str, Any]]:
-    """Yield a line per sentence, and one for the whole summary."""
+    """Yield a row per sentence, and one for the whole summary."""
     data, values = rated.item.data, rated.values
     key = {"dataset": data["dataset"], "split": data["split"], "doc_id": data["doc_id"]}
     key |= {"topic": data["topic"]}

@@ -1,4 +1,4 @@
-"""The figures of TofuEval's annotation: rates of errors, their types, relevance, completeness, agreement."""
+"""Statistics of TofuEval annotations: error rates and types, relevance, completeness, agreement."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 
 def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-    """Return the figures of TofuEval's annotation: rates of errors, their types, and the summaries'.
+    """Return the statistics of one or more studies.
 
-    A sentence is as `semqa.studies.tofueval.consensus` has it. Relevance and completeness are means over
-    ratings. Agreement is that of all raters, by sentence, by summary, and by key point.
+    Error rates use the combined verdicts of `semqa.studies.tofueval.consensus`. Relevance and
+    completeness are means over ratings. Agreement is computed over all raters, for sentence labels,
+    relevance and key points.
     """
     sentences = [each for study, rated in studies for each in consensus(study, rated).values()]
     categories: dict[str, dict[str, str]] = {}

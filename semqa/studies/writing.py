@@ -1,11 +1,11 @@
-"""Writing answers that quote: how QuoteSum was made (Schuster et al. 2024, section 4.2 and appendix A).
+"""Writing answers with quotes, as for QuoteSum (Schuster et al. 2024, section 4.2 and appendix A).
 
-A writer sees a question and its passages, not the short answers, and writes at most 100 words in which
-whatever comes from a passage is quoted. Inputs are questions in QuoteSum's form (``summary`` may be
-missing, and is not shown), and answers to correct: predictions for these questions, or answers saved by
-`semqa answer --json`, which bring their own question and sources.
+A writer sees a question and its passages, but not the short answers, and writes at most 100 words.
+Everything taken from a passage is a quote. Inputs are questions in the QuoteSum format (``summary``
+is optional and not shown) and, to be corrected, predictions for these questions or answers saved by
+`semqa answer --json`, which include their question and sources.
 
-An export has QuoteSum's rows, several writers to a question.
+An export has one QuoteSum row per answer, and may have several writers per question.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 _ASKED = (
     Asked("answer", "Answer", "text"),
     Asked("left_out", "Passages that do not answer the question", "several", required=False),
-    Asked("comment", "A comment on the question, if you like", "text", required=False),
+    Asked("comment", "Comment on the question (optional)", "text", required=False),
 )
 
 
 class Writing(Kind):
-    """Answers written by people."""
+    """Writing or correcting answers with quotes."""
 
     name = "writing"
-    title = "Write an answer that quotes"
+    title = "Write an answer with quotes"
     view = "write"
     per_item = 3
     reviewed = True
@@ -66,7 +66,7 @@ class Writing(Kind):
         own: list[Item] = []
         for each in inputs:
             if each.gold:
-                raise InputError("Writing has no gold items. Use --pilot and --reviewers.")
+                raise InputError("Writing studies have no gold items. Use --pilot and --reviewers.")
             path = each.path / "examples.jsonl" if each.path.is_dir() else each.path
             if path.suffix.lower() == ".json":
                 own += [_saved(row) for row in _objects(path)]
@@ -83,12 +83,12 @@ class Writing(Kind):
                     qid = row.text("qid")
                     if qid not in questions:
                         raise InputError(
-                            f"The question {qid!r} is not in the files given before it.",
+                            f"Question {qid!r} is not in the files before this one.",
                             where=row.where,
                         )
                     starts[qid] = row.text("prediction")
-        wanted = [q for q in questions.values() if not starts or q.qid in starts]
-        return [_item(question, starts.get(question.qid, "")) for question in wanted] + own
+        chosen = [q for q in questions.values() if not starts or q.qid in starts]
+        return [_item(question, starts.get(question.qid, "")) for question in chosen] + own
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
         del design
@@ -113,7 +113,7 @@ class Writing(Kind):
         values: Mapping[str, Any],
         before: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Return an answer whose quotes are in their passages, and which is not too long."""
+        """Return the validated answer: quotes match their passages, and the length is allowed."""
         del design, stage, before
         sources = _sources(item)
         pieces = read_pieces(values.get("answer", []), sources)
@@ -126,7 +126,7 @@ class Writing(Kind):
         return {name: value for name, value in found.items() if value or name == "answer"}
 
     def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
-        """Return the question, the answer and its passages with what is quoted of them."""
+        """Return the question, the answer, and the passages with the quotes marked."""
         del design
         sources, pieces = _sources(item), _written(item, values)
         answer: Part = {
@@ -153,14 +153,16 @@ class Writing(Kind):
         return (
             {**text_part("Question", item.data["question"]), "main": True},
             answer,
-            *((text_part("Comment of the writer", comment),) if comment else ()),
+            *((text_part("Writer's comment", comment),) if comment else ()),
             {"kind": "sources", "label": "Passages", "sources": shown},
         )
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return rows of QuoteSum; items for which a writer left out all passages have none."""
+        """Return QuoteSum rows, without ratings that left out all passages."""
         if form != "jsonl":
-            raise InputError("Answers are exported as jsonl, QuoteSum's form.", field="--format")
+            raise InputError(
+                "must be jsonl: answers are exported in the QuoteSum format.", field="--format"
+            )
         rounds = {
             study.kind.key(study.items[number - 1]): place
             for place, numbers in enumerate(study.rounds)
@@ -168,7 +170,7 @@ class Writing(Kind):
         }
         answered = [each for each in ratings if each.values["answer"]]
         if not answered:
-            raise InputError("There is no answer to export yet.")
+            raise InputError("There are no answers to export yet.")
         order = {study.kind.key(item): number for number, item in enumerate(study.items)}
         ordered = sorted(answered, key=lambda r: (order[study.kind.key(r.item)], r.place))
         for rated in ordered:
@@ -183,7 +185,7 @@ class Writing(Kind):
             yield from map(encode_row, question_rows(_question(rated, extra)))
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-        """Return how much was written, quoted and covered, and in what time."""
+        """Return statistics of length, quotes, coverage and working time."""
         return _figures([each for _, rated in studies for each in rated])
 
 
@@ -193,25 +195,25 @@ def _check_answer(
     quoted = {each.source for each in pieces if isinstance(each, Place)}
     if not pieces and left_out == [n for n, source in enumerate(sources, 1) if source.text]:
         if not comment.strip():
-            raise InputError("Say in the comment why no passage answers the question.")
+            raise InputError("Explain in the comment why no passage answers the question.")
         return
     if not quoted:
         raise InputError(
-            "The answer quotes nothing. If no passage answers the question, leave all of them out."
+            "The answer has no quotes. If no passage answers the question, leave out all of them."
         )
     for number in left_out:
         if number in quoted:
-            raise InputError(f"Passage {number} is left out, but quoted.")
+            raise InputError(f"Passage {number} is quoted, so it cannot be left out.")
     words = words_of(pieces, sources)
     if words > MAX_WORDS:
-        raise InputError(f"The answer has {words} words; {MAX_WORDS} are allowed.")
+        raise InputError(f"The answer has {words} words; the limit is {MAX_WORDS}.")
     verified(pieces, sources)
 
 
 def _left_out(given: object, sources: Sequence[Source]) -> list[int]:
     known = [number for number, source in enumerate(sources, 1) if source.text]
     if not isinstance(given, list) or any(type(n) is not int or n not in known for n in given):
-        raise InputError("must be numbers of passages.", field="left_out")
+        raise InputError("must be a list of passage numbers.", field="left_out")
     return sorted(set(given))
 
 
@@ -254,7 +256,7 @@ def _item(question: Question, start: str) -> Item:
 
 
 def _objects(path: Path) -> Iterator[Row]:
-    """Return the objects of a JSON file: one, or a list."""
+    """Yield the object of a JSON file, or each object of a list."""
     with open_input(path) as file:
         value = decode_json(decode_text(file.read_all(), str(path)), str(path))
     for number, each in enumerate(value if isinstance(value, list) else [value], 1):
@@ -262,7 +264,7 @@ def _objects(path: Path) -> Iterator[Row]:
 
 
 def _saved(row: Row) -> Item:
-    """Make an item of a saved answer: its quoted sources first, as many as QuoteSum's rows have."""
+    """Return the item of a saved answer, with its quoted sources first, then others to the limit."""
     given = row.fields.get("sources")
     if not isinstance(given, list) or not given:
         raise InputError("must be a list of sources.", field="sources", where=row.where)
@@ -274,7 +276,7 @@ def _saved(row: Row) -> Item:
     answer = renumbering.answer(answer)
     if len(renumbering.numbers) > MAX_NUMBER:
         raise InputError(
-            f"quotes {len(renumbering.numbers)} sources; QuoteSum's rows have {MAX_NUMBER} at most.",
+            f"quotes {len(renumbering.numbers)} sources; QuoteSum rows have at most {MAX_NUMBER}.",
             field="answer",
             where=row.where,
         )
@@ -340,9 +342,9 @@ def _figures(ratings: Sequence[Rated]) -> Figures:
     }
     labels = {
         "words": ("words, mean", "{:.1f}"),
-        "quoted_words": ("of these quoted", "{:.0%}"),
+        "quoted_words": ("share of quoted words", "{:.0%}"),
         "quotes": ("quotes, mean", "{:.1f}"),
-        "passages_quoted": ("passages quoted", "{:.0%}"),
+        "passages_quoted": ("share of passages quoted", "{:.0%}"),
         "seconds": ("seconds, median", "{:.0f}"),
     }
     rows = [

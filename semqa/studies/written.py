@@ -1,7 +1,8 @@
-"""An answer as it is written: free text between quotes that are places in passages, never typed words.
+"""Answers of the writing task: free text, and quotes given as places in the passages.
 
-The page sends a list of pieces: strings, and ``{"source", "field", "start", "end"}`` with offsets in code
-points. The server takes the quoted words from the passage itself, so a quote cannot differ from it.
+The page sends a list of pieces: strings, and quotes ``{"source", "field", "start", "end"}`` with
+offsets in code points. The server copies the quoted words from the passage, so that quotes are
+always verbatim.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from semqa.quotes.source import Field
 
 MAX_WORDS = 100
-"""Words of an answer, as in the paper."""
+"""Maximum number of words of an answer, as in the paper."""
 
 MAX_PIECES = 400
-MAX_GLUE = 10_000
+MAX_FREE_TEXT = 10_000
+"""Maximum length of a piece of free text, in characters."""
+
 ZERO_WIDTH = "\u200b"
-"""The space without a width, which the page has for the caret's sake."""
+"""The zero-width space, which the page inserts as a place for the caret."""
 
 _BRACKETS = str.maketrans("[]", "()")
 _WORD = re.compile(r"[^\W_]+")
@@ -38,11 +41,11 @@ _KEYS = {"source", "field", "start", "end"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The words of a quote, by their place.
+    """The place of a quote in a passage.
 
     Attributes:
         source: number of the passage, from 1.
-        start, end: code points.
+        start, end: offsets in code points.
     """
 
     source: int
@@ -51,7 +54,7 @@ class Place:
     end: int
 
     def text(self, sources: Sequence[Source]) -> str:
-        """Return the words."""
+        """Return the quoted text."""
         return sources[self.source - 1].field(self.field)[self.start : self.end]
 
 
@@ -59,17 +62,17 @@ Piece = str | Place
 
 
 def read_pieces(given: object, sources: Sequence[Source]) -> list[Piece]:
-    """Read an answer that the page sent; white space in free text becomes single spaces.
+    """Validate an answer from the page; whitespace in free text is collapsed to single spaces.
 
     Args:
-        sources: the passages by number; a number that is not used has an empty one.
+        sources: the passages by number; unused numbers have an empty text.
     """
     if not isinstance(given, list) or len(given) > MAX_PIECES:
         raise InputError(f"must be a list of at most {MAX_PIECES} pieces.", field="answer")
     pieces: list[Piece] = []
     for each in given:
         if isinstance(each, str):
-            text = _glue(each)
+            text = _free_text(each)
             if text and pieces and isinstance(pieces[-1], str):
                 pieces[-1] += " " + text
             elif text:
@@ -79,23 +82,23 @@ def read_pieces(given: object, sources: Sequence[Source]) -> list[Piece]:
     return pieces
 
 
-def _glue(text: str) -> str:
-    if len(text) > MAX_GLUE:
-        raise InputError("is too long.", field="answer")
+def _free_text(text: str) -> str:
+    if len(text) > MAX_FREE_TEXT:
+        raise InputError(f"must be at most {MAX_FREE_TEXT:,} characters.", field="answer")
     if "[" in text or "]" in text:
-        raise InputError("Square brackets mark quotes. Write round ones.", field="answer")
+        raise InputError("Square brackets mark quotes. Use round brackets instead.", field="answer")
     words = " ".join(text.replace(ZERO_WIDTH, "").split())
     if any(unicodedata.category(char) == "Cc" for char in words):
-        raise InputError("must not hold control characters.", field="answer")
+        raise InputError("must not contain control characters.", field="answer")
     return words
 
 
 def _place(given: object, sources: Sequence[Source]) -> Place:
     if not isinstance(given, dict) or set(given) != _KEYS:
-        raise InputError("must hold strings and quotes.", field="answer")
+        raise InputError("must be a list of strings and quotes.", field="answer")
     numbers = [given[name] for name in ("source", "start", "end")]
     if any(type(number) is not int for number in numbers) or given["field"] not in FIELDS:
-        raise InputError("holds a quote that is no place.", field="answer")
+        raise InputError("has a quote with an invalid place.", field="answer")
     source, start, end = numbers
     place = Place(source, cast("Field", given["field"]), start, end)
     if not 1 <= source <= len(sources):
@@ -109,14 +112,14 @@ def _place(given: object, sources: Sequence[Source]) -> Place:
         )
     if "[" in text or "]" in text:
         raise InputError(
-            f"A quote of passage {source} holds a square bracket, which marks cannot.",
+            f"A quote of passage {source} contains a square bracket, which is not allowed.",
             field="answer",
         )
     return place
 
 
 def marked(pieces: Sequence[Piece], sources: Sequence[Source]) -> str:
-    """Return an answer with marks, a space on both sides of each, as the released answers have it.
+    """Return an answer with quote marks, spaced as in the released answers.
 
     Example:
         >>> from semqa import Source
@@ -130,18 +133,18 @@ def marked(pieces: Sequence[Piece], sources: Sequence[Source]) -> str:
 
 
 def verified(pieces: Sequence[Piece], sources: Sequence[Source]) -> str:
-    """Return an answer with marks, if reading it again finds the same quotes, all verified."""
+    """Return the marked answer, and raise unless parsing it yields the same verified quotes."""
     text = marked(pieces, sources)
-    wanted = [(p.source, p.text(sources)) for p in pieces if isinstance(p, Place)]
+    expected = [(p.source, p.text(sources)) for p in pieces if isinstance(p, Place)]
     answer = QuotedAnswer.parse(text, sources)
     found = [(quote.source, quote.text) for quote in answer.quotes if quote.verified]
-    if found != wanted or len(answer.quotes) != len(wanted):
-        raise InputError("A quote cannot be marked as it is.", field="answer")
+    if found != expected or len(answer.quotes) != len(expected):
+        raise InputError("A quote cannot be marked in the text.", field="answer")
     return text
 
 
 def count_words(text: str) -> int:
-    """Return how many words a text has: what stands between spaces and has a letter or a digit.
+    """Count the words of a text: its whitespace-separated tokens with a letter or a digit.
 
     Example:
         >>> count_words("Bing Crosby ( 1943 ) .")
@@ -151,20 +154,22 @@ def count_words(text: str) -> int:
 
 
 def words_of(pieces: Sequence[Piece], sources: Sequence[Source]) -> int:
-    """Return the words of an answer, quotes and free text, without the marks."""
+    """Count the words of an answer, including those of its quotes."""
     return sum(count_words(p if isinstance(p, str) else p.text(sources)) for p in pieces)
 
 
 def covered_short_answers(
     pieces: Sequence[Piece], sources: Sequence[Source], short_answers: Sequence[str]
 ) -> str:
-    """Return the short answers that an answer quotes, as marks, by the numbers of their sources.
+    """Return the short answers that an answer quotes, as quote marks with their source numbers.
 
-    A short answer is covered if its words stand in this order in what is quoted of its source, the
-    quotes joined. So it is in each of the 129 released answers of `dev_a`.
+    A short answer is covered if its words appear in sequence in the joined quotes of its source.
+    This reproduces all 129 released answers of `dev_a`.
 
     Args:
-        short_answers: that of source *k* at *k* - 1; may be empty.
+        pieces: the answer.
+        sources: the passages by number.
+        short_answers: the short answer of each source; may be empty strings.
 
     Example:
         >>> from semqa import Source
@@ -188,10 +193,10 @@ def _words(text: str) -> str:
 
 
 def pieces_of(text: str, sources: Sequence[Source]) -> tuple[list[Piece], list[str]]:
-    """Return a marked answer as pieces to correct.
+    """Convert a marked answer to pieces that can be edited.
 
     Returns:
-        The pieces, and the words of quotes that are not verified: these became free text.
+        The pieces, and the texts of unverified quotes, which became free text.
     """
     pieces: list[Piece] = []
     lost: list[str] = []
@@ -214,12 +219,12 @@ def _place_of(quote: Quote) -> Place | None:
 
 
 def as_json(pieces: Sequence[Piece]) -> list[str | dict[str, Any]]:
-    """Return pieces as the page has them."""
+    """Return pieces as JSON for the page."""
     return [each if isinstance(each, str) else asdict(each) for each in pieces]
 
 
 def as_segments(pieces: Sequence[Piece], sources: Sequence[Source]) -> list[Mapping[str, Any]]:
-    """Return pieces as the page shows an answer that is not edited."""
+    """Return pieces as segments of a read-only answer, with the spacing between them."""
     shown: list[Mapping[str, Any]] = []
     for number, each in enumerate(pieces):
         gap = " " if number else ""

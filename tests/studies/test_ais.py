@@ -152,7 +152,7 @@ def test_a_released_file_comes_out_as_it_went_in_but_for_what_was_rated(
         ({"context": [{"who": "Ann"}]}, "context.0"),
         ({"expert": {"interpretable": True}}, "cannot be rated"),
         ({"expected": []}, "expected is invalid"),
-        ({"expected": {"colour": 1}}, "expected must give the right answer"),
+        ({"expected": {"colour": 1}}, "expected must have the expected answer"),
     ],
 )
 def test_invalid_outputs_are_refused_when_the_study_is_made(
@@ -176,5 +176,5 @@ def test_a_released_file_alone_has_nothing_to_compare_with(tmp_path: Path) -> No
 def test_an_output_is_not_in_a_study_twice(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, OUTPUTS[1]])
-    with pytest.raises(InputError, match="Item 4 is the same as item 2"):
+    with pytest.raises(InputError, match="Item 4 duplicates item 2"):
         make_study(tmp_path, inputs=[Input(path)])

@@ -120,7 +120,7 @@ def test_a_summary_that_is_there_twice_is_told_by_its_line(tmp_path: Path) -> No
     _, documents = tofueval_inputs(tmp_path / "in", points=False)
     row = {"doc_id": "council-3", "topic": TOPIC, "summary": "Ortiz spoke."}
     written = write_lines(tmp_path / "summaries.jsonl", [row, row])
-    with pytest.raises(InputError, match=r"already in .*:1"):
+    with pytest.raises(InputError, match=r"duplicates .*:1"):
         make_study(tmp_path, "tofueval", [Input(written), documents], raters="ann,ben", per_item=2)
 
 

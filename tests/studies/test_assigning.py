@@ -1,4 +1,4 @@
-"""Who rates what."""
+"""Assigning items to raters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.studies.plan import deal, with_gold
+from semqa.studies.assigning import deal, with_gold
 
 
 @given(
@@ -16,7 +16,7 @@ from semqa.studies.plan import deal, with_gold
     per_item=st.integers(1, 8),
     seed=st.integers(0, 5),
 )
-def test_items_are_dealt_out_evenly_and_to_different_raters(
+def test_items_are_assigned_evenly_and_to_different_raters(
     items: int, raters: int, per_item: int, seed: int
 ) -> None:
     names = [f"r{n}" for n in range(raters)]

@@ -1,28 +1,93 @@
-"""Who gets which item: dealt when raters come or go, and one rater more where raters disagree."""
+"""Assigns items to raters.
+
+Items are assigned when raters are added or removed. In adjudicated designs, an item on which raters
+disagree goes to one more rater.
+"""
 
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select
 
-from semqa.studies.plan import deal, with_gold
 from semqa.studies.records import assignments, read_finished, read_raters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from sqlalchemy import Connection
 
     from semqa.studies.folder import Study
 
 
+def deal(
+    needed: Mapping[int, int],
+    raters: Sequence[str],
+    seed: int,
+    *,
+    had: Mapping[str, Set[int]] | None = None,
+) -> dict[str, list[int]]:
+    """Assign items to raters, each rater getting about as many.
+
+    An item goes to the raters with the fewest items, and ties are broken at random. The numbers of
+    items differ by at most one, unless some raters had items before. The result depends only on the
+    arguments.
+
+    Args:
+        needed: number of ratings that each item still needs. An item never goes to the same rater
+            twice, so it gets fewer if there are not enough raters.
+        had: items that each rater already has.
+
+    Returns:
+        The new items of each rater, in the order to show them.
+
+    Example:
+        >>> sorted(len(items) for items in deal({n: 2 for n in range(6)}, "abc", 0).values())
+        [4, 4, 4]
+    """
+    held = {name: set((had or {}).get(name, ())) for name in raters}
+    load = Counter({name: len(items) for name, items in held.items()})
+    drawn = random.Random(f"items {seed}")  # noqa: S311 - not a secret
+    items = sorted(needed)
+    drawn.shuffle(items)
+    dealt: dict[str, list[int]] = {name: [] for name in raters}
+    for item in items:
+        free = [name for name in raters if item not in held[name]]
+        drawn.shuffle(free)
+        for name in sorted(free, key=load.__getitem__)[: needed[item]]:
+            dealt[name].append(item)
+            held[name].add(item)
+            load[name] += 1
+    for name, own in dealt.items():
+        random.Random(f"order {seed} {name}").shuffle(own)  # noqa: S311
+    return dealt
+
+
+def with_gold(
+    items: Sequence[int], gold: Sequence[int], qualify: int, seed: int, rater: str
+) -> list[int]:
+    """Return a rater's items with gold items added.
+
+    Args:
+        gold: all gold items; every rater gets each of them.
+        qualify: number of gold items to put first, the same ones for every rater. The others are
+            shuffled and spread evenly.
+    """
+    first, rest = gold[:qualify], list(gold[qualify:])
+    random.Random(f"gold {seed} {rater}").shuffle(rest)  # noqa: S311
+    mixed = list(items)
+    for count, one in enumerate(rest, 1):
+        mixed.insert(round(count * (len(items) + 1) / (len(rest) + 1)) + count - 1, one)
+    return [*first, *mixed]
+
+
 def new_assignment(
     rater: str, item: int, position: int, *, qualifies: bool = False
 ) -> dict[str, Any]:
-    """Return the row of an item that a rater gets."""
+    """Return a row for the table of assignments."""
     return {
         "rater": rater,
         "item": item,
@@ -33,17 +98,17 @@ def new_assignment(
     }
 
 
-def deal_anew(connection: Connection, study: Study) -> None:
-    """Deal the items that are not begun, and those that a rater who left had begun."""
+def reassign(connection: Connection, study: Study) -> None:
+    """Reassign unopened items, and items left unfinished by raters who have left."""
     settings = study.settings
     named = {each.name: each.state for each in read_raters(connection)}
     active = [name for name, state in named.items() if state == "active"]
     gone = [name for name, state in named.items() if state != "active"]
-    unbegun = assignments.c.opened.is_(None)
+    unopened = assignments.c.opened.is_(None)
     left = assignments.c.rater.in_(gone) & assignments.c.done.is_(None)
     begun = left & assignments.c.opened.is_not(None)
-    # An item that was begun keeps its row, because answers refer to it, but counts for no rater.
-    connection.execute(assignments.delete().where(unbegun))
+    # Rows of abandoned items stay because answers refer to them, but do not count as ratings.
+    connection.execute(assignments.delete().where(unopened))
     abandoned = {row.id for row in connection.execute(select(assignments.c.id).where(begun))}
     missing = needed(connection, study)
     had: dict[str, set[int]] = {name: set() for name in active}
@@ -76,7 +141,7 @@ def deal_anew(connection: Connection, study: Study) -> None:
 
 
 def needed(connection: Connection, study: Study) -> dict[int, int]:
-    """Return how many ratings each item is to get: one more as long as it is undecided."""
+    """Return how many ratings each item needs: one more than it has while it is undecided."""
     found = dict.fromkeys(study.ordinary, study.settings.per_item)
     if adjudicates(study):
         given: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -89,7 +154,7 @@ def needed(connection: Connection, study: Study) -> dict[int, int]:
 
 
 def adjudicates(study: Study) -> bool:
-    """Whether items that raters leave undecided go to one more."""
+    """Whether undecided items of this study go to one more rater."""
     return study.settings.design in study.kind.adjudicated
 
 
@@ -98,18 +163,18 @@ def _undecided(study: Study, item: int, given: Sequence[dict[str, Any]]) -> bool
     return enough and study.kind.undecided(study.items[item - 1], given)
 
 
-def settle(connection: Connection, study: Study, item: int) -> None:
-    """Give an item that its raters leave undecided to one more, after all others."""
+def adjudicate(connection: Connection, study: Study, item: int) -> None:
+    """Assign an item to one more rater if it is undecided and all its raters are done."""
     given = [json.loads(row.given) for row in read_finished(connection, item)]
     if not _undecided(study, item, given):
         return
     rows = connection.execute(select(assignments)).all()
     active = [each.name for each in read_raters(connection, "active")]
-    on_it = {row.rater: row.done for row in rows if row.item == item}
-    if any(done is None for name, done in on_it.items() if name in active):
+    status = {row.rater: row.done for row in rows if row.item == item}
+    if any(done is None for name, done in status.items() if name in active):
         return
     load = Counter(row.rater for row in rows if row.done is None)
-    free = [name for name in active if name not in on_it]
+    free = [name for name in active if name not in status]
     if free:
         chosen = min(free, key=lambda name: (load[name], active.index(name)))
         last = max((row.position for row in rows if row.rater == chosen), default=0)
