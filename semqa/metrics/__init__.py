@@ -1,7 +1,7 @@
-"""The scores of quoted answers: ROUGE, Sem-F1, Sem-Rec, SEMQA, with intervals.
+"""Scores for quoted answers: ROUGE, Sem-F1, Sem-Rec and SEMQA, with confidence intervals.
 
-The paired test of two systems is in `semqa.metrics.bootstrap`, and the official scorer's own
-interface in `semqa.metrics.official`.
+`semqa.metrics.bootstrap` has the paired test of two systems, and `semqa.metrics.official` the
+figures that the authors' notebook prints.
 """
 
 from semqa.metrics.rouge import RougeScores, rouge_scores

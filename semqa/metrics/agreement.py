@@ -1,9 +1,9 @@
-"""How labels and decisions agree: raters with each other, decisions with the truth.
+"""Agreement between raters, and accuracy of binary decisions.
 
-Labels of several raters are given as *units*: for each item its labels, in any order and number;
-items with fewer than two say nothing about agreement and are left out. Of decisions, the *positive*
-class (True) is what one looks for, such as an error. What is undefined is unscored with a reason,
-never NaN. Shares of `Confusion` are in percent; everything else is in [0, 1] or [-1, 1].
+Labels of several raters are passed as *units*: the labels of each item, in any order and number.
+Items with fewer than two labels are ignored in agreement scores. In decisions, the *positive* class
+(True) is the one to detect, such as an error. An undefined score is never NaN but carries a reason.
+`Confusion` and `Threshold` give percentages; all other scores are in [0, 1] or [-1, 1].
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 NO_ITEMS = "no items"
-NOT_TWICE = "no item has two labels or more"
-ONE_VALUE = "all labels are the same, so that no disagreement could be expected"
+NOT_TWICE = "no item has at least two labels"
+ONE_VALUE = "all labels are the same, so the expected disagreement is 0"
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Statistic:
-    """Return Cohen's kappa of two raters, or two runs of one, who labelled the same items.
+    """Return Cohen's kappa of two raters, or of two runs of one rater, on the same items.
 
-    Unscored without items, and if both give the same label throughout: kappa is 0/0 then.
+    Undefined without items, and if both raters give every item the same label (kappa is 0/0).
 
     Source: Cohen, "A Coefficient of Agreement for Nominal Scales" (1960), equation 1.
 
@@ -46,14 +46,14 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Statis
         >>> cohen_kappa("yynn", "ynnn").value
         0.5
         >>> cohen_kappa("yy", "yy").unscored
-        'all labels are the same, so that no disagreement could be expected'
+        'all labels are the same, so the expected disagreement is 0'
     """
     n = len(first)
     if not n:
         return Statistic.none(NO_ITEMS)
     left, right = Counter(first), Counter(second)
     agreed = sum(a == b for a, b in zip(first, second, strict=True))
-    # Whole numbers to the end: where chance explains all, rounding must not hide it.
+    # Integers, so the test for chance agreement of 1 is exact.
     chance = sum(count * right[label] for label, count in left.items())
     if chance == n * n:
         return Statistic.none(ONE_VALUE, n)
@@ -61,10 +61,10 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Statis
 
 
 def krippendorff_alpha(units: Units, *, level: Level = "nominal") -> Statistic:
-    """Return Krippendorff's alpha, which takes any number of raters and missing labels.
+    """Return Krippendorff's alpha for any number of raters; labels may be missing.
 
-    `Statistic.n` counts the items with two labels or more. Labels are numbers unless the level of
-    measurement is nominal.
+    `Statistic.n` counts the items with at least two labels. Labels must be numbers unless `level`
+    is nominal.
 
     Source: Krippendorff, "Content Analysis" (4th edition, 2018), section 12.3.
 
@@ -90,7 +90,7 @@ def krippendorff_alpha(units: Units, *, level: Level = "nominal") -> Statistic:
 
 
 def pairwise_agreement(units: Units) -> Statistic:
-    """Return the chance that two labels of one item, drawn at random, are equal: mean over items.
+    """Return the mean probability that two random labels of an item are equal.
 
     Example:
         >>> round(pairwise_agreement(["yyy", "yyn"]).value, 3)
@@ -103,7 +103,7 @@ def pairwise_agreement(units: Units) -> Statistic:
 
 
 def unanimity(units: Units) -> Statistic:
-    """Return the share of items whose labels are all equal."""
+    """Return the share of items on which all labels agree."""
     pairable = _pairable(units)
     if not pairable:
         return Statistic.none(NOT_TWICE)
@@ -112,7 +112,7 @@ def unanimity(units: Units) -> Statistic:
 
 @dataclass(frozen=True, slots=True)
 class ConsensusFit:
-    """Single labels as predictions of their item's consensus: F1 of each label, their mean, accuracy."""
+    """Scores of single labels as predictions of their item's consensus; `f1` is per label."""
 
     f1: Mapping[Hashable, Statistic]
     macro: Statistic
@@ -120,9 +120,9 @@ class ConsensusFit:
 
 
 def consensus_fit(units: Units, consensus: Sequence[Hashable]) -> ConsensusFit:
-    """Compare each single label with the consensus of its item; items without one are left out.
+    """Compare each label with the consensus of its item; items without a consensus are ignored.
 
-    The consensus is made of the same labels, so this flatters raters the more the fewer they are.
+    The consensus comes from the same labels, so the scores are optimistic, more so with few raters.
     """
     pairs = [
         (label, truth)
@@ -136,7 +136,7 @@ def consensus_fit(units: Units, consensus: Sequence[Hashable]) -> ConsensusFit:
     n = len(pairs)
     given, true = Counter(label for label, _ in pairs), Counter(truth for _, truth in pairs)
     right = Counter(label for label, truth in pairs if label == truth)
-    # A label that occurs at all makes the denominator positive.
+    # The denominator is positive because every label here occurs.
     f1 = {
         label: 2 * right[label] / (given[label] + true[label])
         for label in sorted(given.keys() | true.keys(), key=repr)
@@ -160,12 +160,12 @@ def _agreeing_pairs(unit: Collection[Hashable]) -> float:
 NO_POSITIVE = "no item is positive"
 NO_NEGATIVE = "no item is negative"
 
-_IMPROVES = 1e-12
-"""A balanced accuracy (0-1) that is higher by less is the same: the first of equals wins."""
+_MIN_GAIN = 1e-12
+"""Smallest gain in balanced accuracy (0-1) that counts; below it, the first candidate wins."""
 
 
 class Confusion(NamedTuple):
-    """How decisions and truth meet: true positives, false negatives, false positives, true negatives."""
+    """Confusion matrix of binary decisions."""
 
     tp: int
     fn: int
@@ -179,13 +179,13 @@ class Confusion(NamedTuple):
 
     @property
     def fpr(self) -> Statistic:
-        """Share of the negative items that are decided positive, 0-100."""
-        return _share(self.fp, self.fp + self.tn, NO_NEGATIVE)
+        """False positive rate, 0-100."""
+        return _rate(self.fp, self.fp + self.tn, NO_NEGATIVE)
 
     @property
     def fnr(self) -> Statistic:
-        """Share of the positive items that are decided negative, 0-100."""
-        return _share(self.fn, self.fn + self.tp, NO_POSITIVE)
+        """False negative rate, 0-100."""
+        return _rate(self.fn, self.fn + self.tp, NO_POSITIVE)
 
     @property
     def balanced_accuracy(self) -> Statistic:
@@ -201,16 +201,16 @@ class Confusion(NamedTuple):
         return Statistic(100 - (fpr + fnr) / 2, self.n)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return counts and shares as a JSON-ready object; `unscored` says why a share is null."""
-        shares = {"fpr": self.fpr, "fnr": self.fnr, "balanced_accuracy": self.balanced_accuracy}
+        """Return counts and rates for JSON; `unscored` gives the reason if a rate is null."""
+        rates = {"fpr": self.fpr, "fnr": self.fnr, "balanced_accuracy": self.balanced_accuracy}
         row: dict[str, Any] = {"n": self.n, **self._asdict()}
-        row |= {name: share.value for name, share in shares.items()}
-        unscored = {name: s.unscored for name, s in shares.items() if s.unscored is not None}
+        row |= {name: rate.value for name, rate in rates.items()}
+        unscored = {name: r.unscored for name, r in rates.items() if r.unscored is not None}
         return row | ({"unscored": unscored} if unscored else {})
 
 
 def confusion(truth: Sequence[bool], decided: Sequence[bool]) -> Confusion:
-    """Count how decisions meet the truth."""
+    """Return the confusion matrix of decisions."""
     counts = Counter(zip(map(bool, truth), map(bool, decided), strict=True))
     return Confusion(
         *(counts[pair] for pair in ((True, True), (True, False), (False, True), (False, False)))
@@ -218,9 +218,9 @@ def confusion(truth: Sequence[bool], decided: Sequence[bool]) -> Confusion:
 
 
 class Threshold(NamedTuple):
-    """A score up to which an item is decided positive; minus infinity if nothing is.
+    """The highest score that counts as positive; minus infinity if no score does.
 
-    `balanced_accuracy` (0-100) is that on the `n` items that it was tuned on.
+    `balanced_accuracy` (0-100) is measured on the `n` items used for tuning.
     """
 
     value: float
@@ -228,15 +228,15 @@ class Threshold(NamedTuple):
     n: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON-ready object; the value is null where nothing is positive."""
+        """Return the threshold for JSON; the value is null if it is minus infinity."""
         return self._asdict() | {"value": None if math.isinf(self.value) else self.value}
 
 
 def tune_threshold(truth: Sequence[bool], scores: Sequence[float]) -> Threshold:
-    """Find the score up to which items are best decided positive; low scores look positive.
+    """Find the threshold with the highest balanced accuracy; low scores mean positive.
 
-    Candidates are minus infinity and each score that occurs, in ascending order; of equal balanced
-    accuracies the first wins.
+    Candidates are minus infinity and each score that occurs, in ascending order. The first wins a
+    tie.
 
     Raises:
         InputError: a score is not finite, or all items are of one class.
@@ -247,38 +247,39 @@ def tune_threshold(truth: Sequence[bool], scores: Sequence[float]) -> Threshold:
     """
     for score in scores:
         if not math.isfinite(score):
-            raise InputError(f"A threshold needs finite scores, got {score}.")
+            raise InputError(f"Tuning a threshold needs finite scores, got {score}.")
     positive = sum(truth)
     negative = len(truth) - positive
     if not positive or not negative:
         raise InputError(
-            f"A threshold needs items of both classes, got {positive} positive and {negative} negative."
+            f"Tuning a threshold needs items of both classes, got {positive} positive and "
+            f"{negative} negative."
         )
     best, accuracy = -math.inf, 0.5
-    hits = alarms = 0
+    true_positives = false_positives = 0
     order = sorted(zip(scores, truth, strict=True))
-    for place, (score, true) in enumerate(order):
-        hits += true
-        alarms += not true
-        if place + 1 < len(order) and order[place + 1][0] == score:
+    for index, (score, true) in enumerate(order):
+        true_positives += true
+        false_positives += not true
+        if index + 1 < len(order) and order[index + 1][0] == score:
             continue
-        found = (hits / positive + 1 - alarms / negative) / 2
-        if found > accuracy + _IMPROVES:
-            best, accuracy = score, found
+        candidate = (true_positives / positive + 1 - false_positives / negative) / 2
+        if candidate > accuracy + _MIN_GAIN:
+            best, accuracy = score, candidate
     return Threshold(best, 100 * accuracy, len(order))
 
 
 @dataclass(frozen=True, slots=True)
 class AccuracyTest:
-    """How the balanced accuracy of decisions A differs from that of decisions B, in points.
+    """Difference in balanced accuracy between decisions A and B, in points.
 
     Attributes:
-        n: items decided by both.
-        groups: number of what was drawn: items, or the groups that they stand in.
-        difference: A minus B; `mean`, `sd`, `low` and `high` (the interval) are of its resamples.
-        p_below, p_above: share of the resamples with a difference of 0 or less, and 0 or more.
-        p: two-sided: twice the smaller of the two shares with one added above and below, at most 1.
-        resamples: those that count; `left_out` have no item of either class.
+        n: number of items.
+        groups: number of units drawn in each resample: groups of items, or single items.
+        difference: A minus B; `mean`, `sd` and the interval (`low`, `high`) are over resamples.
+        p_below, p_above: shares of the resamples with a difference of at most 0 and at least 0.
+        p: two-sided p-value: twice the smaller share with one added to both counts, at most 1.
+        resamples: number of resamples used; `left_out` counts those with only one class.
     """
 
     n: int
@@ -295,7 +296,7 @@ class AccuracyTest:
     left_out: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the test as a JSON-ready object."""
+        """Return the test for JSON."""
         return asdict(self)
 
 
@@ -309,20 +310,20 @@ def compare_balanced_accuracy(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> AccuracyTest:
-    """Test, by a paired bootstrap, whether two sets of decisions differ in balanced accuracy.
+    """Test with a paired bootstrap whether two sets of decisions differ in balanced accuracy.
 
     Args:
         truth: whether each item is positive.
-        a: the decisions of one judge.
-        b: those of another, for the same items.
-        groups: what each item belongs to, such as its document: groups are then drawn whole, for
-            items of one group are not independent. By default items are drawn.
-        resamples: how many draws.
-        seed: of the draws.
-        confidence: mass of the interval, in (0, 1).
+        a: decisions of one judge.
+        b: decisions of another judge on the same items.
+        groups: group of each item, such as its document. Groups are drawn whole, because their
+            items are not independent. By default, single items are drawn.
+        resamples: number of resamples.
+        seed: random seed.
+        confidence: confidence level, in (0, 1).
 
     Raises:
-        InputError: all items are of one class, or a setting is out of range.
+        InputError: all items belong to one class, or a setting is out of range.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13 (percentile
     interval) and section 16.4 for drawing pairs.
@@ -330,16 +331,16 @@ def compare_balanced_accuracy(
     check_resampling(resamples, confidence)
     observed = confusion(truth, a).balanced_accuracy, confusion(truth, b).balanced_accuracy
     if observed[0].value is None or observed[1].value is None:
-        raise InputError("A comparison needs positive and negative items.")
+        raise InputError("The comparison needs positive and negative items.")
     cells = _cells(truth, a, b, range(len(truth)) if groups is None else groups)
-    # Groups with equal counts cannot be told apart, so that a draw of groups is a multinomial one.
+    # Groups with equal counts are interchangeable, so drawing groups is a multinomial draw.
     kinds, sizes = np.unique(cells, axis=0, return_counts=True)
     drawn = np.random.default_rng(seed).multinomial(len(cells), sizes / len(cells), size=resamples)
     differences = _differences(drawn @ kinds)
     differences = differences[np.isfinite(differences)]
     count = len(differences)
     if not count:
-        raise InputError("No resample has items of both classes: compare on more items.")
+        raise InputError("No resample has items of both classes. Compare more items.")
     low, high = percentile_interval(differences, confidence)
     below, above = int((differences <= 0).sum()), int((differences >= 0).sum())
     return AccuracyTest(
@@ -361,29 +362,29 @@ def compare_balanced_accuracy(
 def _cells(
     truth: Sequence[bool], a: Sequence[bool], b: Sequence[bool], groups: Sequence[Hashable]
 ) -> NDArray[Any]:
-    """Count the items of each group by truth and both decisions: [groups, 8]."""
-    places = {group: place for place, group in enumerate(dict.fromkeys(groups))}
-    cells = np.zeros((len(places), 8), dtype=np.int64)
+    """Count the items of each group by truth and both decisions: shape [groups, 8]."""
+    indices = {group: index for index, group in enumerate(dict.fromkeys(groups))}
+    cells = np.zeros((len(indices), 8), dtype=np.int64)
     for group, true, first, second in zip(groups, truth, a, b, strict=True):
-        cells[places[group], 4 * bool(true) + 2 * bool(first) + bool(second)] += 1
+        cells[indices[group], 4 * bool(true) + 2 * bool(first) + bool(second)] += 1
     return cells
 
 
 def _differences(counts: NDArray[Any]) -> NDArray[Any]:
-    """Return balanced accuracy of A minus that of B, in points, for rows of eight counts.
+    """Return the difference in balanced accuracy (A minus B, in points) per row of eight counts.
 
-    A negative item is decided right where a bit is 0; NaN for a row without items of one class.
+    NaN for rows with only one class. The column number has the bits truth, decision A, decision B.
     """
     negative, positive = counts[:, :4].sum(axis=1), counts[:, 4:].sum(axis=1)
-    alarms = counts[:, [2, 3]].sum(axis=1) - counts[:, [1, 3]].sum(axis=1)
-    hits = counts[:, [6, 7]].sum(axis=1) - counts[:, [5, 7]].sum(axis=1)
+    fp_difference = counts[:, [2, 3]].sum(axis=1) - counts[:, [1, 3]].sum(axis=1)
+    tp_difference = counts[:, [6, 7]].sum(axis=1) - counts[:, [5, 7]].sum(axis=1)
     both = (negative > 0) & (positive > 0)
-    blank = np.full(len(counts), np.nan)
-    gained = np.divide(hits, positive, out=blank.copy(), where=both)
-    lost = np.divide(alarms, negative, out=blank, where=both)
-    result: NDArray[Any] = 50 * (gained - lost)
+    undefined = np.full(len(counts), np.nan)
+    tpr_difference = np.divide(tp_difference, positive, out=undefined.copy(), where=both)
+    fpr_difference = np.divide(fp_difference, negative, out=undefined, where=both)
+    result: NDArray[Any] = 50 * (tpr_difference - fpr_difference)
     return result
 
 
-def _share(part: int, whole: int, reason: str) -> Statistic:
+def _rate(part: int, whole: int, reason: str) -> Statistic:
     return Statistic(100 * part / whole, whole) if whole else Statistic.none(reason)

@@ -1,8 +1,8 @@
 """Bootstrap over questions: percentile intervals, and a paired test of two systems.
 
-Predictions for one question stand or fall together, so a resample draws questions, with
-replacement, and takes all rows of each. Every draw comes from a generator made here of the seed:
-equal input and seed give equal figures, and nobody's global generator moves.
+Predictions for the same question are not independent, so a resample draws questions with
+replacement and takes all rows of each. The same input and seed give the same figures; global random
+generators are not used.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ MEANS = METRICS[:-1]
 SEMQA_FACTORS = ("sem_f1", "rougeLsum")
 
 DRAWN_AT_ONCE = 1 << 21
-"""Draws held in memory at a time (16 MiB), whatever the number of questions."""
+"""Maximum number of draws in memory at a time (16 MiB)."""
 
 ROUNDING = 1e-9
-"""Differences (in points) closer than this are equal: sums in another order differ by less."""
+"""Differences (in points) below this are equal: it is above the error of floating-point sums."""
 
 
 class Mean(NamedTuple):
-    """A mean of `n` values, None of nothing; no interval without resamples or below two values."""
+    """A mean of `n` values, None if n is 0; without resamples or two values it has no interval."""
 
     value: float | None
     n: int
@@ -46,9 +46,9 @@ class Mean(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """How system A differs from system B on the `n` questions that both were scored on.
+    """Difference between systems A and B on the `n` questions scored for both.
 
-    The difference is A minus B, in points (0-100), with its confidence interval; p is two-sided.
+    The difference is A minus B in points (0-100), with its confidence interval; p is two-sided.
     """
 
     metric: str
@@ -68,12 +68,12 @@ def bootstrap_intervals(
 ) -> dict[str, tuple[float, float]]:
     """Return the percentile interval of each corpus score of one system.
 
-    The interval of SEMQA comes from the corpus formula computed anew on each resample. A resample
-    that holds no scored row of a metric is left out for that metric. Metrics that fewer than two
-    questions have, which is no spread, and those that are NaN have no interval.
+    For SEMQA, the corpus formula is computed on each resample. A resample without a scored row of a
+    metric is ignored for that metric. A metric has no interval if it is NaN or if fewer than two
+    questions have it.
 
     Raises:
-        InputError: resamples or confidence is out of range.
+        InputError: `resamples` or `confidence` is out of range.
     """
     check_resampling(resamples, confidence)
     if not scores:
@@ -98,25 +98,25 @@ def mean_interval(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> tuple[float, float] | None:
-    """Return the percentile interval of the mean of values that come in groups.
+    """Return the percentile interval of the mean of grouped values.
 
-    The values of a question are drawn together; a group may be empty.
+    Groups, such as the values of one question, are drawn whole; a group may be empty.
 
     Returns:
-        None where fewer than two questions have a value: one shows no spread.
+        None if fewer than two groups have a value.
 
     Example:
         >>> mean_interval([[1.0], [1.0, 1.0], []])
         (1.0, 1.0)
     """
-    alone = [[(value,) for value in group] for group in groups]
-    return geometric_interval(alone, resamples=resamples, seed=seed, confidence=confidence)
+    rows = [[(value,) for value in group] for group in groups]
+    return geometric_interval(rows, resamples=resamples, seed=seed, confidence=confidence)
 
 
 def mean_with_interval(
     values: Sequence[float], *, resamples: int = 1000, seed: int = 0, confidence: float = 0.95
 ) -> Mean:
-    """Return the mean of independent values with its interval; 0 resamples give none.
+    """Return the mean of independent values with its interval; 0 resamples give no interval.
 
     Example:
         >>> mean_with_interval([0.0, 1.0, 1.0, 0.0], resamples=0)
@@ -135,9 +135,10 @@ def mean_with_interval(
 def question_mean(
     rows: Iterable[tuple[str, float | None]], *, resamples: int = 1000, seed: int = 0
 ) -> Mean:
-    """Return the mean of all values, with an interval that draws whole questions.
+    """Return the mean of all values with an interval over questions.
 
-    `rows` are question and value of each answer. None counts nowhere, but its question is drawn.
+    Each row has the question id and the value of one answer. None is left out of the mean, but its
+    question is still drawn.
 
     Example:
         >>> question_mean([("q1", 1.0), ("q1", 2.0), ("q2", None)])
@@ -160,17 +161,17 @@ def geometric_interval(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> tuple[float, float] | None:
-    """Return the percentile interval of the geometric mean of means, of values that come in groups.
+    """Return the percentile interval of the geometric mean of several means of grouped rows.
 
     Args:
-        groups: the rows of each question, which are drawn together; a group may be empty. Each row has
-            a value for each of the means, none below zero unless there is but one.
-        resamples: how many corpora to draw.
-        seed: of the draws.
-        confidence: the mass of the interval, in (0, 1).
+        groups: the rows of each question, drawn whole; a group may be empty. Each row has one value
+            per mean. Values must not be negative if there are several means.
+        resamples: number of resamples.
+        seed: random seed.
+        confidence: confidence level, in (0, 1).
 
     Returns:
-        None where fewer than two questions have a row: one shows no spread.
+        None if fewer than two groups have a row.
 
     Example:
         >>> geometric_interval([[(4.0, 9.0)], [(4.0, 9.0)]])
@@ -202,28 +203,28 @@ def paired_bootstrap(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> PairedTest:
-    """Test whether two systems differ, on resamples of the questions that both answered.
+    """Test with a paired bootstrap over questions whether two systems differ.
 
-    Each resample draws the same questions for both. Questions that either system is not scored on,
-    or scored NaN, are left out. The p-value is the share of resamples whose difference is at least as
-    far from the observed one as that is from zero (one added above and below, so it is never zero).
-    With fewer than some twenty questions no bootstrap is to be trusted.
+    Each resample draws the same questions for both systems. Questions with an undefined or NaN
+    score in either system are left out. The p-value is the share of resamples whose difference is
+    at least as far from the observed difference as that is from zero. One is added to both counts,
+    so it is never zero. Do not trust a bootstrap over fewer than about twenty questions.
 
     Args:
-        a: the rows of one system.
-        b: the rows of the other, for the same questions in any order.
+        a: rows of one system.
+        b: rows of the other system, for the same questions in any order.
         metric: one of `METRICS`; SEMQA is compared by its corpus formula.
-        resamples: how many corpora to draw.
-        seed: of the draws.
-        confidence: the mass of the interval, in (0, 1).
+        resamples: number of resamples.
+        seed: random seed.
+        confidence: confidence level, in (0, 1).
 
     Raises:
         InputError: the systems answer different questions, fewer than two questions are scored in
             both, or a setting is out of range.
 
     Source: Berg-Kirkpatrick, Burkett and Klein, "An Empirical Investigation of Statistical
-    Significance in NLP" (2012), section 2; differs in being two-sided, and in the one that is added,
-    for which see Davison and Hinkley, "Bootstrap Methods and their Application" (1997), chapter 4.
+    Significance in NLP" (2012), section 2, made two-sided; for the one added to both counts, see
+    Davison and Hinkley, "Bootstrap Methods and their Application" (1997), chapter 4.
     """
     check_resampling(resamples, confidence)
     if metric not in METRICS:
@@ -231,7 +232,7 @@ def paired_bootstrap(
     first, second = _rows_by_question(a), _rows_by_question(b)
     for qid in first.keys() ^ second.keys():
         side = "first" if qid in first else "second"
-        raise InputError(f"Only the {side} system has an answer to question {qid}.")
+        raise InputError(f"Only the {side} system answers question {qid}.")
     tables = [_tabulate(first), _tabulate({qid: second[qid] for qid in first})]
     factors = [MEANS.index(factor) for factor in _factors(metric)]
     scored = np.ones(len(first), dtype=bool)
@@ -249,7 +250,7 @@ def paired_bootstrap(
 
     observed = float(differences(np.ones((1, n)))[0])
     drawn = np.concatenate([differences(w) for w in _draws(n, resamples, seed)])
-    return _tested(metric, n, observed, drawn, confidence)
+    return _paired_test(metric, n, observed, drawn, confidence)
 
 
 def paired_means(
@@ -259,9 +260,9 @@ def paired_means(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> PairedTest:
-    """Test whether two means differ, of pairs of values for the same question; see `paired_bootstrap`.
+    """Test whether two means of paired values differ; see `paired_bootstrap`.
 
-    The difference is in the units of the values.
+    Each pair belongs to one question. The difference is in the units of the values.
 
     Example:
         >>> paired_means([(2.0, 1.0), (3.0, 2.0)]).difference
@@ -269,15 +270,15 @@ def paired_means(
     """
     check_resampling(resamples, confidence)
     if len(pairs) < 2:
-        raise InputError(f"A comparison needs two pairs at least, got {len(pairs)}.")
+        raise InputError(f"A comparison needs at least two pairs, got {len(pairs)}.")
     gaps = np.array([first - second for first, second in pairs])
     n = len(gaps)
     observed = float(gaps.mean())
     drawn = np.concatenate([weights @ gaps / n for weights in _draws(n, resamples, seed)])
-    return _tested("mean", n, observed, drawn, confidence)
+    return _paired_test("mean", n, observed, drawn, confidence)
 
 
-def _tested(
+def _paired_test(
     metric: str, n: int, observed: float, drawn: NDArray[np.float64], confidence: float
 ) -> PairedTest:
     extreme = int((np.abs(drawn - observed) >= abs(observed) - ROUNDING).sum())
@@ -299,7 +300,7 @@ def _rows_by_question(scores: Sequence[ExampleScores]) -> dict[str, list[Example
 def _tabulate(
     rows: Mapping[str, Sequence[ExampleScores]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return sums and numbers of the scored rows of each question, both [questions, MEANS]."""
+    """Return sums and counts of the scored rows, both of shape [questions, len(MEANS)]."""
     sums = np.zeros((len(rows), len(MEANS)))
     counts = np.zeros_like(sums)
     for q, group in enumerate(rows.values()):
@@ -310,13 +311,13 @@ def _tabulate(
 
 
 def _draws(questions: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Yield how often each question is drawn in each resample: [resamples, questions], in parts."""
+    """Yield the draw count of each question per resample, as parts of [resamples, questions]."""
     generator = np.random.default_rng(seed)
     while resamples:
         part = min(resamples, max(1, DRAWN_AT_ONCE // questions))
-        places = generator.integers(questions, size=(part, questions))
-        places += questions * np.arange(part)[:, np.newaxis]
-        drawn = np.bincount(places.ravel(), minlength=part * questions)
+        indices = generator.integers(questions, size=(part, questions))
+        indices += questions * np.arange(part)[:, np.newaxis]
+        drawn = np.bincount(indices.ravel(), minlength=part * questions)
         yield drawn.reshape(part, questions).astype(np.float64)
         resamples -= part
 
@@ -324,7 +325,7 @@ def _draws(questions: int, resamples: int, seed: int) -> Iterator[NDArray[np.flo
 def _corpus_scores(
     weights: NDArray[np.float64], sums: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return all corpus scores, [resamples, METRICS]; NaN where a resample has no scored row."""
+    """Return corpus scores, [resamples, len(METRICS)]; NaN if a resample has no scored row."""
     scored = weights @ counts
     means = np.divide(weights @ sums, scored, out=np.full_like(scored, np.nan), where=scored > 0)
     f1, lsum = (means[:, MEANS.index(factor)] for factor in SEMQA_FACTORS)

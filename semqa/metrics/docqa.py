@@ -1,8 +1,8 @@
-"""Scores of quoted answers over documents: facts found, words beside the point, abstentions.
+"""Scores for quoted answers over documents: fact recall, quote precision and abstention.
 
-Texts are compared by their characters alone: without white space, the marks of Markdown and the
-dashes that begin words. So a quote fits its document whether a program read the file as it is or as
-rendered. Knows nothing of files and engines.
+Texts are compared without white space, Markdown markup and dashes at the start of words, so that a
+quote matches whether a program read the raw or the rendered file. This module does not read files
+or run engines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 RUN = 3
-"""Words in a row that a quote which is not verbatim must share with evidence to be credited."""
+"""Minimum run of words that a non-verbatim quote must share with evidence to get credit."""
 
 _MARKDOWN = re.compile(r"[*#|`>_~]+")
 _DASHES = "-–—"
@@ -28,13 +28,13 @@ _DASHES = "-–—"
 
 @dataclass(frozen=True, slots=True)
 class DocsQuestion:
-    """A question over documents, and what answers it.
+    """A question over documents, with the expected facts and evidence.
 
     Attributes:
-        id: names the question, once in a file.
-        facts: what the answer must hold; each fact is a sequence of wordings, of which one is enough.
-        evidence: the passages of the documents, verbatim, that belong in the answer.
-        kind: what the question is an example of; may be empty.
+        id: unique id of the question.
+        facts: facts that the answer must contain, each as its alternative wordings.
+        evidence: verbatim passages of the documents that belong in the answer.
+        kind: category of the question; may be empty.
     """
 
     id: str
@@ -48,7 +48,7 @@ class DocsQuestion:
 
 @dataclass(frozen=True, slots=True)
 class DocsQuote:
-    """A quote of an answer; `field` is ``title`` for a quoted title, which is not scored."""
+    """A quote in an answer; quotes of a title (`field` is ``title``) are not scored."""
 
     text: str
     document: str | None = None
@@ -57,7 +57,7 @@ class DocsQuote:
 
 @dataclass(frozen=True, slots=True)
 class DocsPrediction:
-    """What a program answered to one question: its quotes, or why there are none."""
+    """A program's answer to one question: its quotes, an abstention or an error."""
 
     quotes: tuple[DocsQuote, ...] = ()
     abstained: bool = False
@@ -66,17 +66,17 @@ class DocsPrediction:
 
 @dataclass(frozen=True, slots=True)
 class DocsScore:
-    """The scores of one answer; shares are from 0 to 1.
+    """Scores of one answer; proportions are in [0, 1].
 
     Attributes:
-        documents: how many documents the question is asked of.
-        score: F1 of recall and precision; 1 or 0 for a question that is not answerable.
-        recall: share of facts found; None if not answerable.
-        precision: share of quoted words inside evidence; None if not answerable.
-        abstained: whether the answer abstains, or quotes nothing.
+        documents: number of documents of the question.
+        score: F1 of recall and precision; 1 or 0 if the question is unanswerable.
+        recall: share of facts found; None if unanswerable.
+        precision: share of quoted words inside evidence; None if unanswerable.
+        abstained: whether the answer abstains or quotes nothing.
         words: number of quoted words.
-        not_verbatim: number of quotes that are in none of the documents.
-        missed: the facts that an answer with quotes lacks, each by its first wording.
+        not_verbatim: number of quotes found in no document.
+        missed: first wording of each fact missing from an answer with quotes.
     """
 
     id: str
@@ -93,7 +93,7 @@ class DocsScore:
     missed: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scores as a JSON-ready object."""
+        """Return the scores for JSON."""
         return {**asdict(self), "missed": list(self.missed)}
 
 
@@ -101,7 +101,7 @@ class DocsScorer:
     r"""Scores answers over documents.
 
     Args:
-        texts: the text of each document by its name.
+        texts: text of each document by name.
 
     Example:
         >>> question = DocsQuestion(
@@ -118,7 +118,7 @@ class DocsScorer:
         self._texts = {name: _Text.of(text) for name, text in texts.items()}
 
     def score(self, question: DocsQuestion, prediction: DocsPrediction) -> DocsScore:
-        """Score one answer; the question's documents must be among the scorer's."""
+        """Score one answer; the scorer must have all documents of the question."""
         quotes = [
             (text, quote.document)
             for quote in prediction.quotes
@@ -126,7 +126,7 @@ class DocsScorer:
         ]
         failed = bool(prediction.error)
         abstained = prediction.abstained or not (quotes or failed)
-        nothing = DocsScore(
+        zero = DocsScore(
             id=question.id,
             kind=question.kind,
             documents=len(question.documents),
@@ -139,26 +139,26 @@ class DocsScorer:
             words=0 if abstained else sum(len(text.words) for text, _ in quotes),
         )
         if not question.answerable:
-            return replace(nothing, score=float(abstained and not failed))
+            return replace(zero, score=float(abstained and not failed))
         if abstained or failed:
-            return nothing
-        marking = _Marking(question, self._texts)
+            return zero
+        matching = _Matching(question, self._texts)
         for text, document in quotes:
-            marking.add(text, document)
-        recall, precision = marking.recall, marking.precision
+            matching.add(text, document)
+        recall, precision = matching.recall, matching.precision
         total = recall + precision
-        found = zip(question.facts, marking.found, strict=True)
+        facts = zip(question.facts, matching.found, strict=True)
         return replace(
-            nothing,
+            zero,
             score=2 * recall * precision / total if total else 0.0,
             recall=recall,
             precision=precision,
-            not_verbatim=marking.not_verbatim,
-            missed=tuple(fact[0] for fact, quoted in found if not quoted),
+            not_verbatim=matching.not_verbatim,
+            missed=tuple(fact[0] for fact, quoted in facts if not quoted),
         )
 
     def problems(self, question: DocsQuestion) -> list[str]:
-        """Return what keeps the best answer to a question from a score of 1, in words.
+        """Return the reasons why no answer to the question can score 1.
 
         Example:
             >>> question = DocsQuestion("q1", "When?", ("a.md",), True, (("1934",),), ("in 1932",))
@@ -167,24 +167,26 @@ class DocsScorer:
         """
         if not question.answerable:
             return []
-        marking = _Marking(question, self._texts)
+        matching = _Matching(question, self._texts)
         return [
-            f'The evidence "{stretch}" is in none of the documents.'
-            for stretch in question.evidence
-            if marking.missing(stretch)
+            f'The evidence "{passage}" is in none of the documents.'
+            for passage in question.evidence
+            if not matching.occurs(passage)
         ] or [
             f'The fact "{fact[0]}" is not in the evidence.'
-            for fact, places in zip(question.facts, marking.places, strict=True)
+            for fact, places in zip(question.facts, matching.places, strict=True)
             if not places
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The characters of a text that are compared.
+    """The compared part of a text.
 
-    `chars` has all of them, without anything between the words; `words` is where each of the `tokens`
-    is in it, as start and end, and `starts` where they start.
+    Attributes:
+        chars: the tokens, joined without spaces.
+        words: start and end of each token in `chars`.
+        starts: starts of the tokens in `chars`.
     """
 
     chars: str
@@ -204,9 +206,9 @@ class _Text:
         )
 
     def find(self, other: _Text, *, whole: bool = False) -> Iterator[tuple[int, int]]:
-        """Yield all places of another text, as start and end; they may overlap.
+        """Yield start and end of each occurrence of another text; occurrences may overlap.
 
-        `whole` leaves out places that start or end inside a word or number.
+        `whole` skips occurrences that start or end inside a word or number.
         """
         start = self.chars.find(other.chars) if other.chars else -1
         while start >= 0:
@@ -216,7 +218,7 @@ class _Text:
             start = self.chars.find(other.chars, start + 1)
 
     def _cuts(self, at: int) -> bool:
-        """Whether an offset is between two letters or digits of one word."""
+        """Return whether an offset is between two letters or digits of one word."""
         return (
             0 < at < len(self.chars)
             and at not in self.starts
@@ -226,29 +228,31 @@ class _Text:
 
 
 class _Place(NamedTuple):
-    """A place in a document: ``chars[start:end]``."""
+    """A span of a document: ``chars[start:end]``."""
 
     document: str
     start: int
     end: int
 
 
-class _Marking:
-    """The marking of one answer, quote by quote.
+class _Matching:
+    """Matches the quotes of one answer with evidence and facts.
 
-    `places` is where each fact is inside evidence, `found` whether it was quoted, and `not_verbatim` the
-    number of quotes that are in none of the documents.
+    Attributes:
+        places: occurrences of each fact inside evidence.
+        found: whether each fact was quoted.
+        not_verbatim: number of quotes found in no document.
     """
 
     def __init__(self, question: DocsQuestion, texts: Mapping[str, _Text]) -> None:
         self._texts = {name: texts[name] for name in question.documents}
         self._facts = [[_Text.of(wording) for wording in fact] for fact in question.facts]
-        self._stretches = [_Text.of(stretch) for stretch in question.evidence]
-        # A flag for each character of a document.
+        self._passages = [_Text.of(passage) for passage in question.evidence]
+        # One flag per character of a document.
         self._evidence = {name: bytearray(len(text.chars)) for name, text in self._texts.items()}
         self._quoted = {name: bytearray(len(text.chars)) for name, text in self._texts.items()}
-        for stretch in self._stretches:
-            for name, start, end in self._find(stretch):
+        for passage in self._passages:
+            for name, start, end in self._find(passage):
                 self._evidence[name][start:end] = b"\1" * (end - start)
         self.places = [
             [
@@ -273,12 +277,12 @@ class _Marking:
         """Share of quoted words inside evidence."""
         return self._covered / self._words
 
-    def missing(self, stretch: str) -> bool:
-        """Whether a stretch of evidence is in none of the documents."""
-        return next(self._find(_Text.of(stretch)), None) is None
+    def occurs(self, passage: str) -> bool:
+        """Return whether a passage of evidence is in one of the documents."""
+        return any(self._find(_Text.of(passage)))
 
     def add(self, quote: _Text, document: str | None) -> None:
-        """Mark a quote; all documents are searched if its own is None or not one of the question's."""
+        """Match a quote, in all documents if its own is unknown or not among the question's."""
         self._words += len(quote.words)
         places = list(self._find(quote, document))
         if not places:
@@ -287,21 +291,21 @@ class _Marking:
             for number, fact in enumerate(self._facts):
                 self.found[number] |= any(any(quote.find(text, whole=True)) for text in fact)
             return
-        for number, wanted in enumerate(self.places):
+        for number, occurrences in enumerate(self.places):
             self.found[number] |= any(
                 fact.document == place.document
                 and place.start <= fact.start
                 and fact.end <= place.end
-                for fact in wanted
+                for fact in occurrences
                 for place in places
             )
-        # It counts where it covers most evidence that was not quoted before.
-        best, fresh = max(
-            ((place, self._fresh_words(quote, place)) for place in places),
+        # Count the occurrence that covers most evidence not quoted before.
+        best, new_words = max(
+            ((place, self._new_evidence_words(quote, place)) for place in places),
             key=lambda pair: len(pair[1]),
         )
-        self._covered += len(fresh)
-        for start, end in fresh:
+        self._covered += len(new_words)
+        for start, end in new_words:
             self._quoted[best.document][start:end] = b"\1" * (end - start)
 
     def _find(
@@ -312,10 +316,10 @@ class _Marking:
             for start, end in self._texts[name].find(text, whole=whole):
                 yield _Place(name, start, end)
 
-    def _fresh_words(self, quote: _Text, place: _Place) -> list[tuple[int, int]]:
-        """Return the words of a quote, as places in the document, that earn credit there.
+    def _new_evidence_words(self, quote: _Text, place: _Place) -> list[tuple[int, int]]:
+        """Return the document spans of a quote's words that get credit.
 
-        At least half of such a word is evidence, and not all of it was quoted before.
+        At least half of the word must be evidence, and part of it must not be quoted yet.
         """
         evidence, quoted = self._evidence[place.document], self._quoted[place.document]
         words = [(place.start + start, place.start + end) for start, end in quote.words]
@@ -326,10 +330,10 @@ class _Marking:
         ]
 
     def _shared_words(self, quote: _Text) -> int:
-        """Return how many words of a quote are in a long enough run that evidence has as well."""
+        """Return the number of words in runs of at least `RUN` words shared with evidence."""
         shared: set[int] = set()
-        for stretch in self._stretches:
-            matcher = SequenceMatcher(None, quote.tokens, stretch.tokens, autojunk=False)
+        for passage in self._passages:
+            matcher = SequenceMatcher(None, quote.tokens, passage.tokens, autojunk=False)
             for block in matcher.get_matching_blocks():
                 if block.size >= RUN:
                     shared.update(range(block.a, block.a + block.size))
@@ -338,18 +342,18 @@ class _Marking:
 
 @dataclass(frozen=True, slots=True)
 class DocsFigures:
-    """The scores of several answers; None where there is nothing to take the mean of.
+    """Aggregate scores of several answers; a mean of no values is None.
 
     Attributes:
-        docqa: the mean score.
+        docqa: mean score.
         recall, precision, f1: means over answerable questions.
         fully_answered: share of answerable questions with all facts found.
-        abstained: share of all questions.
-        abstained_on_unanswerable: share of the questions that are not answerable.
-        false_abstentions: share of answerable questions.
-        words: quoted words of an answer, the mean over answerable questions.
-        errors: number of answers that failed.
-        not_verbatim: number of quotes that are in none of their documents.
+        abstained: share of all questions with an abstention.
+        abstained_on_unanswerable: share of unanswerable questions with an abstention.
+        false_abstentions: share of answerable questions with an abstention.
+        words: mean number of quoted words over answerable questions.
+        errors: number of failed answers.
+        not_verbatim: number of quotes found in no document of their question.
     """
 
     docqa: Mean
@@ -366,16 +370,16 @@ class DocsFigures:
 
     @property
     def n(self) -> int:
-        """The number of answers."""
+        """Number of answers."""
         return self.docqa.n
 
     @classmethod
     def of(
         cls, scores: Sequence[DocsScore], *, resamples: int = 1000, seed: int = 0
     ) -> DocsFigures:
-        """Take the means of scores, one for each question; 0 resamples give no interval."""
+        """Aggregate scores, one per question; 0 resamples give no interval."""
         answerable = [score for score in scores if score.answerable]
-        rest = [score for score in scores if not score.answerable]
+        unanswerable = [score for score in scores if not score.answerable]
         return cls(
             docqa=mean_with_interval(
                 [score.score for score in scores], resamples=resamples, seed=seed
@@ -385,7 +389,7 @@ class DocsFigures:
             f1=_mean(score.score for score in answerable),
             fully_answered=_mean(score.recall == 1 for score in answerable),
             abstained=_mean(score.abstained for score in scores),
-            abstained_on_unanswerable=_mean(score.abstained for score in rest),
+            abstained_on_unanswerable=_mean(score.abstained for score in unanswerable),
             false_abstentions=_mean(score.abstained for score in answerable),
             words=_mean(score.words for score in answerable),
             errors=sum(score.error for score in scores),
@@ -393,7 +397,7 @@ class DocsFigures:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as a JSON-ready object."""
+        """Return the figures for JSON."""
         return {
             "n": self.n,
             **asdict(self),
@@ -404,9 +408,9 @@ class DocsFigures:
 
 @dataclass(frozen=True, slots=True)
 class DocsReport:
-    """The scores of a program: in total, by the kind of question (empty without kinds), and by group.
+    """Aggregate scores of a program: total, by kind of question, and by group.
 
-    The groups are questions asked of ``one document``, and of several (``collection``).
+    The groups are questions over ``one document`` and over several (``collection``).
     """
 
     total: DocsFigures
@@ -415,7 +419,7 @@ class DocsReport:
 
     @classmethod
     def of(cls, scores: Sequence[DocsScore], *, resamples: int = 1000, seed: int = 0) -> DocsReport:
-        """Sum up the scores of a program, as `DocsFigures.of` does."""
+        """Aggregate the scores of a program like `DocsFigures.of`."""
 
         def figures(some: Iterable[DocsScore]) -> DocsFigures:
             return DocsFigures.of(list(some), resamples=resamples, seed=seed)
@@ -431,7 +435,7 @@ class DocsReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as a JSON-ready object."""
+        """Return the report for JSON."""
         return {
             **self.total.to_dict(),
             "kinds": {name: figures.to_dict() for name, figures in self.kinds.items()},

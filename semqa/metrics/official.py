@@ -1,7 +1,7 @@
-"""The figures that the notebook of QuoteSum's authors prints.
+"""The figures printed by the notebook of QuoteSum's authors.
 
-Source: google-research-datasets/QuoteSum, evals/scorers.py and evals/semqa_metrics.ipynb. Differs
-in leaving numpy's global generator alone, which the original seeds on each call.
+Source: google-research-datasets/QuoteSum, evals/scorers.py and evals/semqa_metrics.ipynb. Unlike
+the original, this does not seed numpy's global generator.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ RESAMPLES = 1000
 def rouge_percentiles(rows: Sequence[ExampleScores]) -> dict[str, tuple[float, float, float]]:
     """Return (mid, low, high) of each ROUGE score, as ``score_all_rouge(bootstrap=True)`` does.
 
-    They are the 50, 2.5 and 97.5 percentiles of 1,000 bootstrap means; the authors' notebook
-    prints the first. All four come from one stream of draws with the seed 1337.
+    They are the 50th, 2.5th and 97.5th percentiles of 1,000 bootstrap means; the authors' notebook
+    prints the first. All four scores share one random stream with seed 1337.
     """
     import numpy as np
 
@@ -43,8 +43,8 @@ def rouge_percentiles(rows: Sequence[ExampleScores]) -> dict[str, tuple[float, f
 def published_figures(rows: Sequence[ExampleScores]) -> dict[str, float]:
     """Return the figures that the authors' notebook prints for rows scored with ``official=True``.
 
-    ROUGE is the middle of the bootstrap means, not the mean; so is the ROUGE-Lsum in SEMQA. Every figure
-    is NaN when there are no rows.
+    ROUGE, also in SEMQA, is the median of the bootstrap means instead of the mean. Every figure is
+    NaN if there are no rows.
     """
     scored = [row for row in rows if row.rougeLsum is not None]
     percentiles = rouge_percentiles(scored) if scored else {}

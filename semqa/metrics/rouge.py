@@ -1,7 +1,7 @@
-"""Longest common subsequences of encoded token sequences.
+"""ROUGE-1, ROUGE-2, ROUGE-L and ROUGE-Lsum, equal to those of rouge-score without stemming.
 
-A sequence is a string with one character for each token (see `Vocabulary`), which rapidfuzz reads
-without converting it.
+Texts are encoded first: a token sequence becomes a string with one character per token (see
+`Vocabulary`), which rapidfuzz compares without conversion.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ from semqa.metrics.text import ARTICLES, rouge_lines, rouge_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_ARTICLE_CODES = "\0\1\2"  # the lowest ones, so that they lead a sorted bag
+_ARTICLE_CODES = "\0\1\2"  # the lowest codes, so they come first in a sorted bag
 
 UNKNOWN = "\3"
-"""Stands for every token that a vocabulary has not learned; equal to nothing learned."""
+"""Code of every token that is not in the vocabulary."""
 
 lcs_length = LCSseq.similarity
 """Length of the longest common subsequence of two encoded sequences."""
 
 shared_tokens = LCSseq.similarity
-"""Size of the intersection of two bags, each in its sorted form.
+"""Size of the intersection of two sorted bags.
 
-A common subsequence of two sorted sequences is a sorted bag that both contain, so the longest one
-is their intersection.
+The longest common subsequence of two sorted bags is their intersection.
 """
 
 
 class Vocabulary:
-    r"""One character for each distinct token of what one question is scored against.
+    r"""Maps each distinct token of a question's references to one character.
 
-    Only the learning methods add tokens, so that one vocabulary serves any number of predictions.
+    Only the `learn` methods add tokens, so any number of predictions can share one vocabulary.
 
     Example:
         >>> vocabulary = Vocabulary()
@@ -52,32 +51,32 @@ class Vocabulary:
     __slots__ = ("_find", "_learn")
 
     def __init__(self) -> None:
-        # Called for each new token, without a step of the interpreter.
+        # All in C: no Python code runs for a new token.
         next_code = map(chr, count(ord(UNKNOWN) + 1)).__next__
         codes = defaultdict(next_code, zip(sorted(ARTICLES), _ARTICLE_CODES, strict=True))
         self._learn = codes.__getitem__
         self._find = codes.get
 
     def learn(self, tokens: Iterable[str]) -> str:
-        """Encode a sequence of tokens, after learning them; at most 1.1 million distinct ones."""
+        """Add tokens (at most 1.1 million distinct ones) and return the encoded sequence."""
         try:
             return "".join(map(self._learn, tokens))
         except ValueError as error:
             raise _too_many() from error
 
     def learn_bag(self, tokens: Iterable[str]) -> str:
-        """Encode a bag of tokens, sorted and without `ARTICLES`, after learning it."""
+        """Add tokens and return the encoded bag, sorted and without `ARTICLES`."""
         try:
             return "".join(sorted(map(self._learn, tokens))).lstrip(_ARTICLE_CODES)
         except ValueError as error:
             raise _too_many() from error
 
     def encode(self, tokens: Iterable[str]) -> str:
-        """Encode a sequence of tokens; `UNKNOWN` for each one not learned."""
+        """Encode a sequence of tokens, with `UNKNOWN` for tokens not in the vocabulary."""
         return "".join(map(self._find, tokens, repeat(UNKNOWN)))
 
     def encode_bag(self, tokens: Iterable[str]) -> str:
-        """Encode a bag of tokens, sorted and without `ARTICLES`; `UNKNOWN` as in `encode`."""
+        """Encode a bag of tokens like `encode`, sorted and without `ARTICLES`."""
         return "".join(sorted(map(self._find, tokens, repeat(UNKNOWN)))).lstrip(_ARTICLE_CODES)
 
 
@@ -89,7 +88,7 @@ def _too_many() -> InputError:
 
 
 def position_masks(sequence: str) -> dict[str, int]:
-    """Return for each token of a sequence the bit set of its positions (bit 0 = first).
+    """Return each token's positions in a sequence as a bit set (bit 0 = first).
 
     Example:
         >>> position_masks("aba")
@@ -102,33 +101,36 @@ def position_masks(sequence: str) -> dict[str, int]:
 
 
 def lcs_positions(masks: Mapping[str, int], length: int, candidate: str) -> int:
-    """Return which positions of a reference one longest common subsequence takes, as a bit set.
+    """Return the reference positions of one longest common subsequence, as a bit set.
 
-    Of the many longest ones it is the one that rouge-score reads out of its table: from the end,
-    a match is always taken; else a step that leaves a token of the candidate, where the table does
-    not shrink by it and shrinks by the other; else a step that leaves a token of the reference.
+    If there are several, it is the one that rouge-score reads from its table: going backwards, take
+    every match; otherwise skip a candidate token if only skipping a reference token would shorten
+    the subsequence; otherwise skip a reference token.
 
-    `masks` and `length` are the `position_masks` and the tokens of the reference.
+    Args:
+        masks: `position_masks` of the reference.
+        length: number of tokens in the reference.
+        candidate: the encoded candidate.
 
-    Source: the table is that of Hyyrö, "Bit-parallel LCS-length computation revisited" (2004):
-    one integer for each column holds in which rows the length grows.
+    Source: Hyyrö, "Bit-parallel LCS-length computation revisited" (2004). One integer per column
+    records the rows in which the length grows.
 
     Example:
         >>> bin(lcs_positions(position_masks("abcd"), 4, "bxd"))
         '0b1010'
     """
     full = (1 << length) - 1
-    still = full  # bit i: the length does not grow from row i to row i + 1 in this column
+    flat = full  # bit i: the length does not grow from row i to row i + 1 in this column
     columns = []
     for token in candidate:
         match = masks.get(token, 0)
-        step = still & match
-        still = ((still + step) | (still - step)) & full
-        columns.append((match, match | (full ^ still)))
+        step = flat & match
+        flat = ((flat + step) | (flat - step)) & full
+        columns.append((match, match | (full ^ flat)))
     taken = 0
     rows = full
     for match, stop in reversed(columns):
-        # Rows in which nothing matches and nothing grows are left at once.
+        # Skip rows without a match or growth.
         row = (1 << (stop & rows).bit_length()) >> 1
         if not row:
             break
@@ -140,7 +142,7 @@ def lcs_positions(masks: Mapping[str, int], length: int, candidate: str) -> int:
 
 
 class RougeScores(NamedTuple):
-    """The F-measures of the four ROUGE scores, 0-100."""
+    """F-measures of the four ROUGE variants, 0-100."""
 
     rouge1: float
     rouge2: float
@@ -149,9 +151,9 @@ class RougeScores(NamedTuple):
 
 
 class RougeText:
-    """A text without marks: its encoded tokens, and those of each line if there are several.
+    """An encoded text without marks, as a whole and by line.
 
-    Comparing it changes nothing that can be seen, so threads may share it.
+    Threads may share it: comparing it only fills caches.
     """
 
     __slots__ = ("_line_masks", "_pairs", "_sorted", "lines", "sequence")
@@ -159,21 +161,21 @@ class RougeText:
     def __init__(self, sequence: str, lines: Sequence[str] = ()) -> None:
         self.sequence = sequence
         self.lines = lines if len(lines) > 1 else (sequence,)
-        # Only the closest reference needs these, so they wait until they are asked for.
+        # Computed on first use: only the closest reference needs them.
         self._sorted: str | None = None
         self._pairs: frozenset[str] | None = None
         self._line_masks: list[tuple[dict[str, int], int]] | None = None
 
     @classmethod
     def read(cls, text: str, encode: Callable[[Iterable[str]], str]) -> RougeText:
-        """Encode a text: by `Vocabulary.learn` for a reference, then `Vocabulary.encode` for a prediction."""
+        """Encode a text with `Vocabulary.learn` (reference) or `Vocabulary.encode` (prediction)."""
         lines = [encode(line) for line in rouge_lines(text)] if "\n" in text else ()
         return cls(encode(rouge_tokens(text)), lines)
 
     def lsum(self, prediction: RougeText) -> float:
         """Return ROUGE-Lsum of a prediction against this text, in [0, 1]."""
         if len(self.lines) == len(prediction.lines) == 1:
-            # The union of the subsequences of one line with one line is the one subsequence.
+            # With one line on each side, ROUGE-Lsum equals ROUGE-L.
             return self.longest(prediction)
         return _f_measure(
             self._union_hits(prediction), len(self.sequence), len(prediction.sequence)
@@ -196,9 +198,9 @@ class RougeText:
         hits = list(filter(self._pairs.__contains__, _pairs(prediction.sequence)))
         shared = len(hits)
         if len(set(hits)) < shared:
-            # Only now does it matter how often this text has a pair.
-            wanted = Counter(_pairs(self.sequence))
-            shared = sum(min(count, wanted[pair]) for pair, count in Counter(hits).items())
+            # With repeated pairs, their counts in this text matter too.
+            available = Counter(_pairs(self.sequence))
+            shared = sum(min(count, available[pair]) for pair, count in Counter(hits).items())
         return _f_measure(shared, len(self.sequence) - 1, len(prediction.sequence) - 1)
 
     def _sorted_sequence(self) -> str:
@@ -207,10 +209,10 @@ class RougeText:
         return self._sorted
 
     def _union_hits(self, prediction: RougeText) -> int:
-        """Count the tokens of this text that some line of the prediction has in sequence.
+        """Return the size of the union LCS over the lines.
 
-        Source: Lin (2004), section 3.2, with the clipping of ROUGE 1.5.5: no token is hit more
-        often than the prediction has it.
+        Source: Lin (2004), section 3.2, clipped as in ROUGE 1.5.5: a token counts at most as often
+        as it occurs in the prediction.
         """
         if self._line_masks is None:
             self._line_masks = [(position_masks(line), len(line)) for line in self.lines]
@@ -226,10 +228,10 @@ class RougeText:
 
 
 def closest_rouge(references: Sequence[RougeText], prediction: RougeText) -> RougeScores:
-    """Score a prediction against the reference that it comes closest to, in one vocabulary.
+    """Score a prediction against the closest of several references in the same vocabulary.
 
-    That is the reference with the highest ROUGE-Lsum, the first one of equals; all four scores are
-    taken against it.
+    The closest reference has the highest ROUGE-Lsum; the first wins a tie. All four scores are
+    computed against it.
     """
     lsums = [reference.lsum(prediction) for reference in references]
     lsum = max(lsums)
@@ -243,24 +245,24 @@ def closest_rouge(references: Sequence[RougeText], prediction: RougeText) -> Rou
 
 
 def rouge_scores(reference: str, prediction: str) -> RougeScores:
-    """Score one text against another.
+    """Return the ROUGE scores of a prediction against one reference.
 
     Example:
         >>> rouge_scores("the cat sat on the mat", "the cat lay on the mat").rougeL
         83.33333333333334
     """
     vocabulary = Vocabulary()
-    wanted = RougeText.read(reference, vocabulary.learn)
-    return closest_rouge([wanted], RougeText.read(prediction, vocabulary.encode))
+    encoded = RougeText.read(reference, vocabulary.learn)
+    return closest_rouge([encoded], RougeText.read(prediction, vocabulary.encode))
 
 
 def _pairs(sequence: str) -> Iterable[str]:
     return map(add, sequence, sequence[1:])
 
 
-def _f_measure(shared: int, wanted: int, predicted: int) -> float:
-    # The same operations as in rouge-score, so that equal scores tie here where they tie there.
+def _f_measure(shared: int, reference: int, predicted: int) -> float:
+    # Same operations as rouge-score, so that ties are the same too.
     if not shared:
         return 0.0
-    precision, recall = shared / predicted, shared / wanted
+    precision, recall = shared / predicted, shared / reference
     return 2 * precision * recall / (precision + recall)

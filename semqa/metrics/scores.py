@@ -1,14 +1,13 @@
-"""The QuoteSum scores: ROUGE, Sem-F1, Sem-Rec and SEMQA, of a prediction and of a corpus.
+"""The QuoteSum metrics ROUGE, Sem-F1, Sem-Rec and SEMQA, for one prediction and for a corpus.
 
-From the bottom: an `Example` and its scores; bags of quoted words by source; a `Target`, which is a
-question compiled to score any number of predictions; the human row; the `Report` of a corpus; and
-Sem-F1 over quoted sources, which is not a score of the paper.
+In this order: an `Example` and its scores; bags of quoted words per source; `Target`, a question
+compiled for scoring any number of predictions; leave-one-out scores of the references; the `Report`
+on a corpus; and Sem-F1 over quoted sources, which is not in the paper.
 
 SEMQA of a corpus is √(Sem-F1 · ROUGE-Lsum) of the two means, not the mean of the examples' SEMQA.
 
-Source: "SEMQA: Semi-Extractive Multi-Source Question Answering" (2024), and the released QuoteSum
-scorer, whose figures these are wherever it has one. `docs/metrics.md` lists where the default
-differs.
+Source: "SEMQA: Semi-Extractive Multi-Source Question Answering" (2024) and the released QuoteSum
+scorer. Scores equal those of that scorer; `docs/metrics.md` lists the exceptions.
 """
 
 from __future__ import annotations
@@ -37,25 +36,25 @@ METRICS = (
     "sem_recall",
     "semqa",
 )
-"""Names of the scores, in the order in which they are reported."""
+"""Names of the metrics, in report order."""
 
 
 class NoReferenceError(InputError, ValueError):
-    """A question has no reference to score against; the official scorer raises ValueError."""
+    """A question has no reference; a ValueError too, as in the official scorer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What it takes to score one prediction; all texts have canonical marks (``[ 1 span ]``).
+    """A prediction and its references; all texts have canonical marks (``[ 1 span ]``).
 
     Attributes:
-        qid: names the question in reports and errors.
-        references: the answers people wrote.
-        short_answers: for each reference the short answers it covers; "" for none.
-        present: numbers of the sources that the question comes with, from 1.
+        qid: question id, for reports and errors.
+        references: human answers.
+        short_answers: short answers covered by each reference; "" if there are none.
+        present: numbers of the question's sources, from 1.
 
     Raises:
-        InputError: a field is no text, no tuple (or list) of texts, or holds a number below 1.
+        InputError: a field has the wrong type, or a source number is below 1.
     """
 
     qid: str
@@ -67,24 +66,24 @@ class Example:
     def __post_init__(self) -> None:
         prediction: object = self.prediction
         if not isinstance(prediction, str):
-            raise _wrong(self.qid, "prediction", prediction, "a text")
+            raise _invalid(self.qid, "prediction", prediction, "a string")
         for name in ("references", "short_answers"):
             texts: object = getattr(self, name)
             if not isinstance(texts, (tuple, list)) or set(map(type, texts)) - {str}:
-                raise _wrong(self.qid, name, texts, "a tuple of texts")
+                raise _invalid(self.qid, name, texts, "a tuple of strings")
             object.__setattr__(self, name, tuple(texts))
         object.__setattr__(self, "present", tuple(self.present))
         if set(map(type, self.present)) - {int} or min(self.present, default=1) < 1:
-            raise _wrong(self.qid, "present", self.present, "source numbers from 1")
+            raise _invalid(self.qid, "present", self.present, "source numbers from 1")
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleScores:
-    """The scores of one prediction, 0-100; None where `unscored` says why.
+    """Scores of one prediction, 0-100, or None with the reason in `unscored`.
 
-    With ``official=True`` a score is NaN where the official scorer's is. `semqa` is √(sem_f1 · rougeLsum)
-    of this example: the mean of these is *not* the SEMQA of a corpus, which `Report` computes from the
-    corpus means.
+    With ``official=True`` a score is NaN if the official scorer's is. `semqa` is √(sem_f1 ·
+    rougeLsum) of this example; `Report` computes the SEMQA of a corpus from the means of the two,
+    *not* as the mean of these values.
     """
 
     qid: str
@@ -100,12 +99,12 @@ class ExampleScores:
 
     @classmethod
     def without(cls, qid: str, reason: str) -> ExampleScores:
-        """Return the row of a prediction that no metric can score."""
+        """Return the row of a prediction for which every metric is undefined."""
         reasons = dict.fromkeys(METRICS, reason)
         return cls(qid, None, None, None, None, None, None, None, None, unscored=reasons)
 
     def value(self, metric: str) -> float | None:
-        """Return one score by its name, one of `METRICS`."""
+        """Return the score of one of `METRICS`."""
         if metric not in METRICS:
             raise InputError(
                 f"must be one of {', '.join(METRICS)}, got {metric!r}.", field="metric"
@@ -114,9 +113,9 @@ class ExampleScores:
         return value
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row of a per-example file: qid, each score, and `unscored` where not empty.
+        """Return the row for a per-example file: qid, scores, and `unscored` unless empty.
 
-        A NaN becomes None, with the reason "NaN in the official scorer": JSON has no NaN.
+        NaN becomes None with the reason "NaN in the official scorer", because JSON has no NaN.
         """
         row: dict[str, Any] = {"qid": self.qid}
         unscored = dict(self.unscored)
@@ -130,86 +129,74 @@ class ExampleScores:
         return row
 
 
-def _wrong(qid: str, name: str, got: object, rule: str) -> InputError:
+def _invalid(qid: str, name: str, got: object, rule: str) -> InputError:
     return InputError(f"of question {qid} must be {rule}, got {got!r:.80}.", field=name)
 
 
 OFFICIAL_SOURCES = range(1, 8)
-"""The only sources that the official Sem-F1 and Sem-Rec look at."""
+"""The only sources that the official Sem-F1 and Sem-Rec consider."""
 
 
 class SourceBags:
-    """For each of the sources that are scored, the bags of words that some texts quote from it."""
+    """For each scored source, the bags of words quoted from it in the references."""
 
     __slots__ = ("_bags",)
 
     def __init__(self, texts: Collection[Mapping[int, str]], sources: Iterable[int]) -> None:
-        # Texts that quote the same words need comparing once.
+        # A set: texts that quote the same words need one comparison.
         self._bags = [(source, {text.get(source, "") for text in texts}) for source in sources]
 
     def best(self, predicted: Mapping[int, str]) -> list[Overlap]:
-        """Return for each source, in order, the best F1, recall and precision over the texts.
+        """Return the best F1, recall and precision over the texts for each source, in order.
 
-        Each of the three is a maximum of its own, so they may come from different texts.
+        The three maxima may come from different texts.
         """
         return [_best_overlap(bags, predicted.get(source, "")) for source, bags in self._bags]
 
 
-def named_sources(texts: Iterable[Mapping[int, str]], *, all_sources: bool) -> list[int]:
-    """Return the sources that count for Sem-Rec: those for which some text has a short answer."""
-    named = [source for text in texts for source, bag in text.items() if bag]
-    return scored_sources(named, all_sources=all_sources)
-
-
 def scored_sources(sources: Iterable[int], *, all_sources: bool) -> list[int]:
-    """Return the sources that Sem-F1 and Sem-Rec look at, ascending."""
+    """Return the sources that Sem-F1 and Sem-Rec consider, in ascending order."""
     return sorted(set(sources) if all_sources else set(sources).intersection(OFFICIAL_SOURCES))
 
 
-def mean_f1(overlaps: Sequence[Overlap]) -> float:
-    """Return Sem-F1, 0-100, of the overlaps of all sources of a question."""
-    return 100 * sum(overlap.f1 for overlap in overlaps) / len(overlaps)
-
-
-def mean_recall(overlaps: Sequence[Overlap]) -> float:
-    """Return Sem-Rec, 0-100, of the overlaps of all sources with a short answer."""
-    return 100 * sum(overlap.recall for overlap in overlaps) / len(overlaps)
-
-
 def harmonic_f1(overlaps: Sequence[Overlap]) -> float:
-    """Return the harmonic mean, 0-100, of the recalls and precisions of all sources."""
+    """Return the harmonic mean, 0-100, of recall and precision over all sources."""
     values = [value for overlap in overlaps for value in (overlap.recall, overlap.precision)]
     return 100 * len(values) / sum(1 / value for value in values) if all(values) else 0.0
 
 
 def _best_overlap(bags: Collection[str], predicted: str) -> Overlap:
-    """Return the maximum of each measure of `token_overlap` over bags in sorted, encoded form."""
+    """Return the maximum of each measure over encoded, sorted bags."""
     if not predicted:
-        agrees = float("" in bags)
-        return Overlap(f1=agrees, recall=agrees, precision=1.0)
+        both_empty = float("" in bags)
+        return Overlap(f1=both_empty, recall=both_empty, precision=1.0)
     size = len(predicted)
     f1 = recall = 0.0
     most_shared = 0
     for bag in bags:
-        wanted = len(bag)
+        reference_size = len(bag)
         shared = shared_tokens(bag, predicted)
-        if not wanted:
+        if not reference_size:
             recall = 1.0
         elif shared:
-            # Conditions, as calls of max() would take most of the time here.
-            if (bag_f1 := 2 * shared / (wanted + size)) > f1:
+            # Not max(): its calls would take most of the time here.
+            if (bag_f1 := 2 * shared / (reference_size + size)) > f1:
                 f1 = bag_f1
-            if (bag_recall := shared / wanted) > recall:
+            if (bag_recall := shared / reference_size) > recall:
                 recall = bag_recall
             most_shared = max(most_shared, shared)
     return Overlap(f1, recall, most_shared / size)
 
 
 class MarkedText:
-    """A marked text, encoded in the vocabulary of its question.
+    """A marked text, encoded with the vocabulary of its question.
 
-    The vocabulary learns a reference, and only finds what it knows of a prediction. `rouge` is the text
-    without marks, and `bags` has for each source quoted the bag of the words of its spans.
+    Attributes:
+        bags: the bag of words quoted from each source.
+        rouge: the text without marks.
+
+    Args:
+        learn: add unknown tokens to the vocabulary, as is done for references.
     """
 
     __slots__ = ("bags", "rouge")
@@ -227,7 +214,7 @@ class MarkedText:
 def bags_of_quotes(
     text: str, vocabulary: Vocabulary, *, learn: bool = False, all_sources: bool = False
 ) -> dict[int, str]:
-    """Return `MarkedText.bags` alone; the arguments are the same."""
+    """Return only `MarkedText.bags` of a text."""
     pieces = split_marks(text, all_sources=all_sources)
     return _bags(pieces, vocabulary.learn_bag if learn else vocabulary.encode_bag)
 
@@ -241,19 +228,18 @@ def _bags(pieces: list[str], encode_bag: Callable[[Iterable[str]], str]) -> dict
     return {source: encode_bag(words) for source, words in words_by_source.items()}
 
 
-NO_SOURCE = "no source is present that is scored"
+NO_SOURCE = "no scored source is present"
 NO_SHORT_ANSWER = "no reference has a short answer"
 NO_MARKED_SHORT_ANSWER = "no short answer is marked with a source"
-HARMONIC_RAISES = "no source is present that is scored: the official scorer raises StatisticsError"
+HARMONIC_RAISES = f"{NO_SOURCE}; the official scorer raises StatisticsError"
 
 CACHED_QUESTIONS = 1024
 
 
 class Target:
-    """What the predictions for one question are compared with.
+    """The references of one question, compiled for scoring any number of predictions.
 
-    Scores do not change it, so threads may share it. `official` gives NaN where the official scorer does;
-    `all_sources` scores the sources beyond 7 too, and reads numbers of more than one digit.
+    Threads may share it. For `official` and `all_sources` see `score_example`.
     """
 
     __slots__ = (
@@ -282,8 +268,9 @@ class Target:
         self._quotes = SourceBags(
             [text.bags for text in references], scored_sources(present, all_sources=all_sources)
         )
+        answered = [source for bags in short_answers for source, bag in bags.items() if bag]
         self._short_answers = SourceBags(
-            short_answers, named_sources(short_answers, all_sources=all_sources)
+            short_answers, scored_sources(answered, all_sources=all_sources)
         )
         self._no_recall = NO_MARKED_SHORT_ANSWER if any_short_answer else NO_SHORT_ANSWER
         self._official = official
@@ -299,7 +286,7 @@ class Target:
         official: bool = False,
         all_sources: bool = False,
     ) -> Target:
-        """Make a target of texts.
+        """Compile a target from marked texts.
 
         Example:
             >>> target = Target.read(["Sung by [ 1 Bing Crosby ]."], ["[ 1 Crosby ]"], [1])
@@ -307,7 +294,7 @@ class Target:
             100.0
         """
         if not references:
-            raise NoReferenceError("There is no reference.")
+            raise NoReferenceError("A question has no reference.")
         vocabulary = Vocabulary()
         return cls(
             vocabulary,
@@ -315,7 +302,7 @@ class Target:
                 MarkedText(text, vocabulary, learn=True, all_sources=all_sources)
                 for text in references
             ],
-            # References often share their short answers; a maximum needs each text once.
+            # References often share their short answers; each needs comparing once.
             [
                 bags_of_quotes(text, vocabulary, learn=True, all_sources=all_sources)
                 for text in dict.fromkeys(short_answers)
@@ -327,12 +314,12 @@ class Target:
         )
 
     def score(self, prediction: str, *, qid: str = "") -> ExampleScores:
-        """Score one prediction; the scores carry `qid`."""
+        """Score one prediction; `qid` is copied to the scores."""
         text = MarkedText(prediction, self._vocabulary, all_sources=self._all_sources)
         return self.score_encoded(text, qid=qid)
 
     def score_encoded(self, prediction: MarkedText, *, qid: str = "") -> ExampleScores:
-        """Score a prediction that is encoded already, in the vocabulary of this target."""
+        """Score a prediction that is already encoded with the vocabulary of this target."""
         unscored: dict[str, str] = {}
         rouge = closest_rouge(self._rouge, prediction.rouge)
         sem_f1, harmonic = self._sem_f1(prediction.bags, unscored)
@@ -349,10 +336,11 @@ class Target:
     def _sem_f1(
         self, predicted: dict[int, str], unscored: dict[str, str]
     ) -> tuple[float | None, float | None]:
-        """Return Sem-F1 and its harmonic form, 0-100; without a source, note why there is none."""
+        """Return Sem-F1 and its harmonic form, 0-100; if undefined, add the reason."""
         overlaps = self._quotes.best(predicted)
         if overlaps:
-            return mean_f1(overlaps), harmonic_f1(overlaps)
+            mean = 100 * sum(overlap.f1 for overlap in overlaps) / len(overlaps)
+            return mean, harmonic_f1(overlaps)
         if self._official:
             unscored["sem_f1_harmonic"] = HARMONIC_RAISES
             return math.nan, None
@@ -360,10 +348,10 @@ class Target:
         return None, None
 
     def _sem_recall(self, predicted: dict[int, str], unscored: dict[str, str]) -> float | None:
-        """Return Sem-Rec, 0-100; where there is nothing to recall, note why."""
+        """Return Sem-Rec, 0-100; if there is nothing to recall, add the reason."""
         overlaps = self._short_answers.best(predicted)
         if overlaps:
-            return mean_recall(overlaps)
+            return 100 * sum(overlap.recall for overlap in overlaps) / len(overlaps)
         if self._official and self._no_recall == NO_MARKED_SHORT_ANSWER:
             return math.nan
         unscored["sem_recall"] = self._no_recall
@@ -378,7 +366,7 @@ def target_for(
     official: bool,
     all_sources: bool,
 ) -> Target:
-    """Return the target of a question, compiled once for the last questions asked for."""
+    """Return the compiled target of a question; the most recent ones are cached."""
     return Target.read(
         references, short_answers, present, official=official, all_sources=all_sources
     )
@@ -390,10 +378,10 @@ def score_example(
     """Score one prediction on all metrics.
 
     Args:
-        example: the prediction and what it is compared with.
-        official: give NaN where the official scorer does.
-        all_sources: score the sources beyond 7 too, which the official scorer strips or leaves in
-            the text but does not look at, and read source numbers of more than one digit.
+        example: the prediction and its references.
+        official: return NaN if the official scorer does.
+        all_sources: also score sources beyond 7, which the official scorer ignores, and parse
+            source numbers of more than one digit.
 
     Raises:
         NoReferenceError: the example has no reference.
@@ -423,14 +411,15 @@ def leave_one_out(
     official: bool = False,
     all_sources: bool = False,
 ) -> list[ExampleScores]:
-    """Score each reference of one question against the other references of it; see `score`.
+    """Score each reference of a question against its other references; see `score`.
 
-    `summarise` of the rows of all questions is the human row. It averages over answers, not over
-    questions: so do the published figures, where each answer is one example of the scorer. A
-    question with a single reference gives one unscored row.
+    To get the human row of the paper, pass the rows of all questions to `summarise`. It averages
+    over answers, not over questions, as the published figures do. A question with a single
+    reference gives one unscored row.
 
     Raises:
-        InputError: there is no reference, or not one short answer ("" for none) for each.
+        InputError: there is no reference, or the number of short answers differs from that of the
+            references.
 
     Example:
         >>> rows = leave_one_out("q1", ["[ 1 May ]", "[ 1 May 1942 ]"], ["", ""], [1])
@@ -476,10 +465,12 @@ NO_EXAMPLES = "no examples"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One corpus score, 0-100, with its interval and the reasons for the examples left out.
+    """A corpus score, 0-100, with its confidence interval.
 
-    It rests on `n` examples; for SEMQA, those with a Sem-F1. The value is None where no example is
-    scored, and NaN only with ``official=True``.
+    Attributes:
+        value: None if no example is scored; NaN only with ``official=True``.
+        n: number of scored examples; for SEMQA, those with a Sem-F1.
+        unscored: number of unscored examples for each reason.
     """
 
     value: float | None
@@ -490,7 +481,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `score` found, with the settings that make it repeatable; see there."""
+    """The result of `score` and the settings needed to reproduce it."""
 
     examples: tuple[ExampleScores, ...]
     estimates: Mapping[str, Estimate]
@@ -502,22 +493,22 @@ class Report:
 
     @property
     def n(self) -> int:
-        """Number of predictions, scored or not."""
+        """Number of predictions, including unscored ones."""
         return len(self.examples)
 
     def value(self, metric: str) -> float | None:
-        """Return one corpus score by its name."""
+        """Return the corpus score of one metric."""
         return self.estimates[metric].value
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report without its rows, ready for JSON.
+        """Return the report for JSON, without its rows.
 
-        Keys: ``n``, ``questions``, each of `METRICS` (0-100 or None), ``scored`` (metric to number
-        of examples), ``intervals`` (metric to [low, high]), ``unscored`` (metric to reason to
-        number), ``official``, ``all_sources``, ``resamples``, ``seed``, ``confidence``. With
-        ``official=True`` also ``nan`` (the metrics that are NaN in the official scorer, None here)
-        and, without ``all_sources``, ``published`` (the figures as the authors' notebook prints
-        them).
+        Keys: ``n``, ``questions``, each of `METRICS` (0-100 or None), ``scored`` (number of
+        examples per metric), ``intervals`` ([low, high] per metric), ``unscored`` (number of
+        examples per metric and reason), ``official``, ``all_sources``, ``resamples``, ``seed``,
+        ``confidence``. With ``official=True`` also ``nan`` (metrics that are NaN in the official
+        scorer and None here) and, without ``all_sources``, ``published`` (the figures printed by
+        the authors' notebook).
         """
         values = {metric: self.estimates[metric].value for metric in METRICS}
         row: dict[str, Any] = {
@@ -561,15 +552,15 @@ def score(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Report:
-    """Score one system.
+    """Score the predictions of one system.
 
     Args:
-        examples: one prediction each.
+        examples: one example per prediction.
         official: reproduce the defects of the official scorer; see `docs/metrics.md`.
-        all_sources: score the sources beyond 7 too; see `score_example`.
-        resamples: corpora to draw for the intervals; 0 for none.
-        seed: of the draws.
-        confidence: mass of the intervals, in (0, 1).
+        all_sources: also score sources beyond 7; see `score_example`.
+        resamples: number of bootstrap resamples; 0 gives no intervals.
+        seed: random seed.
+        confidence: confidence level of the intervals, in (0, 1).
 
     Raises:
         InputError: an example has no reference, or a setting is out of range.
@@ -602,9 +593,9 @@ def summarise(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Report:
-    """Make the report of rows scored before; the other arguments are those of `score`.
+    """Return the report on rows that are already scored; see `score` for the other arguments.
 
-    Rows with the same qid (several answers to one question) count one by one in the means, and are
+    Rows with the same qid (several answers to one question) count separately in the means but are
     drawn together for the intervals.
     """
     rows = tuple(scores)
@@ -651,12 +642,13 @@ def _reasons(rows: Sequence[ExampleScores], metric: str) -> dict[str, int]:
 
 
 class QuotedScores(NamedTuple):
-    """Scores over the sources that prediction or references quote, 0-100; None without any.
+    """Scores over the quoted sources, 0-100; None if there are none.
 
     Attributes:
-        f1: mean over these sources of the best F1 over the references that quote it.
-        precision: mean of the best precisions over the sources that the prediction quotes.
-        recall: mean of the best recalls over the sources that some reference quotes.
+        f1: mean over sources quoted in the prediction or a reference. Each source counts with its
+            best F1 over the references that quote it.
+        precision: mean best precision over the sources quoted in the prediction.
+        recall: mean best recall over the sources quoted in a reference.
     """
 
     f1: float | None
@@ -665,19 +657,19 @@ class QuotedScores(NamedTuple):
 
 
 def quoted_f1(example: Example, *, all_sources: bool = False) -> QuotedScores:
-    """Score one prediction over the sources that somebody quotes.
+    """Score one prediction over the sources quoted in it or in a reference.
 
-    Somebody is the prediction, or a reference that quotes a present source. A source that the
-    question does not come with, and the prediction quotes, scores 0: no reference agrees. Marks,
-    words and their comparison are those of Sem-F1, and so is the limit to sources 1 to 7.
+    Of the references, only quotes of present sources count. If the prediction quotes a source that
+    the question does not have, that source scores 0. Marks and words are compared as in Sem-F1,
+    also limited to sources 1 to 7.
 
     Example:
         >>> from semqa.metrics import Example
-        >>> asked = Example("q1", "", ("By [ 1 Crosby ].",), ("",), (1, 2))
-        >>> quoted_f1(asked).f1
+        >>> example = Example("q1", "", ("By [ 1 Crosby ].",), ("",), (1, 2))
+        >>> quoted_f1(example).f1
         0.0
         >>> from dataclasses import replace
-        >>> quoted_f1(replace(asked, prediction="By [ 1 Crosby ] [ 2 x ].")).f1
+        >>> quoted_f1(replace(example, prediction="By [ 1 Crosby ] [ 2 x ].")).f1
         50.0
     """
     vocabulary = Vocabulary()
@@ -692,7 +684,7 @@ def quoted_f1(example: Example, *, all_sources: bool = False) -> QuotedScores:
 def quoted_leave_one_out(
     references: Sequence[str], present: Iterable[int], *, all_sources: bool = False
 ) -> list[QuotedScores]:
-    """Score each reference of a question against the others, as the human row does.
+    """Score each reference of a question against its other references, like `leave_one_out`.
 
     A question with a single reference gives one row without scores.
     """
@@ -715,18 +707,19 @@ def _scores(
     present: Collection[int],
     all_sources: bool,
 ) -> QuotedScores:
-    wanted = {source for bags in references for source, bag in bags.items() if bag}
-    wanted &= set(present)
-    given = {source for source, bag in predicted.items() if bag}
-    sources = scored_sources(wanted | given, all_sources=all_sources)
+    in_references = {source for bags in references for source, bag in bags.items() if bag}
+    in_references &= set(present)
+    in_prediction = {source for source, bag in predicted.items() if bag}
+    sources = scored_sources(in_references | in_prediction, all_sources=all_sources)
     f1, precision, recall = [], [], []
     for source in sources:
-        said = predicted.get(source, "")
+        predicted_bag = predicted.get(source, "")
         best = Overlap(0.0, 0.0, 0.0)
-        if source in wanted:
-            best = _best_overlap({bags[source] for bags in references if bags.get(source)}, said)
+        if source in in_references:
+            bags_of_source = {bags[source] for bags in references if bags.get(source)}
+            best = _best_overlap(bags_of_source, predicted_bag)
             recall.append(best.recall)
-        if said:
+        if predicted_bag:
             precision.append(best.precision)
         f1.append(best.f1)
     return QuotedScores(*(100 * fmean(part) if part else None for part in (f1, precision, recall)))

@@ -1,4 +1,4 @@
-"""A figure that is a value, or says why it is none; tests and intervals of rates."""
+"""Defined-or-explained statistics, significance tests and confidence intervals for rates."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """One figure and the number of items that it rests on; never a NaN.
-
-    If `value` is None, `unscored` says why.
-    """
+    """A statistic of `n` items, or the reason (`unscored`) why it is undefined; never NaN."""
 
     value: float | None
     n: int
@@ -28,20 +25,20 @@ class Statistic:
 
     def __post_init__(self) -> None:
         if (self.value is None) is (self.unscored is None):
-            raise ValueError("a statistic has either a value or a reason why it has none")
+            raise ValueError("a statistic needs either a value or a reason, not both")
 
     @classmethod
     def none(cls, reason: str, n: int = 0) -> Self:
-        """Return a figure without a value, for a reason."""
+        """Return an undefined statistic with the reason."""
         return cls(None, n, reason)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return ``value``, ``n`` and, where there is no value, ``unscored``."""
+        """Return ``value`` and ``n``, and ``unscored`` if there is no value."""
         return _without_reason(asdict(self))
 
 
 def percentile_interval(drawn: ArrayLike, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the bounds of the middle of resampled scores; `confidence` is the mass between them.
+    """Return the bounds of the middle `confidence` share of resampled scores.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13.
 
@@ -57,7 +54,7 @@ def percentile_interval(drawn: ArrayLike, confidence: float = 0.95) -> tuple[flo
 
 
 def check_resampling(resamples: int, confidence: float, *, least: int = 1) -> None:
-    """Raise if a number of resamples, or the mass of an interval, is out of range."""
+    """Raise InputError if the number of resamples or the confidence level is out of range."""
     if resamples < least:
         raise InputError(
             f"must be at least {least}, got {resamples}.", field="resamples", value=resamples
@@ -69,7 +66,7 @@ def check_resampling(resamples: int, confidence: float, *, least: int = 1) -> No
 
 
 def compare_rates(first: tuple[int, int], second: tuple[int, int]) -> Statistic:
-    """Return the two-sided p of the pooled z-test of two independent rates, each (count, n).
+    """Return the two-sided p-value of the pooled z-test of two independent rates (count, n).
 
     Source: Agresti, "Categorical Data Analysis" (3rd edition), section 3.2.
 
@@ -81,21 +78,21 @@ def compare_rates(first: tuple[int, int], second: tuple[int, int]) -> Statistic:
     """
     (a, n), (b, m) = first, second
     if min(n, m) < 1:
-        return Statistic.none("a rate rests on fewer than 1 items", n + m)
+        return Statistic.none("a rate has no items", n + m)
     if a + b in (0, n + m):
         reason = "both rates are 0, or both are 1: there is no variance to test against"
         return Statistic.none(reason, n + m)
     pooled = (a + b) / (n + m)
     z = (a / n - b / m) / math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-    # erfc keeps its digits far out in the tails, where 1 - cdf has none left.
+    # erfc stays accurate far out in the tails, unlike 1 - cdf.
     return Statistic(math.erfc(abs(z) / math.sqrt(2)), n + m)
 
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """The same `n` items judged twice: how many have yes both times, or once only, and the test.
+    """McNemar's test of `n` items judged twice, with the counts of yes in both or in one.
 
-    If `p` is None, `unscored` says why.
+    If `p` is None, `unscored` gives the reason.
     """
 
     n: int
@@ -106,15 +103,15 @@ class McNemar:
     unscored: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, without `unscored` where there is a p."""
+        """Return the fields, without `unscored` if there is a p-value."""
         return _without_reason(asdict(self))
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
-    """Test whether the same items get yes more often the one time than the other.
+    """Test whether the same items get yes more often in one of two judgements.
 
-    Exact and two-sided: under no difference, each of the items judged differently is equally likely
-    to be either way round, so their split is binomial with one half.
+    Exact and two-sided: under the null hypothesis, the items judged differently split between the
+    two directions binomially with probability 1/2.
 
     Source: McNemar 1947; Agresti, section 11.1.
 
@@ -125,19 +122,18 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     pairs = list(zip(first, second, strict=True))
     if not pairs:
         return McNemar(0, 0, 0, 0, None, "no item was judged twice")
-    gained, lost = pairs.count((True, False)), pairs.count((False, True))
-    n = gained + lost
-    term = tail = 1  # whole numbers up to the division
-    for k in range(1, min(gained, lost) + 1):
+    only_first, only_second = pairs.count((True, False)), pairs.count((False, True))
+    n = only_first + only_second
+    term = tail = 1  # integers until the final division
+    for k in range(1, min(only_first, only_second) + 1):
         term = term * (n - k + 1) // k
         tail += term
-    return McNemar(
-        len(pairs), pairs.count((True, True)), gained, lost, min(1.0, 2 * tail / (1 << n))
-    )
+    p = min(1.0, 2 * tail / (1 << n))
+    return McNemar(len(pairs), pairs.count((True, True)), only_first, only_second, p)
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Correct the p-values of one family of tests for their number; the same level holds then.
+    """Adjust the p-values of a family of tests for multiple comparisons.
 
     Source: Holm 1979.
 
@@ -147,14 +143,14 @@ def holm(values: Sequence[float]) -> list[float]:
     """
     adjusted = [0.0] * len(values)
     highest = 0.0
-    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, (len(values) - rank) * values[place])
-        adjusted[place] = min(1.0, highest)
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, (len(values) - rank) * values[index])
+        adjusted[index] = min(1.0, highest)
     return adjusted
 
 
 def wilson_interval(count: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's score interval of a rate, which stays in [0, 1] and never has no width.
+    """Return the Wilson score interval of a rate; it lies in [0, 1] and its width is above 0.
 
     Source: Wilson, "Probable Inference, the Law of Succession, and Statistical Inference" (1927).
     """
@@ -162,7 +158,7 @@ def wilson_interval(count: int, n: int, *, confidence: float = 0.95) -> tuple[fl
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     middle = (count + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * math.sqrt(count * (n - count) / n + z * z / 4)
-    # The ends are 0 and 1 exactly where no item, or each, counts; rounding must not pass them.
+    # Exact bounds at the extremes: rounding must not cross 0 or 1.
     low = 0.0 if count == 0 else max(0.0, middle - half)
     high = 1.0 if count == n else min(1.0, middle + half)
     return low, high

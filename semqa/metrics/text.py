@@ -1,14 +1,14 @@
-"""Texts as the scores compare them: tokens, marks, and short answers.
+"""Tokenization and normalization for the metrics, and parsing of marks.
 
 Sem-F1 and Sem-Rec compare normalised words in any script, ROUGE compares runs of a-z and 0-9, and
 short answers are compared as SQuAD does.
 
-Marks are read strictly, as the released QuoteSum scorer reads them: a bracket, a space, a source
-number, a space, any text without a square bracket (it may be empty or hold newlines), a space, a
-bracket. `semqa.quotes` forgives ``[1 span]``; a scorer must not, or its figures would not be those
-of the authors. Of nested marks only the innermost is one, and any other bracket inside a span voids
-it; what is not a mark stays in the text. In the scorer a number is one digit, 1-9, and so it is here,
-unless ``all_sources=True`` asks for numbers of up to nine digits.
+Marks are parsed as strictly as in the released QuoteSum scorer: a bracket, a space, a source
+number, a space, any text without a square bracket (possibly empty or with newlines), a space, a
+bracket. `semqa.quotes` also accepts ``[1 span]``; here that would change the authors' figures. Of
+nested marks only the innermost counts, any other bracket inside a span makes the mark invalid, and
+invalid marks stay in the text. As in that scorer, a source number is one digit, 1-9; with
+``all_sources=True`` it has up to nine digits.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 ARTICLES = frozenset({"a", "an", "the"})
-"""The words that do not count when quotes are compared."""
+"""Words ignored when quotes are compared."""
 
 _PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}]+")
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
 def _byte_table(kept: str, rare: str = "") -> bytes:
-    """Return a table that lower-cases letters and keeps digits; see the uses for the rest."""
+    """Return a table that lower-cases letters, keeps digits and `kept`, and marks `rare`."""
     table = bytearray(b" " * 256)
     for char in string.ascii_letters + string.digits + kept:
         table[ord(char)] = ord(char.lower())
@@ -41,13 +41,13 @@ def _byte_table(kept: str, rare: str = "") -> bytes:
 _RARE = 0x7F
 _CONTROLS = "".join(c for c in map(chr, range(128)) if not c.isprintable() and not c.isspace())
 
-# Translating bytes is several times faster than any regular expression.
+# bytes.translate is several times faster than a regular expression.
 _ROUGE_BYTES = _byte_table(kept="\n")
 _SPAN_BYTES = _byte_table(kept="]", rare=_CONTROLS)
 
 
 class Overlap(NamedTuple):
-    """How two bags of tokens agree; each figure in [0, 1]."""
+    """Agreement of two bags of tokens, each measure in [0, 1]."""
 
     f1: float
     recall: float
@@ -55,12 +55,12 @@ class Overlap(NamedTuple):
 
 
 def words_of_spans(spans: Collection[str]) -> list[list[str]]:
-    """Return the words of each span as quotes are compared, `ARTICLES` among them.
+    """Return the words of each quoted span, `ARTICLES` included.
 
-    Lower case; each ASCII punctuation character parts words, other punctuation stays.
+    Words are lower-cased and split at ASCII punctuation; other punctuation stays.
 
     Args:
-        spans: at least one; none holds a closing bracket.
+        spans: at least one span; no span contains a closing bracket.
 
     Example:
         >>> words_of_spans(["The U.S.A. — it’s a country"])
@@ -87,7 +87,7 @@ def _words_of_any(span: str) -> list[str]:
 
 
 def rouge_tokens(text: str) -> list[str]:
-    """Return the tokens that ROUGE compares: lower-cased runs of a-z and 0-9, not stemmed.
+    """Return the tokens for ROUGE: lower-cased runs of a-z and 0-9, not stemmed.
 
     Source: rouge-score 0.1.2, default tokenizer without a stemmer.
 
@@ -99,7 +99,7 @@ def rouge_tokens(text: str) -> list[str]:
 
 
 def rouge_lines(text: str) -> list[list[str]]:
-    r"""Return the tokens of each line that has any.
+    r"""Return the tokens of each line, without lines that have no tokens.
 
     Example:
         >>> rouge_lines("To be,\n...\nor not.")
@@ -109,7 +109,7 @@ def rouge_lines(text: str) -> list[list[str]]:
 
 
 def _rouge_words(text: str) -> str:
-    """Return the text with a space in place of all but a-z, 0-9 and line ends."""
+    """Lower-case the text and replace all but a-z, 0-9 and newlines with spaces."""
     if not text.isascii():
         text = text.lower()  # a few other letters have an ASCII lower case
     return text.encode("ascii", "replace").translate(_ROUGE_BYTES).decode("ascii")
@@ -120,7 +120,7 @@ _ANY_NUMBER = re.compile(r"\[ ([1-9][0-9]{0,8}) ([^\[\]]*) \]")
 
 
 def split_marks(text: str, *, all_sources: bool = False) -> list[str]:
-    """Cut a text at its marks, in one pass.
+    """Split a text at its marks.
 
     Returns:
         Free text, number, span, free text, number, span, …, free text: ``3 * marks + 1`` strings.
@@ -129,7 +129,7 @@ def split_marks(text: str, *, all_sources: bool = False) -> list[str]:
 
 
 def strip_marks(text: str, *, all_sources: bool = False) -> str:
-    """Return the text with every mark replaced by its span.
+    """Replace each mark with its span.
 
     Example:
         >>> strip_marks("Released in [ 1 May 1942 ], says [2 him].")
@@ -145,10 +145,10 @@ _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalise_answer(text: str) -> str:
-    """Lower-case, without ASCII punctuation and English articles, words joined by one space.
+    """Lower-case an answer, remove ASCII punctuation and articles, and collapse white space.
 
-    Punctuation goes without leaving a space: ``U.S.`` is ``us``, and ``well-known`` is
-    ``wellknown``, not ``well known``.
+    Punctuation is removed, not replaced by a space: ``U.S.`` becomes ``us``, and ``well-known``
+    becomes ``wellknown``.
 
     Example:
         >>> normalise_answer("The  U.S. flag!")
@@ -158,7 +158,7 @@ def normalise_answer(text: str) -> str:
 
 
 def exact_match(a: str, b: str) -> bool:
-    """Return whether two answers are equal once normalised.
+    """Return whether two normalised answers are equal.
 
     Example:
         >>> exact_match("The U.S.", "US")
@@ -168,9 +168,9 @@ def exact_match(a: str, b: str) -> bool:
 
 
 def token_f1(a: str, b: str) -> float:
-    """Return the F1 of the bags of normalised tokens, in [0, 1].
+    """Return the F1 of two answers as bags of normalised tokens, in [0, 1].
 
-    Where one of the two has no token left, it is 1 if neither has, else 0 (as SQuAD 2.0).
+    As in SQuAD 2.0, it is 1 if both answers normalise to nothing, and 0 if only one does.
 
     Example:
         >>> token_f1("New York City", "in New York")
@@ -183,7 +183,7 @@ def token_f1(a: str, b: str) -> float:
 
 
 def bag_f1(a: Sequence[str], b: Sequence[str]) -> float:
-    """Return the F1 of two bags of words, in [0, 1]; 0 where they share none.
+    """Return the F1 of two bags of words, in [0, 1]; 0 if they share no word.
 
     Example:
         >>> bag_f1(["a", "a", "b"], ["a"])

@@ -144,7 +144,7 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
     assert first[1]["pairwise_agreement"]["value"] == pytest.approx(0.6)
     assert first[0]["krippendorff_alpha"]["unscored"].startswith("all labels are the same")
     # The other file has no counts.
-    assert second[0]["krippendorff_alpha"]["unscored"] == "no item has two labels or more"
+    assert second[0]["krippendorff_alpha"]["unscored"] == "no item has at least two labels"
     assert second[0]["dropped"] == 296
     shown = run("eval", "ais", "a.csv", toy, "--agreement").out
     assert "agreement of released files is derived" in shown

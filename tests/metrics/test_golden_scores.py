@@ -59,12 +59,12 @@ def test_marks_are_read_as_officially(golden: dict[str, Any]) -> None:
 UNSCORED = {
     ("short_whitespace", "sem_recall"): "no short answer is marked with a source",
     ("short_unmarked", "sem_recall"): "no short answer is marked with a source",
-    ("no_sources_present", "sem_f1"): "no source is present that is scored",
-    ("no_sources_present", "semqa"): "no source is present that is scored",
-    ("no_sources_present", "sem_f1_harmonic"): "no source is present that is scored",
-    ("source_8_only", "sem_f1"): "no source is present that is scored",
-    ("source_8_only", "semqa"): "no source is present that is scored",
-    ("source_8_only", "sem_f1_harmonic"): "no source is present that is scored",
+    ("no_sources_present", "sem_f1"): "no scored source is present",
+    ("no_sources_present", "semqa"): "no scored source is present",
+    ("no_sources_present", "sem_f1_harmonic"): "no scored source is present",
+    ("source_8_only", "sem_f1"): "no scored source is present",
+    ("source_8_only", "semqa"): "no scored source is present",
+    ("source_8_only", "sem_f1_harmonic"): "no scored source is present",
     ("source_8_only", "sem_recall"): "no short answer is marked with a source",
 }
 NOT_EXAMPLES = {"no_references", "mismatched_lengths", "empty_corpus"}

@@ -156,12 +156,12 @@ def test_an_example_without_sources_is_left_out_and_counted() -> None:
     report = score([good, bad])
     estimate = report.estimates["sem_f1"]
     assert (estimate.value, estimate.n) == (100, 1)
-    assert estimate.unscored == {"no source is present that is scored": 1}
+    assert estimate.unscored == {"no scored source is present": 1}
     assert report.estimates["rougeLsum"].n == 2
     row = report.to_dict()
     assert row["n"] == 2
     assert row["scored"]["semqa"] == 1
-    assert row["unscored"]["semqa"] == {"no source is present that is scored": 1}
+    assert row["unscored"]["semqa"] == {"no scored source is present": 1}
 
 
 def test_official_reports_nan_and_the_published_figures() -> None:

@@ -36,7 +36,7 @@ def test_z_is_that_of_statsmodels(first: tuple[int, int], second: tuple[int, int
 
 
 def test_nothing_to_compare() -> None:
-    assert compare_rates((0, 0), (3, 9)).unscored == "a rate rests on fewer than 1 items"
+    assert compare_rates((0, 0), (3, 9)).unscored == "a rate has no items"
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60))
