@@ -1,4 +1,4 @@
-"""Tasks and prompts put to a model, several at a time."""
+"""Build constrained requests, run them concurrently, and fall back if one is rejected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from semqa.engines.base import PromptTooLongError
 from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.capabilities import grammar_fields, schema_fields
 from semqa.engines.openai.client import RefusedError
-from semqa.engines.openai.replies import AnswerSink
+from semqa.engines.openai.replies import StreamAccumulator
 from semqa.errors import InputError
 from semqa.prompting import Message, Prompt
 from semqa.quotes import ABSTENTION
@@ -35,7 +35,7 @@ _R = TypeVar("_R")
 
 
 class Task(NamedTuple):
-    """A request, ready for the endpoint; `plain` is its prompt if the endpoint refuses the rest."""
+    """A request for the endpoint; `plain` is the prompt to use if pointing is rejected."""
 
     request: Request
     prompt: Prompt
@@ -48,7 +48,10 @@ class Task(NamedTuple):
 def make_task(
     request: Request, prompt: Prompt, offer: Offer, options: OpenAIOptions, spell: Spelling
 ) -> Task:
-    """Return a task; what no grammar takes is repaired, unless a grammar was asked for."""
+    """Return the task for a request.
+
+    Sources that do not fit in a grammar fall back to repair, unless a grammar is required.
+    """
     question, sources = request.understood, request.sources
     if offer.way == "processor":
         keys = to_extra_args(sources, options.policy, question)
@@ -68,10 +71,10 @@ def make_task(
         return Task(request, prompt, offer.way, grammar_fields(grammar, offer.dialect))
     if offer.way == "pointing":
         pointing = Pointing(sources, question)
-        asked = pointing_prompt(pointing, request.question, prompt, spell)
+        pointing_request = pointing_prompt(pointing, request.question, prompt, spell)
         return Task(
             request,
-            asked,
+            pointing_request,
             offer.way,
             schema_fields(pointing.schema(bounded=offer.bounded)),
             pointing,
@@ -81,17 +84,17 @@ def make_task(
 
 
 def pointing_prompt(pointing: Pointing, question: str, prompt: Prompt, spell: Spelling) -> Prompt:
-    """Return the prompt that asks for pointers, in the form of another, with its history."""
-    asked = f"Question: {spell(question)}\n\n{spell(pointing.listing)}"
+    """Return the prompt that asks for pointers, with the form and history of `prompt`."""
+    text = f"Question: {spell(question)}\n\n{spell(pointing.listing)}"
     if prompt.history:
-        said = "\n".join(
+        earlier = "\n".join(
             f"Question: {spell(each.question)}\nAnswer: {spell(each.answer)}"
             for each in prompt.history
         )
-        asked = f"Earlier in this conversation:\n{said}\n\n{asked}"
+        text = f"Earlier in this conversation:\n{earlier}\n\n{text}"
     return Prompt(
-        messages=(Message("system", INSTRUCTION), Message("user", asked)),
-        text=f"{INSTRUCTION}\n\n{asked}\n\nJSON:",
+        messages=(Message("system", INSTRUCTION), Message("user", text)),
+        text=f"{INSTRUCTION}\n\n{text}\n\nJSON:",
         form=prompt.form,
         stop=(),
         answers="quotes",
@@ -107,18 +110,18 @@ TOO_LONG = re.compile(
     r"context (?:length|window|size)|maximum (?:context|model)|max_model_len|too (?:long|many tokens)",
     re.IGNORECASE,
 )
-"""What endpoints say of a prompt that does not fit into the model's context."""
+"""Matches error messages about prompts that exceed the model's context."""
 
-_TOO_MUCH = re.compile(r"semqa_sources holds [0-9,]+ bytes")
+_TOO_LARGE = re.compile(r"semqa_sources holds [0-9,]+ bytes")
 
 
-class Written(NamedTuple):
-    """What came of a task.
+class Result(NamedTuple):
+    """The result of a task.
 
     Attributes:
-        text: the same with its quotes repaired, unless the constraint is off.
-        repairs: what was changed; None where the constraint is off.
-        repeated: a quote of text that was quoted before, where the answer was cut; None if there is none.
+        text: the text of `piece` with repaired quotes, or unchanged if the constraint is off.
+        repairs: the changes; None if the constraint is off.
+        repeated: the repeated quote before which the answer was cut off, or None.
     """
 
     task: Task
@@ -128,8 +131,8 @@ class Written(NamedTuple):
     repeated: str | None = None
 
 
-class Asker:
-    """Puts tasks to a model."""
+class TaskRunner:
+    """Runs tasks on a remote model."""
 
     def __init__(
         self,
@@ -141,83 +144,89 @@ class Asker:
         self._options = options
         self._fewer_shots = fewer_shots
 
-    async def ask_all(self, tasks: Sequence[Task]) -> list[Written]:
-        """Ask for all; the first that fails ends the others."""
+    async def run_all(self, tasks: Sequence[Task]) -> list[Result]:
+        """Run all tasks concurrently; the first failure cancels the others."""
 
-        async def ask(task: Task) -> Written:
-            return await self._adapting(task, self._ask)
+        async def ask(task: Task) -> Result:
+            return await self._with_fallback(task, self._run)
 
-        return await _all(ask, tasks, self._options.batch_size)
+        return await _run_concurrently(ask, tasks, self._options.batch_size)
 
-    async def stream(self, task: Task, show: Callable[[str], None]) -> Written:
-        """Ask, and show the text that is sure while it comes."""
+    async def stream(self, task: Task, show: Callable[[str], None]) -> Result:
+        """Run a task and show text as soon as it is final."""
 
-        async def send(task: Task) -> Written:
+        async def send(task: Task) -> Result:
             if task.pointing is not None:
-                written = await self._ask(task)
-                show(written.text)
-                return written
+                result = await self._run(task)
+                show(result.text)
+                return result
             return await self._stream(task, show)
 
-        return await self._adapting(task, send)
+        return await self._with_fallback(task, send)
 
-    async def _stream(self, task: Task, show: Callable[[str], None]) -> Written:
-        sinks: list[AnswerSink] = []
-        once = task.way == "grammar"
+    async def _stream(self, task: Task, show: Callable[[str], None]) -> Result:
+        accumulators: list[StreamAccumulator] = []
+        stop_at_repeat = task.way == "grammar"
 
-        def sink_for(chat: bool) -> AnswerSink:
+        def make_accumulator(chat: bool) -> StreamAccumulator:
             sources = None if task.way == "off" else task.request.sources
             stops = () if chat else task.prompt.stop
             budget = self._options.max_new_tokens
-            sinks.append(AnswerSink(show, sources, stops, budget, chat=chat, once=once))
-            return sinks[-1]
+            accumulators.append(
+                StreamAccumulator(
+                    show, sources, stops, budget, chat=chat, stop_at_repeat=stop_at_repeat
+                )
+            )
+            return accumulators[-1]
 
-        await self._remote.stream(self._given(task), self._options, task.fields, sink_for)
-        return Written(task, *sinks[-1].end())
+        await self._remote.stream(self._prompt(task), self._options, task.fields, make_accumulator)
+        return Result(task, *accumulators[-1].end())
 
-    async def _ask(self, task: Task) -> Written:
+    async def _run(self, task: Task) -> Result:
         if task.way == "grammar":
-            # Closed at the first repeated quote: a small model may go on with it to the last token.
+            # Streamed to stop at the first repetition: small models may repeat a quote endlessly.
             return await self._stream(task, lambda _: None)
-        # Pointers take more tokens than the words that they stand for.
+        # Pointers need more tokens than the words they refer to.
         budget = 2 * self._options.max_new_tokens if task.pointing else None
-        piece = await self._remote.ask(self._given(task), self._options, task.fields, budget)
+        piece = await self._remote.ask(self._prompt(task), self._options, task.fields, budget)
         stopped = StoppedText(() if self._remote.chats(task.prompt.form) else task.prompt.stop)
         text = stopped.add(piece.text) + stopped.end()
         piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)
         if task.way == "off":
-            return Written(task, piece, text, None)
+            return Result(task, piece, text, None)
         if task.pointing is not None:
             answer = task.pointing.read(text)
             if answer is not None:
-                return Written(task, piece, answer or ABSTENTION, Repairs())
-            task = task._replace(way="repair")  # the endpoint ignored the schema this time
+                return Result(task, piece, answer or ABSTENTION, Repairs())
+            task = task._replace(way="repair")  # the endpoint ignored the schema
         repairer = Repairer(task.request.sources)
         repaired = repairer.add(text) + repairer.end()
-        return Written(task, piece, repaired, repairer.repairs)
+        return Result(task, piece, repaired, repairer.repairs)
 
-    def _given(self, task: Task) -> Prompt:
-        # With the processor the answer ends by itself, and a stop could end it before its first quote.
+    def _prompt(self, task: Task) -> Prompt:
+        # The processor ends the answer; a stop string could end it before its first quote.
         return replace(task.prompt, stop=()) if task.way == "processor" else task.prompt
 
-    async def _adapting(self, task: Task, send: Callable[[Task], Awaitable[Written]]) -> Written:
+    async def _with_fallback(self, task: Task, send: Callable[[Task], Awaitable[Result]]) -> Result:
         while True:
             try:
                 return await send(task)
             except RefusedError as error:
-                other = self._other(task, error)
-                if other is None:
+                fallback = self._fallback(task, error)
+                if fallback is None:
                     raise
-                task = other
+                task = fallback
 
-    def _other(self, task: Task, error: RefusedError) -> Task | None:
-        """Return what to ask in place of a task that was refused, if anything."""
+    def _fallback(self, task: Task, error: RefusedError) -> Task | None:
+        """Return a replacement for a rejected task, or None."""
         shots = len(task.prompt.exemplars)
         if shots and TOO_LONG.search(error.detail):
             fewer = self._fewer_shots(task.request, shots - max(1, shots // 8))
             return task._replace(prompt=fewer)
-        too_much = task.way == "processor" and _TOO_MUCH.search(error.detail) is not None
-        if (task.way in ("grammar", "pointing") or too_much) and self._options.constraint == "auto":
+        too_large = task.way == "processor" and _TOO_LARGE.search(error.detail) is not None
+        if (
+            task.way in ("grammar", "pointing") or too_large
+        ) and self._options.constraint == "auto":
             plain = task.plain or task.prompt
             return task._replace(way="repair", fields={}, prompt=plain, pointing=None)
         return None
@@ -229,34 +238,36 @@ async def complete_all(
     options: OpenAIOptions,
     schema: Mapping[str, object] | None = None,
 ) -> list[str]:
-    """Return the reply to each prompt, stripped; the first that fails ends the others.
+    """Return the reply to each prompt, stripped; the first failure cancels the others.
 
     Args:
-        schema: a JSON schema of the replies; left out once the endpoint has refused it.
+        schema: a JSON schema for the replies; omitted once the endpoint has rejected it.
     """
 
     async def one(prompt: Prompt) -> str:
         while True:
-            held = schema is not None and remote.takes_schemas
-            fields = schema_fields(schema) if held and schema is not None else {}
+            constrained = schema is not None and remote.takes_schemas
+            fields = schema_fields(schema) if constrained and schema is not None else {}
             try:
                 return (await remote.ask(prompt, options, fields)).text.strip()
             except RefusedError as error:
                 if TOO_LONG.search(error.detail):
                     raise PromptTooLongError(str(error)) from error
-                if not held or error.status in (401, 403, 404):
+                if not constrained or error.status in (401, 403, 404):
                     raise
                 remote.takes_schemas = False
 
-    return await _all(one, prompts, options.batch_size)
+    return await _run_concurrently(one, prompts, options.batch_size)
 
 
-async def _all(work: Callable[[_T], Awaitable[_R]], items: Sequence[_T], at_once: int) -> list[_R]:
-    """Work on all items, so many at once; the first that fails ends the others."""
-    limit = asyncio.Semaphore(at_once)
+async def _run_concurrently(
+    work: Callable[[_T], Awaitable[_R]], items: Sequence[_T], limit: int
+) -> list[_R]:
+    """Process items concurrently, at most `limit` at once; the first failure cancels the rest."""
+    semaphore = asyncio.Semaphore(limit)
 
     async def one(item: _T) -> _R:
-        async with limit:
+        async with semaphore:
             return await work(item)
 
     running = [asyncio.ensure_future(one(item)) for item in items]
