@@ -45,8 +45,8 @@ def test_as_without_a_cache(family: str, prompts: list[list[int]], rows: list[li
             reader.start([7, 8, 9, *prompt])
         ids = [7, 8, 9, *prompts[-1]]
         assert reader.ids == ids
-        tried = reader.tries(rows)
-        for scores, row in zip(tried, rows, strict=True):
+        scored = reader.score(rows)
+        for scores, row in zip(scored, rows, strict=True):
             assert scores == pytest.approx(log_probabilities(model, ids, row), abs=1e-3)
         fork = reader.fork()
         fork.feed([3, 4])

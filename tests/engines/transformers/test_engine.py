@@ -79,10 +79,10 @@ def test_the_seed_decides_draws_and_nothing_else_does() -> None:
 
 
 def test_draws_follow_the_probabilities() -> None:
-    from semqa.engines.transformers.decoding import Draws
+    from semqa.engines.transformers.decoding import GumbelNoise
 
     scores = torch.tensor([[0.0, 1.0, -torch.inf, 2.0]])
-    draws = Draws([7])
+    draws = GumbelNoise([7])
     picks = [int(draws(torch.empty(1, 0), scores).argmax()) for _ in range(4000)]
     expected = scores.softmax(-1)[0].tolist()
     for token, share in enumerate(expected):

@@ -104,7 +104,7 @@ def test_a_prompt_with_a_token_that_the_model_lacks(tmp_path: Path) -> None:
     tokenizer.add_special_tokens({"pad_token": "<padding>"})  # often added, and never read
     tokenizer.save_pretrained(folder)
     made = create_engine(f"transformers:{folder}", OPTIONS)
-    with pytest.raises(InputError, match=r"The prompt holds token"):
+    with pytest.raises(InputError, match=r"The prompt has token"):
         made.answer(QUESTION, SOURCES)
     rain, short = [Source("Bob crossed it in the rain.")], "Who?"
     assert isinstance(made, TransformersEngine)
@@ -127,7 +127,7 @@ def test_the_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
     folder = save("bert", tmp_path / "model")
     tiny("llama-sentencepiece").tokenizer.save_pretrained(folder)
     known = tiny("bert").model.get_input_embeddings().num_embeddings
-    with pytest.raises(InputError, match=f"the model knows {known} tokens"):
+    with pytest.raises(InputError, match=f"the model has {known} tokens"):
         create_engine(f"transformers:{folder}", OPTIONS)
 
 
