@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from semqa.quotes import QuotedAnswer, Source
     from semqa.quotes.repair import Repairs
 
-Way = Literal["processor", "grammar", "pointing", "repair", "off"]
+Method = Literal["processor", "grammar", "pointing", "repair", "off"]
 """How verbatim quotes are enforced: vocabulary masks (``processor``), a grammar on the server
 (``grammar``), JSON that refers to clauses of the sources (``pointing``), repair of the finished
 text (``repair``), or not at all (``off``)."""
@@ -38,7 +38,7 @@ class Generation:
     prompt_tokens: int | None
     new_tokens: int | None
     finished: bool
-    constraint: Way = "off"
+    constraint: Method = "off"
     breach: str | None = None
     written: str | None = None
     repairs: Repairs | None = None

@@ -14,7 +14,7 @@ from semqa.quotes.pointing import object_schema, parts_schema
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from semqa.engines.generation import Way
+    from semqa.engines.generation import Method
     from semqa.engines.openai.replies import Piece
 
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]
@@ -31,10 +31,10 @@ _SCHEMA_TOKENS = 256
 """More, because JSON is longer and some models reason first."""
 
 
-class Offer(NamedTuple):
+class Capability(NamedTuple):
     """A supported method; `bounded` is whether JSON schemas may limit lengths."""
 
-    way: Way
+    method: Method
     dialect: Dialect = "lark"
     bounded: bool = True
 
@@ -54,23 +54,23 @@ def schema_fields(schema: Mapping[str, object]) -> dict[str, object]:
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
-async def find_way(requested: str, ask: Ask) -> Offer:
+async def probe(requested: str, ask: Ask) -> Capability:
     """Return the requested method, or the strongest one the endpoint supports for ``auto``.
 
     Raises:
         InputError: the endpoint does not support the requested method.
     """
     if requested in ("processor", "auto") and await _has_processor(ask):
-        return Offer("processor")
+        return Capability("processor")
     if requested in ("grammar", "auto"):
         dialect = await _grammar_dialect(ask, lenient=requested == "auto")
         if dialect is not None:
-            return Offer("grammar", dialect)
+            return Capability("grammar", dialect)
     if requested in ("pointing", "auto"):
         for bounded in (True, False):
             enforced = await _enforces_schema(ask, bounded=bounded)
             if enforced:
-                return Offer("pointing", bounded=bounded)
+                return Capability("pointing", bounded=bounded)
             if enforced is not None:
                 break  # the schema was ignored, not rejected
     if requested in _NEEDS:
@@ -78,7 +78,7 @@ async def find_way(requested: str, ask: Ask) -> Offer:
             f"constraint {requested}: not supported by the endpoint. It needs {_NEEDS[requested]}. Use auto "
             "for the strongest method the endpoint supports."
         )
-    return Offer("off" if requested == "off" else "repair")
+    return Capability("off" if requested == "off" else "repair")
 
 
 _NEEDS = {

@@ -12,7 +12,7 @@ from semqa.engines.generation import Generation
 from semqa.engines.model.background import Background
 from semqa.engines.model.engine import ModelEngine
 from semqa.engines.model.options import free_options
-from semqa.engines.openai.capabilities import PROBE, find_way
+from semqa.engines.openai.capabilities import PROBE, probe
 from semqa.engines.openai.client import Endpoint, Transport
 from semqa.engines.openai.options import OpenAIOptions
 from semqa.engines.openai.replies import RemoteModel, Usage
@@ -24,7 +24,7 @@ from semqa.prompting.prompt import Spelling
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from semqa.engines.openai.capabilities import Offer
+    from semqa.engines.openai.capabilities import Capability
     from semqa.engines.openai.replies import Piece
     from semqa.engines.openai.tasks import Result, Task
     from semqa.history import Exchange
@@ -73,7 +73,7 @@ class OpenAIEngine(ModelEngine):
         transport = Transport(Endpoint.find(base_url, api_key), self.options)
         self._remote = RemoteModel(model, transport)
         self._background = Background("semqa-endpoint", transport.close)
-        self._offer: Offer | None = None
+        self._known_capability: Capability | None = None
         self._lock = Lock()
         self._runner = TaskRunner(self._remote, self.options, self._prompt)
         self._closed = False
@@ -142,9 +142,9 @@ class OpenAIEngine(ModelEngine):
         """
         request = Request(question, sources, history)
         prompt = self._prompt(request)
-        if self._offer is None or self._offer.way != "pointing":
+        if self._known_capability is None or self._known_capability.method != "pointing":
             return prompt
-        return self._task(request, prompt, self._offer).prompt
+        return self._task(request, prompt, self._known_capability).prompt
 
     @property
     def chat(self) -> bool:
@@ -161,7 +161,7 @@ class OpenAIEngine(ModelEngine):
         if self._closed:
             raise InputError("The engine is closed.")
 
-    def _capability(self) -> Offer:
+    def _capability(self) -> Capability:
         """Return the method to use; the endpoint is probed once."""
         self._check_open()
 
@@ -170,9 +170,9 @@ class OpenAIEngine(ModelEngine):
             return await self._remote.ask(prompt, self.options, fields, budget)
 
         with self._lock:
-            if self._offer is None:
-                self._offer = self._background.run(find_way(self.options.constraint, ask))
-            return self._offer
+            if self._known_capability is None:
+                self._known_capability = self._background.run(probe(self.options.constraint, ask))
+            return self._known_capability
 
     def _prepare(self, requests: Sequence[Request]) -> list[Task]:
         self._check_open()
@@ -182,11 +182,13 @@ class OpenAIEngine(ModelEngine):
         prompts = [self._prompt(request) for request in requests]
         if not requests:
             return []
-        offer = self._capability()
-        return [self._task(*both, offer) for both in zip(requests, prompts, strict=True)]
+        capability = self._capability()
+        return [self._task(*both, capability) for both in zip(requests, prompts, strict=True)]
 
-    def _task(self, request: Request, prompt: Prompt, offer: Offer) -> Task:
-        return make_task(request, prompt, offer, self.options, Spelling(_control_tokens(request)))
+    def _task(self, request: Request, prompt: Prompt, capability: Capability) -> Task:
+        return make_task(
+            request, prompt, capability, self.options, Spelling(_control_tokens(request))
+        )
 
     def _check(self, request: Request) -> None:
         super()._check(request)
@@ -206,8 +208,8 @@ class OpenAIEngine(ModelEngine):
     def _generation(self, result: Result) -> Generation:
         task, piece, text, repairs, repeated = result
         breach = None
-        if task.way != "off":
-            checked = piece.text if task.way == "processor" else text
+        if task.method != "off":
+            checked = piece.text if task.method == "processor" else text
             breach = find_breach(
                 checked, task.request.sources, self.options.policy, task.request.understood
             )
@@ -220,9 +222,9 @@ class OpenAIEngine(ModelEngine):
             prompt_tokens=usage.prompt_tokens,
             new_tokens=usage.new_tokens,
             finished=bool(piece.finished),
-            constraint=task.way,
+            constraint=task.method,
             breach=breach,
-            written=piece.text if task.way != "off" and piece.text != text else None,
+            written=piece.text if task.method != "off" and piece.text != text else None,
             repairs=repairs or None,
         )
 

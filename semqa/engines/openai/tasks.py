@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from semqa.engines.base import Request
-    from semqa.engines.generation import Way
-    from semqa.engines.openai.capabilities import Offer
+    from semqa.engines.generation import Method
+    from semqa.engines.openai.capabilities import Capability
     from semqa.engines.openai.options import OpenAIOptions
     from semqa.engines.openai.replies import Piece, RemoteModel
     from semqa.prompting.prompt import Spelling
@@ -39,48 +39,52 @@ class Task(NamedTuple):
 
     request: Request
     prompt: Prompt
-    way: Way
+    method: Method
     fields: Mapping[str, object]
     pointing: Pointing | None = None
     plain: Prompt | None = None
 
 
 def make_task(
-    request: Request, prompt: Prompt, offer: Offer, options: OpenAIOptions, spell: Spelling
+    request: Request,
+    prompt: Prompt,
+    capability: Capability,
+    options: OpenAIOptions,
+    spell: Spelling,
 ) -> Task:
     """Return the task for a request.
 
     Sources that do not fit in a grammar fall back to repair, unless a grammar is required.
     """
     question, sources = request.understood, request.sources
-    if offer.way == "processor":
+    if capability.method == "processor":
         keys = to_extra_args(sources, options.policy, question)
-        return Task(request, prompt, offer.way, {"vllm_xargs": keys})
-    if offer.way == "grammar":
+        return Task(request, prompt, capability.method, {"vllm_xargs": keys})
+    if capability.method == "grammar":
         try:
             grammar = quoting_grammar(
                 sources,
                 options.policy,
                 question=question,
-                dialect=offer.dialect,
+                dialect=capability.dialect,
             )
         except InputError:
             if options.constraint == "grammar":
                 raise
             return Task(request, prompt, "repair", {})
-        return Task(request, prompt, offer.way, grammar_fields(grammar, offer.dialect))
-    if offer.way == "pointing":
+        return Task(request, prompt, capability.method, grammar_fields(grammar, capability.dialect))
+    if capability.method == "pointing":
         pointing = Pointing(sources, question)
         pointing_request = pointing_prompt(pointing, request.question, prompt, spell)
         return Task(
             request,
             pointing_request,
-            offer.way,
-            schema_fields(pointing.schema(bounded=offer.bounded)),
+            capability.method,
+            schema_fields(pointing.schema(bounded=capability.bounded)),
             pointing,
             prompt,
         )
-    return Task(request, prompt, offer.way, {})
+    return Task(request, prompt, capability.method, {})
 
 
 def pointing_prompt(pointing: Pointing, question: str, prompt: Prompt, spell: Spelling) -> Prompt:
@@ -166,10 +170,10 @@ class TaskRunner:
 
     async def _stream(self, task: Task, show: Callable[[str], None]) -> Result:
         accumulators: list[StreamAccumulator] = []
-        stop_at_repeat = task.way == "grammar"
+        stop_at_repeat = task.method == "grammar"
 
         def make_accumulator(chat: bool) -> StreamAccumulator:
-            sources = None if task.way == "off" else task.request.sources
+            sources = None if task.method == "off" else task.request.sources
             stops = () if chat else task.prompt.stop
             budget = self._options.max_new_tokens
             accumulators.append(
@@ -183,7 +187,7 @@ class TaskRunner:
         return Result(task, *accumulators[-1].end())
 
     async def _run(self, task: Task) -> Result:
-        if task.way == "grammar":
+        if task.method == "grammar":
             # Streamed to stop at the first repetition: small models may repeat a quote endlessly.
             return await self._stream(task, lambda _: None)
         # Pointers need more tokens than the words they refer to.
@@ -192,20 +196,20 @@ class TaskRunner:
         stopped = StoppedText(() if self._remote.chats(task.prompt.form) else task.prompt.stop)
         text = stopped.add(piece.text) + stopped.end()
         piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)
-        if task.way == "off":
+        if task.method == "off":
             return Result(task, piece, text, None)
         if task.pointing is not None:
             answer = task.pointing.read(text)
             if answer is not None:
                 return Result(task, piece, answer or ABSTENTION, Repairs())
-            task = task._replace(way="repair")  # the endpoint ignored the schema
+            task = task._replace(method="repair")  # the endpoint ignored the schema
         repairer = Repairer(task.request.sources)
         repaired = repairer.add(text) + repairer.end()
         return Result(task, piece, repaired, repairer.repairs)
 
     def _prompt(self, task: Task) -> Prompt:
         # The processor ends the answer; a stop string could end it before its first quote.
-        return replace(task.prompt, stop=()) if task.way == "processor" else task.prompt
+        return replace(task.prompt, stop=()) if task.method == "processor" else task.prompt
 
     async def _with_fallback(self, task: Task, send: Callable[[Task], Awaitable[Result]]) -> Result:
         while True:
@@ -223,12 +227,12 @@ class TaskRunner:
         if shots and TOO_LONG.search(error.detail):
             fewer = self._fewer_shots(task.request, shots - max(1, shots // 8))
             return task._replace(prompt=fewer)
-        too_large = task.way == "processor" and _TOO_LARGE.search(error.detail) is not None
+        too_large = task.method == "processor" and _TOO_LARGE.search(error.detail) is not None
         if (
-            task.way in ("grammar", "pointing") or too_large
+            task.method in ("grammar", "pointing") or too_large
         ) and self._options.constraint == "auto":
             plain = task.plain or task.prompt
-            return task._replace(way="repair", fields={}, prompt=plain, pointing=None)
+            return task._replace(method="repair", fields={}, prompt=plain, pointing=None)
         return None
 
 

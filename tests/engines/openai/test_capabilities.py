@@ -160,18 +160,18 @@ def test_json_schemas_get_pointers(lengths: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "text", "way"),
+    ("reply", "text", "method"),
     [
         ('{"parts": []}', ABSTENTION, "pointing"),
         ('{"parts": [{"say": "It', ABSTENTION, "pointing"),
         ("By [ 1 bing crosby ]", "By [ 1 Bing Crosby ]", "repair"),
     ],
 )
-def test_replies_without_valid_pointers(reply: str, text: str, way: str) -> None:
+def test_replies_without_valid_pointers(reply: str, text: str, method: str) -> None:
     with serving(FakeHosted(reply)) as server:
         engine = auto(server)
         (made,) = engine.generate([REQUEST])
-        assert (made.text, made.constraint) == (text, way)
+        assert (made.text, made.constraint) == (text, method)
 
 
 def test_ignored_schemas_are_not_used() -> None:

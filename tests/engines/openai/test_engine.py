@@ -52,21 +52,21 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize(("fake", "way"), METHODS)
-def test_the_strongest_method_is_probed_once(fake: FakeVllm, way: str) -> None:
+@pytest.mark.parametrize(("fake", "method"), METHODS)
+def test_the_strongest_method_is_probed_once(fake: FakeVllm, method: str) -> None:
     with serving(fake) as server:
         engine = engine_for(server, constraint="auto")
         engine.warm_up()
         probes = len(server.asked)
         made = generated(engine)
-        assert made.constraint == way
-        assert (made.breach is None) == (way != "repair")
+        assert made.constraint == method
+        assert (made.breach is None) == (method != "repair")
         assert made.finished
         answer = made.read(SOURCES)
         assert answer.counts["verified"] == len(answer.quotes) > 0
         assert answer.quotes
         assert engine.chat == fake.chat
-        if way != "repair":
+        if method != "repair":
             assert made.repairs is None
             assert made.written is None
         generated(engine)
@@ -89,7 +89,7 @@ def test_the_keys_of_the_processor_are_sent() -> None:
         }
 
 
-@pytest.mark.parametrize("way", ["processor", "grammar", "pointing"])
+@pytest.mark.parametrize("method", ["processor", "grammar", "pointing"])
 @pytest.mark.parametrize(
     "fake",
     [
@@ -102,11 +102,11 @@ def test_the_keys_of_the_processor_are_sent() -> None:
         Answer("semqa_sources: a list of texts"),
     ],
 )
-def test_an_unsupported_method_is_an_error(way: str, fake: Any) -> None:
+def test_an_unsupported_method_is_an_error(method: str, fake: Any) -> None:
     """Whether the server ignores the fields or rejects the request for other reasons."""
     with serving(fake) as server:
-        engine = engine_for(server, constraint=way)
-        with pytest.raises(InputError, match=rf"^constraint {way}: "):
+        engine = engine_for(server, constraint=method)
+        with pytest.raises(InputError, match=rf"^constraint {method}: "):
             engine.warm_up()
         auto = engine_for(server, constraint="auto")
         auto.warm_up()
