@@ -56,7 +56,7 @@ class Engine(Protocol):
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
-        """Answer one question; raise InputError if the question is blank or there are no sources."""
+        """Answer one question; raise InputError if it is blank or there are no sources."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Baselines that quote whole sentences, chosen by position, BM25 or embedding similarity.
 
-`EdgeEngine` quotes the first or last sentences of every source. `Bm25Engine` and `NearestEngine` quote
-the three sentences, across all sources, that match the question best. No baseline abstains.
+`EdgeEngine` quotes the first or last sentences of every source. `Bm25Engine` and `NearestEngine`
+quote the three sentences, across all sources, that match the question best. No baseline abstains.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class EdgeEngine:
     ) -> QuotedAnswer:
         """Answer one question.
 
-        Square brackets are deleted from the sentences, as in the paper. Such a quote is not verbatim
-        and is reported as unverified. Blank sources are skipped.
+        Square brackets are deleted from the sentences, as in the paper. Such a quote is not
+        verbatim and is reported as unverified. Blank sources are skipped.
         """
         check_request(question, sources)
         spans = [self._span(source.text).replace("[", "").replace("]", "") for source in sources]
@@ -95,7 +95,7 @@ class EdgeEngine:
         return QuotedAnswer.parse(" ".join(marks), sources)
 
     def _span(self, text: str) -> str:
-        """Return the sentences with the original white space between them (the paper: one space)."""
+        """Return the sentences, keeping the white space between them (the paper: one space)."""
         text = text.strip()  # trailing white space would count as a sentence
         gaps = list(_GAP.finditer(text))
         if self._k > len(gaps):

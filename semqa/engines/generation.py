@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from semqa.quotes import QuotedAnswer, Source
     from semqa.quotes.repair import Repairs
 
-Way = Literal["processor", "grammar", "pointing", "repair", "off"]
+Method = Literal["processor", "grammar", "pointing", "repair", "off"]
 """How verbatim quotes are enforced: vocabulary masks (``processor``), a grammar on the server
-(``grammar``), JSON that refers to clauses of the sources (``pointing``), repair of the finished text
-(``repair``), or not at all (``off``)."""
+(``grammar``), JSON that refers to clauses of the sources (``pointing``), repair of the finished
+text (``repair``), or not at all (``off``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Generation:
         new_tokens: number of generated tokens, including the end token; None if not reported.
         finished: whether the model ended the answer; if False, the token budget cut it off, which
             cannot happen with ``processor``.
-        breach: a description of the rule that the text still violates; None if there is no violation
-            or the constraint is off. `semqa.decoding.find_breach` checks the repaired text with
-            ``repair`` and the model's own output otherwise.
+        breach: a description of the rule that the text still violates; None if there is no
+            violation or the constraint is off. `semqa.decoding.find_breach` checks the repaired
+            text with ``repair`` and the model's own output otherwise.
         written: the model's own output if `text` was repaired; otherwise None.
     """
 
@@ -38,7 +38,7 @@ class Generation:
     prompt_tokens: int | None
     new_tokens: int | None
     finished: bool
-    constraint: Way = "off"
+    constraint: Method = "off"
     breach: str | None = None
     written: str | None = None
     repairs: Repairs | None = None

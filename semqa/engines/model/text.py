@@ -148,8 +148,8 @@ class PromptEncoder:
     def encode_answer(self, prompt: Prompt, answer: str) -> list[int]:
         """Return the tokens of an answer that follows a prompt, for a decoder-only model.
 
-        If the tokenizer would merge the end of the prompt with the start of the answer, the answer is
-        encoded separately, so that the prompt has the same tokens as at inference.
+        If the tokenizer would merge the end of the prompt with the start of the answer, the answer
+        is encoded separately, so that the prompt has the same tokens as at inference.
         """
         given = self.encode(prompt)
         gap = "" if self.chat else " "

@@ -1,4 +1,8 @@
-"""The engine for models behind an OpenAI-compatible endpoint."""
+"""The engine for models behind an OpenAI-compatible endpoint.
+
+`engine` uses `tasks` (what to request), `replies` (how to read it), `capabilities` (what the
+endpoint supports) and `client` (HTTP).
+"""
 
 from semqa.engines.openai.engine import OpenAIEngine
 from semqa.engines.openai.options import OpenAIOptions

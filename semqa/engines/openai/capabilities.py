@@ -1,4 +1,4 @@
-"""Capability probe: how an endpoint can keep a model to verbatim quotes."""
+"""Capability probe: how an endpoint can constrain a model to verbatim quotes."""
 
 from __future__ import annotations
 
@@ -14,97 +14,101 @@ from semqa.quotes.pointing import object_schema, parts_schema
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from semqa.engines.generation import Way
+    from semqa.engines.generation import Method
     from semqa.engines.openai.replies import Piece
 
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]
-    """Asks the model anything, with further fields in the request and a budget of tokens."""
+    """Sends any prompt to the model, with extra request fields and a token budget."""
 
 PROBE = "Say hello."
-"""What is asked where only the outcome of other fields matters."""
+"""The prompt of probes that test request fields."""
 
 Dialect = Literal["lark", "gbnf"]
 
-_OUR_WORDS = re.compile(r"semqa_sources must be a list of texts, got ")
+_PROCESSOR_ERROR = re.compile(r"semqa_sources must be a list of texts, got ")
 _PROBE_TOKENS = 64
 _SCHEMA_TOKENS = 256
-"""More, because JSON is long and some models think before."""
+"""More, because JSON is longer and some models reason first."""
 
 
-class Offer(NamedTuple):
-    """What an endpoint offers; `bounded` is whether it takes lengths in JSON schemas."""
+class Capability(NamedTuple):
+    """A supported method; `bounded` is whether JSON schemas may limit lengths."""
 
-    way: Way
+    method: Method
     dialect: Dialect = "lark"
     bounded: bool = True
 
 
 def grammar_fields(grammar: str, dialect: Dialect) -> dict[str, object]:
-    """Return the fields of a request that keep its answer to a grammar."""
-    # llama.cpp would read llguidance's dialect in this field, too, but only if it was built with it:
-    # otherwise such a grammar ends the whole server.
+    """Return the request fields that constrain the answer to a grammar."""
+    # llama.cpp also accepts llguidance's dialect in this field if built with it. Without it, such a
+    # grammar crashes the server.
     return (
         {"structured_outputs": {"grammar": grammar}} if dialect == "lark" else {"grammar": grammar}
     )
 
 
 def schema_fields(schema: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of a request that keep its answer to a JSON schema."""
+    """Return the request fields that constrain the answer to a JSON schema."""
     named = {"name": "answer", "strict": True, "schema": schema}
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
-async def find_way(asked: str, ask: Ask) -> Offer:
-    """Return the way to take."""
-    if asked in ("processor", "auto") and await _takes_processor(ask):
-        return Offer("processor")
-    if asked in ("grammar", "auto"):
-        dialect = await _dialect(ask, lenient=asked == "auto")
+async def probe(requested: str, ask: Ask) -> Capability:
+    """Return the requested method, or the strongest one the endpoint supports for ``auto``.
+
+    Raises:
+        InputError: the endpoint does not support the requested method.
+    """
+    if requested in ("processor", "auto") and await _has_processor(ask):
+        return Capability("processor")
+    if requested in ("grammar", "auto"):
+        dialect = await _grammar_dialect(ask, lenient=requested == "auto")
         if dialect is not None:
-            return Offer("grammar", dialect)
-    if asked in ("pointing", "auto"):
+            return Capability("grammar", dialect)
+    if requested in ("pointing", "auto"):
         for bounded in (True, False):
-            held = await _takes_schema(ask, bounded=bounded)
-            if held:
-                return Offer("pointing", bounded=bounded)
-            if held is not None:
-                break  # it was not refused, but ignored
-    if asked in _NEEDS:
+            enforced = await _enforces_schema(ask, bounded=bounded)
+            if enforced:
+                return Capability("pointing", bounded=bounded)
+            if enforced is not None:
+                break  # the schema was ignored, not rejected
+    if requested in _NEEDS:
         raise InputError(
-            f"constraint {asked}: the endpoint does not offer it. It needs {_NEEDS[asked]}. Use auto "
+            f"constraint {requested}: not supported by the endpoint. It needs {_NEEDS[requested]}. Use auto "
             "for the strongest method the endpoint supports."
         )
-    return Offer("off" if asked == "off" else "repair")
+    return Capability("off" if requested == "off" else "repair")
 
 
 _NEEDS = {
     "processor": "a vLLM server started with semqa's logits processor",
     "grammar": "a server with structured outputs in llguidance's dialect, such as vLLM, or llama.cpp's",
-    "pointing": 'a server that keeps to response_format {"type": "json_schema"}',
+    "pointing": 'a server that enforces response_format {"type": "json_schema"}',
 }
 
 
-async def _takes_processor(ask: Ask) -> bool:
-    """Whether a bad request is refused in semqa's own words."""
+async def _has_processor(ask: Ask) -> bool:
+    """Return whether semqa's processor rejects an invalid request with its own message."""
     try:
         await ask({"vllm_xargs": {"semqa_sources": 0}}, 1)
     except RefusedError as error:
-        _check_is_of_fields(error)
-        return _OUR_WORDS.search(error.detail) is not None
+        _check_cause(error)
+        return _PROCESSOR_ERROR.search(error.detail) is not None
     return False
 
 
-async def _dialect(ask: Ask, *, lenient: bool) -> Dialect | None:
-    """Return the dialect of the grammar that an answer is held to, if any.
+async def _grammar_dialect(ask: Ask, *, lenient: bool) -> Dialect | None:
+    """Return the dialect of the grammar that the endpoint enforces, if any.
 
-    Both are sent at once, in different fields, each with a word of its own.
+    One request contains both dialects, in different fields and with different words.
     """
-    words: dict[Dialect, str] = {"lark": _word(), "gbnf": _word()}
+    words: dict[Dialect, str] = {"lark": _random_word(), "gbnf": _random_word()}
     fields = {
         **grammar_fields(f'%llguidance {{}}\nstart: "{words["lark"]}" /[0-9]{{3}}/', "lark"),
         **grammar_fields(f'root ::= "{words["gbnf"]}" [0-9] [0-9] [0-9]', "gbnf"),
     }
-    piece = await _asked(ask, fields, _PROBE_TOKENS, lenient=lenient)
+    piece = await _probe(ask, fields, _PROBE_TOKENS, lenient=lenient)
     if piece is None or not piece.finished:
         return None
     for dialect, word in words.items():
@@ -113,15 +117,15 @@ async def _dialect(ask: Ask, *, lenient: bool) -> Dialect | None:
     return None
 
 
-async def _takes_schema(ask: Ask, *, bounded: bool) -> bool | None:
-    """Whether an answer is held to a JSON schema such as `Pointing` makes; None if it is refused."""
-    words = [_word() for _ in range(3)]
+async def _enforces_schema(ask: Ask, *, bounded: bool) -> bool | None:
+    """Return whether the endpoint enforces schemas like those of `Pointing`; None if rejected."""
+    words = [_random_word() for _ in range(3)]
     word: dict[str, object] = {"type": "string", "enum": words}
     text: dict[str, object] = {"type": "string", **({"maxLength": 9} if bounded else {})}
     schema = object_schema(
         {"first": word, **parts_schema({"from": word, "words": text}, most=2 if bounded else None)}
     )
-    piece = await _asked(ask, schema_fields(schema), _SCHEMA_TOKENS)
+    piece = await _probe(ask, schema_fields(schema), _SCHEMA_TOKENS)
     if piece is None:
         return None
     try:
@@ -131,28 +135,28 @@ async def _takes_schema(ask: Ask, *, bounded: bool) -> bool | None:
         return False
 
 
-async def _asked(
+async def _probe(
     ask: Ask, fields: Mapping[str, object], budget: int, *, lenient: bool = False
 ) -> Piece | None:
     try:
         return await ask(fields, budget)
     except RefusedError as error:
-        _check_is_of_fields(error)
+        _check_cause(error)
         return None
     except UnavailableError:
-        # vLLM keeps the backend of its first structured request, and fails with 500 if that does not
-        # know a later grammar.
+        # vLLM keeps the backend of its first structured request. It returns 500 if that backend
+        # does not support a later grammar.
         if not lenient:
             raise
         return None
 
 
-def _word() -> str:
-    """Return what the request says nowhere else, so that an echo does not pass."""
+def _random_word() -> str:
+    """Return a random word, so that a server that echoes the prompt does not pass."""
     return f"q{secrets.token_hex(4)}z"
 
 
-def _check_is_of_fields(error: RefusedError) -> None:
-    """Raise unless a request was refused for its fields: nothing else would help."""
+def _check_cause(error: RefusedError) -> None:
+    """Re-raise an error that was not caused by the probed fields."""
     if error.status in {401, 403, 404}:
         raise error

@@ -1,7 +1,7 @@
-"""Requests to an OpenAI-compatible endpoint over HTTP: retried, and bounded in time and size.
+"""HTTP client for OpenAI-compatible endpoints, with retries, timeouts and size limits.
 
-The `openai` client is not used: it reads bodies and streams without a bound, follows redirects to other
-hosts with the key, and shows the key in errors.
+The `openai` client is not used because it reads responses without a size limit, sends the key to
+other hosts on redirects, and shows the key in errors.
 """
 
 from __future__ import annotations
@@ -27,67 +27,70 @@ if TYPE_CHECKING:
     import httpx
 
     from semqa.engines.openai.options import OpenAIOptions
-    from semqa.engines.openai.replies import AnswerSink
+    from semqa.engines.openai.replies import StreamAccumulator
 
-_URLS = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
-_KEYS = ("SEMQA_API_KEY", "OPENAI_API_KEY")
+_URL_VARIABLES = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
+_KEY_VARIABLES = ("SEMQA_API_KEY", "OPENAI_API_KEY")
 _HIDDEN = "<key>"
 
 HOSTED = "https://api.openai.com/v1"
-"""OpenAI's own endpoint, which is asked unless another is named."""
+"""OpenAI's own endpoint, the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An endpoint, such as ``http://localhost:8000/v1``, without a slash at its end."""
+    """An endpoint URL such as ``http://localhost:8000/v1``, without a trailing slash."""
 
     url: str
     key: str | None = field(default=None, repr=False)
 
     @classmethod
     def find(cls, base_url: str | None = None, api_key: str | None = None) -> Self:
-        """Return the endpoint that was given, or else that of the environment.
+        """Return the given endpoint, with defaults from the environment.
 
         Args:
             base_url: by default ``SEMQA_BASE_URL``, ``OPENAI_BASE_URL`` or OpenAI's own endpoint.
-            api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``, in the other order for OpenAI's
-                own endpoint; empty for none.
+            api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``, in reverse order for
+                OpenAI's own endpoint. Empty for no key.
         """
-        url = _checked_url(_given(base_url, _URLS) or HOSTED)
+        url = _check_url(_from_environment(base_url, _URL_VARIABLES) or HOSTED)
         hosted = urlsplit(url).hostname == urlsplit(HOSTED).hostname
-        key = _checked_key(_given(api_key, _KEYS[::-1] if hosted else _KEYS))
+        key = _check_key(
+            _from_environment(api_key, _KEY_VARIABLES[::-1] if hosted else _KEY_VARIABLES)
+        )
         if hosted and key is None:
             raise InputError(
-                f"{HOSTED} needs an API key: set {_KEYS[1]} or {_KEYS[0]}. For another endpoint, give "
-                f"its address (--base-url, for a judge --judge-url) or set {_URLS[0]}."
+                f"{HOSTED} needs an API key: set {_KEY_VARIABLES[1]} or {_KEY_VARIABLES[0]}. For another endpoint, give "
+                f"its address (--base-url, for a judge --judge-url) or set {_URL_VARIABLES[0]}."
             )
         return cls(url, key)
 
     def hide(self, text: str) -> str:
-        """Return a text without the key, which some servers repeat in their errors."""
+        """Mask the key in a text, because some servers repeat it in errors."""
         return text if not self.key else text.replace(self.key, _HIDDEN)
 
 
 def default_url() -> str:
-    """Return the address that is asked if none is given."""
-    return _given(None, _URLS) or HOSTED
+    """Return the URL that is used if none is given."""
+    return _from_environment(None, _URL_VARIABLES) or HOSTED
 
 
-def _given(value: str | None, names: tuple[str, ...]) -> str:
+def _from_environment(value: str | None, names: tuple[str, ...]) -> str:
     found = value if value is not None else next(filter(None, map(os.environ.get, names)), "")
     return found.strip()
 
 
-def _checked_url(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
         parts, host = urlsplit(""), None
     if parts.username is not None or parts.password is not None:
-        # Not shown: what stands there may be secret.
+        # Do not show the URL, as it may contain a secret.
         raise InputError(
-            f"must not hold a user or password; set a key in {_KEYS[0]}.", field="base_url"
+            f"must not contain a user name or password; set a key in {_KEY_VARIABLES[0]}.",
+            field="base_url",
         )
     if parts.scheme not in {"http", "https"} or not host or parts.query or parts.fragment:
         raise InputError(
@@ -98,33 +101,33 @@ def _checked_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def _checked_key(key: str) -> str | None:
+def _check_key(key: str) -> str | None:
     if not key:
         return None
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise InputError(
-            f"holds white space or characters that no key has. Check {_KEYS[0]} and {_KEYS[1]} for a line break or a quotation mark.",
+            f"contains white space or other invalid characters. Check {_KEY_VARIABLES[0]} and {_KEY_VARIABLES[1]} for a line break or a quotation mark.",
             field="api_key",
         )
     return key
 
 
 MAX_BYTES = 32 << 20
-"""Bytes of one reply; more is no answer."""
+"""Maximum size of a reply."""
 
 _MAX_ERROR = _MAX_EVENT = 1 << 20
-_SHOWN = 300
-_RETRIED = frozenset({408, 409, 425, 429})
-_LONGEST_WAIT = 120.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 20.0
-_REST_SECONDS = 5.0
+_MESSAGE_LENGTH = 300
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+_MAX_RETRY_AFTER = 120.0
+_FIRST_DELAY, _MAX_DELAY = 0.5, 20.0
+_TRAILER_TIMEOUT = 5.0
 _T = TypeVar("_T")
 
 pause = asyncio.sleep
 
 
 class RefusedError(InputError):
-    """The endpoint refused a request, with a message of its own in `detail`."""
+    """The endpoint rejected a request; `detail` is its own message."""
 
     def __init__(self, message: str, status: int, detail: str, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -132,8 +135,8 @@ class RefusedError(InputError):
         self.detail = detail
 
 
-class _PassingError(Exception):
-    """What may be gone at the next try, after `wait` seconds if the server asks for that."""
+class _TransientError(Exception):
+    """A failure worth retrying, after `wait` seconds if the server requested that."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -141,7 +144,7 @@ class _PassingError(Exception):
 
 
 class Transport:
-    """Makes requests to one endpoint; `options` say how long to wait and how often to try."""
+    """Sends requests to one endpoint, with the timeouts and retries of `options`."""
 
     def __init__(self, endpoint: Endpoint, options: OpenAIOptions) -> None:
         self.endpoint = endpoint
@@ -149,35 +152,37 @@ class Transport:
         self._http: httpx.AsyncClient | None = None
 
     async def post(self, path: str, body: Mapping[str, object]) -> object:
-        """Ask, and return the JSON that is answered."""
+        """Send a request and return the JSON response."""
 
-        async def once() -> object:
-            async with self._asked(path, body) as response:
+        async def attempt() -> object:
+            async with self._response(path, body) as response:
                 return await self._json(response)
 
-        return await self._patiently(once)
+        return await self._with_retries(attempt)
 
-    async def stream(self, path: str, body: Mapping[str, object], sink: AnswerSink) -> None:
-        """Ask for a stream, and hand out its events until the answer is whole.
+    async def stream(
+        self, path: str, body: Mapping[str, object], accumulator: StreamAccumulator
+    ) -> None:
+        """Request a stream and pass its events to `accumulator` until the answer is complete.
 
-        A connection that breaks is tried again as long as nothing was shown.
+        A broken connection is retried only if no text has been shown yet.
         """
 
-        async def once() -> None:
-            sink.begin()
+        async def attempt() -> None:
+            accumulator.begin()
             try:
-                async with self._asked(path, body) as response:
+                async with self._response(path, body) as response:
                     if "event-stream" in response.headers.get("Content-Type", ""):
-                        await self._read_events(response, sink)
+                        await self._read_events(response, accumulator)
                     else:
-                        sink.take_whole(await self._json(response))
-            except _PassingError:
-                if not sink.whole:  # only the count of tokens may be missing
+                        accumulator.add_whole(await self._json(response))
+            except _TransientError:
+                if not accumulator.complete:  # only the token counts may be missing
                     raise
-            if not sink.whole:
-                raise _PassingError("a stream that ended before the answer did")
+            if not accumulator.complete:
+                raise _TransientError("a stream that ended before the answer did")
 
-        await self._patiently(once, sink)
+        await self._with_retries(attempt, accumulator)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -185,36 +190,38 @@ class Transport:
             http, self._http = self._http, None
             await http.aclose()
 
-    async def _patiently(
-        self, once: Callable[[], Awaitable[_T]], sink: AnswerSink | None = None
+    async def _with_retries(
+        self, send: Callable[[], Awaitable[_T]], accumulator: StreamAccumulator | None = None
     ) -> _T:
-        """Try until it works, or until the sink has shown something that cannot be taken back."""
+        """Retry transient failures, unless `accumulator` has already shown text."""
         reason, attempts = "no answer", self._options.attempts
         try:
             async with asyncio.timeout(self._options.timeout):
-                for attempt in range(attempts):
+                for number in range(attempts):
                     try:
-                        return await once()
-                    except _PassingError as error:
+                        return await send()
+                    except _TransientError as error:
                         reason, wait = str(error), error.wait
-                    shown = sink is not None and sink.shown > 0
-                    if shown or attempt + 1 == attempts or wait > _LONGEST_WAIT:
+                    shown = accumulator is not None and accumulator.shown > 0
+                    if shown or number + 1 == attempts or wait > _MAX_RETRY_AFTER:
                         break
-                    seconds = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE)
+                    seconds = min(_FIRST_DELAY * 2**number, _MAX_DELAY)
                     await pause(max(wait, seconds * random.uniform(0.5, 1)))  # noqa: S311
         except TimeoutError:
             reason = f"no answer within {self._options.timeout:g} seconds ({reason})"
-        if sink is not None and sink.shown:
-            reason += f" after {sink.shown:,} characters of the answer"
+        if accumulator is not None and accumulator.shown:
+            reason += f" after {accumulator.shown:,} characters of the answer"
         raise UnavailableError(
             self.endpoint.hide(
-                f"{self.endpoint.url} does not answer: {reason}. Check that the server runs."
+                f"{self.endpoint.url} does not answer: {reason}. Check that the server is running."
             )
         )
 
     @asynccontextmanager
-    async def _asked(self, path: str, body: Mapping[str, object]) -> AsyncIterator[httpx.Response]:
-        """Make one request, and give its response if that is a good one."""
+    async def _response(
+        self, path: str, body: Mapping[str, object]
+    ) -> AsyncIterator[httpx.Response]:
+        """Send one request and yield the response; raise if its status is an error."""
         import httpx
 
         try:
@@ -225,7 +232,7 @@ class Transport:
                 await self._check(response, path)
                 yield response
             finally:
-                # Cancelled in the middle of this, a connection would stay open for good.
+                # If this were cancelled half-way, the connection would never be closed.
                 await asyncio.shield(response.aclose())
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
             raise InputError(
@@ -234,8 +241,10 @@ class Transport:
                 value=self.endpoint.url,
             ) from error
         except httpx.TransportError as error:
-            said = str(error)
-            raise _PassingError(type(error).__name__ + (f" ({said})" if said else "")) from error
+            message = str(error)
+            raise _TransientError(
+                type(error).__name__ + (f" ({message})" if message else "")
+            ) from error
 
     def _client(self) -> httpx.AsyncClient:
         import httpx
@@ -243,15 +252,15 @@ class Transport:
         if self._http is None:
             options, key = self._options, self.endpoint.key
             try:
-                given = {"Authorization": f"Bearer {key}"} if key else {}
+                authorization = {"Authorization": f"Bearer {key}"} if key else {}
                 self._http = httpx.AsyncClient(
-                    # What is compressed could not be bounded before it fills the memory.
-                    headers={"Accept-Encoding": "identity", **given},
+                    # Compressed data could fill the memory before its size is checked.
+                    headers={"Accept-Encoding": "identity", **authorization},
                     verify=_certificates(),
                     timeout=httpx.Timeout(
                         options.read_timeout, connect=options.connect_timeout, pool=None
                     ),
-                    follow_redirects=False,  # another host would get the key
+                    follow_redirects=False,  # would send the key to another host
                     limits=httpx.Limits(max_connections=None),
                 )
             except (ImportError, OSError, ValueError) as error:
@@ -261,24 +270,24 @@ class Transport:
         return self._http
 
     async def _check(self, response: httpx.Response, path: str) -> None:
-        """Raise if a response is no answer."""
+        """Raise if a response is an error."""
         status, hide = response.status_code, self.endpoint.hide
         coding = response.headers.get("Content-Encoding", "identity")
         if coding != "identity":
-            raise self._wrong(f"content coded as {cut(coding)!r}", "plain content")
+            raise self._invalid(f"content coded as {truncate(coding)!r}", "plain content")
         if 200 <= status < 300:
             return
         if 300 <= status < 400:
             target = response.headers.get("Location", "")
             raise InputError(
-                hide(f"{self.endpoint.url} redirects to {cut(target)!r} (HTTP {status})."),
+                hide(f"{self.endpoint.url} redirects to {truncate(target)!r} (HTTP {status})."),
                 hint="If you trust that address, give it as --base-url.",
             )
         detail = hide(await _read_error(response))
         reason = f"HTTP status {status} {response.reason_phrase}".rstrip()
-        shown = f"{reason}{f': {cut(detail)}' if detail else ''}"
-        if status in _RETRIED or status >= 500:
-            raise _PassingError(shown, _pause_asked(response.headers.get("Retry-After")))
+        shown = f"{reason}{f': {truncate(detail)}' if detail else ''}"
+        if status in _TRANSIENT_STATUS or status >= 500:
+            raise _TransientError(shown, _parse_retry_after(response.headers.get("Retry-After")))
         advice = {
             401: "Set SEMQA_API_KEY to a valid key.",
             403: "Set SEMQA_API_KEY to a key with permission.",
@@ -291,44 +300,46 @@ class Transport:
     async def _json(self, response: httpx.Response) -> object:
         data = await _read_body(response, MAX_BYTES)
         if data is None:
-            raise self._wrong(f"more than {MAX_BYTES:,} bytes")
+            raise self._invalid(f"more than {MAX_BYTES:,} bytes")
         try:
             return json.loads(self.endpoint.hide(data.decode("utf-8")))
         except (ValueError, RecursionError) as error:
             kind = response.headers.get("Content-Type", "no content type")
-            start = cut(self.endpoint.hide(data.decode("utf-8", "replace")))
-            raise self._wrong(f"{kind} that begins {start!r}", "JSON") from error
+            start = truncate(self.endpoint.hide(data.decode("utf-8", "replace")))
+            raise self._invalid(f"{kind} that begins {start!r}", "JSON") from error
 
-    async def _read_events(self, response: httpx.Response, sink: AnswerSink) -> None:
-        """Hand out the events of a stream, each a line ``data: JSON``, until it says ``[DONE]``."""
+    async def _read_events(self, response: httpx.Response, accumulator: StreamAccumulator) -> None:
+        """Pass the events of a stream (lines ``data: JSON``) to `accumulator` until ``[DONE]``."""
         rest, size = b"", 0
         try:
-            async with aclosing(_blocks(response, sink)) as blocks:
+            async with aclosing(_blocks(response, accumulator)) as blocks:
                 async for block in blocks:
                     size += len(block)
                     if size > MAX_BYTES:
-                        raise self._wrong(f"a stream of more than {MAX_BYTES:,} bytes")
+                        raise self._invalid(f"a stream of more than {MAX_BYTES:,} bytes")
                     *lines, rest = (rest + block).split(b"\n")
                     if len(rest) > _MAX_EVENT:
-                        raise self._wrong(f"an event of more than {_MAX_EVENT:,} bytes")
+                        raise self._invalid(f"an event of more than {_MAX_EVENT:,} bytes")
                     for line in lines:
-                        if self._take(line, sink):
+                        if self._handle_line(line, accumulator):
                             return
-            self._take(rest, sink)
+            self._handle_line(rest, accumulator)
         except (ValueError, RecursionError) as error:
-            raise self._wrong(f"a stream with {cut(str(error))}", "events in JSON") from error
+            raise self._invalid(
+                f"a stream with {truncate(str(error))}", "events in JSON"
+            ) from error
 
-    def _take(self, line: bytes, sink: AnswerSink) -> bool:
-        """Hand out the event of a line, if it has one; return whether it is the last."""
+    def _handle_line(self, line: bytes, accumulator: StreamAccumulator) -> bool:
+        """Pass the event of a line, if any, to `accumulator`; return whether to stop reading."""
         name, _, data = line.strip().partition(b":")
         if name != b"data":
             return False
         if (data := data.strip()) == b"[DONE]":
             return True
-        sink.take(json.loads(self.endpoint.hide(data.decode("utf-8"))))
-        return sink.enough
+        accumulator.add(json.loads(self.endpoint.hide(data.decode("utf-8"))))
+        return accumulator.done
 
-    def _wrong(self, got: str, expected: str = "an answer") -> UnavailableError:
+    def _invalid(self, got: str, expected: str = "an answer") -> UnavailableError:
         return UnavailableError(
             self.endpoint.hide(
                 f"{self.endpoint.url} is not an OpenAI-compatible endpoint: got {got}, expected {expected}. Check --base-url (such as http://localhost:8000/v1)."
@@ -338,18 +349,20 @@ class Transport:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Return the certificates to trust, which take a tenth of a second to read."""
+    """Return the trusted certificates; cached because loading takes 0.1 seconds."""
     import httpx
 
     return httpx.create_ssl_context()
 
 
-async def _blocks(response: httpx.Response, sink: AnswerSink) -> AsyncGenerator[bytes]:
-    """Give the blocks of a stream; once the answer is whole, the rest is not waited for long."""
+async def _blocks(
+    response: httpx.Response, accumulator: StreamAccumulator
+) -> AsyncGenerator[bytes]:
+    """Yield the blocks of a stream; once the answer is complete, wait only briefly for more."""
     blocks = response.aiter_raw()
     while True:
         try:
-            async with asyncio.timeout(_REST_SECONDS if sink.whole else None):
+            async with asyncio.timeout(_TRAILER_TIMEOUT if accumulator.complete else None):
                 block = await anext(blocks, None)
         except TimeoutError:
             return
@@ -358,19 +371,19 @@ async def _blocks(response: httpx.Response, sink: AnswerSink) -> AsyncGenerator[
         yield block
 
 
-async def _read_body(response: httpx.Response, most: int) -> bytes | None:
-    """Return the body; None if it is longer than it may be."""
+async def _read_body(response: httpx.Response, limit: int) -> bytes | None:
+    """Return the body, or None if it exceeds `limit` bytes."""
     blocks, size = [], 0
     async for block in response.aiter_raw():
         size += len(block)
-        if size > most:
+        if size > limit:
             return None
         blocks.append(block)
     return b"".join(blocks)
 
 
 async def _read_error(response: httpx.Response) -> str:
-    """Return what an endpoint says of an error, in its own words."""
+    """Return the endpoint's own error message."""
     data = await _read_body(response, _MAX_ERROR) or b""
     text = data.decode("utf-8", "replace")
     try:
@@ -383,8 +396,8 @@ async def _read_error(response: httpx.Response) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _pause_asked(retry_after: str | None) -> float:
-    """Return the seconds of a Retry-After header: a number, or a date."""
+def _parse_retry_after(retry_after: str | None) -> float:
+    """Parse a Retry-After header (a number or a date) into seconds."""
     if not retry_after:
         return 0.0
     try:
@@ -397,6 +410,6 @@ def _pause_asked(retry_after: str | None) -> float:
         return 0.0
 
 
-def cut(text: str) -> str:
-    """Return as much of a text as a message may hold."""
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+def truncate(text: str) -> str:
+    """Truncate a text for use in a message."""
+    return text if len(text) <= _MESSAGE_LENGTH else text[: _MESSAGE_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""The engine for models behind an OpenAI-compatible endpoint: ask, check, repair, and report how."""
+"""The engine for models behind an OpenAI-compatible endpoint: request, verify, repair, report."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from semqa.engines.generation import Generation
 from semqa.engines.model.background import Background
 from semqa.engines.model.engine import ModelEngine
 from semqa.engines.model.options import free_options
-from semqa.engines.openai.asking import Asker, complete_all, make_task
-from semqa.engines.openai.capabilities import PROBE, find_way
+from semqa.engines.openai.capabilities import PROBE, probe
 from semqa.engines.openai.client import Endpoint, Transport
 from semqa.engines.openai.options import OpenAIOptions
 from semqa.engines.openai.replies import RemoteModel, Usage
+from semqa.engines.openai.tasks import TaskRunner, complete_all, make_task
 from semqa.errors import InputError
 from semqa.prompting import Prompt
 from semqa.prompting.prompt import Spelling
@@ -24,34 +24,34 @@ from semqa.prompting.prompt import Spelling
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from semqa.engines.openai.asking import Task, Written
-    from semqa.engines.openai.capabilities import Offer
+    from semqa.engines.openai.capabilities import Capability
     from semqa.engines.openai.replies import Piece
+    from semqa.engines.openai.tasks import Result, Task
     from semqa.history import Exchange
     from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
 
-# What tokenizers of chat models read as control tokens; a server reads it so in any message.
+# Control tokens of chat models; servers interpret them in any message.
 _CONTROL = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|</?s>|<(?:start|end)_of_turn>|\[/?(?:INST|AVAILABLE_TOOLS)\]"
 )
 
 
 class OpenAIEngine(ModelEngine):
-    """Answers with a model behind an OpenAI-compatible endpoint, with the best quoting it offers.
+    """Answers with a model behind an OpenAI-compatible endpoint, using its strongest constraint.
 
-    Four ways keep a model to verbatim quotes. ``processor``: the endpoint is a vLLM server with
-    semqa's logits processor. ``grammar``: it keeps to a grammar. ``pointing``: it keeps to a JSON
-    schema, and the model names clauses to quote. ``repair``: nothing keeps the model to anything, and
-    its quotes are repaired afterwards. Each quote is verified here, and each `Generation` names the
-    way and, in `breach`, whether the text obeyed. Several threads may ask at the same time.
+    There are four methods for verbatim quotes. ``processor``: the endpoint is a vLLM server with
+    semqa's logits processor. ``grammar``: it enforces a grammar. ``pointing``: it enforces a JSON
+    schema, and the model names the clauses to quote. ``repair``: there is no constraint, and quotes
+    are repaired afterwards. Each quote is verified locally. Each `Generation` names the method and,
+    in `breach`, any violation. The engine is thread-safe.
 
     Args:
         base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
             ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
-        warm: whether the endpoint is asked now what it offers; otherwise by `warm_up`, or by the
+        warm: whether to probe the endpoint's capabilities now, rather than in `warm_up` or with the
             first answer.
     """
 
@@ -73,46 +73,45 @@ class OpenAIEngine(ModelEngine):
         transport = Transport(Endpoint.find(base_url, api_key), self.options)
         self._remote = RemoteModel(model, transport)
         self._background = Background("semqa-endpoint", transport.close)
-        self._offer: Offer | None = None
+        self._known_capability: Capability | None = None
         self._lock = Lock()
-        self._asker = Asker(self._remote, self.options, self._prompt)
+        self._runner = TaskRunner(self._remote, self.options, self._prompt)
         self._closed = False
         if warm:
             self.warm_up(say)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:  # noqa: ARG002 - a protocol
-        """Ask the endpoint what it offers, unless that is known."""
-        self._way()
+        """Probe the endpoint's capabilities, unless they are known."""
+        self._capability()
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it."""
+        """Return the model's output for each request."""
         tasks = self._prepare(requests)
         return [
-            self._generation(written)
-            for written in self._background.run(self._asker.ask_all(tasks))
+            self._generation(result) for result in self._background.run(self._runner.run_all(tasks))
         ]
 
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation]:
-        """Give the answer's text piece by piece, while the model writes it.
+        """Yield the answer piece by piece while the model generates it.
 
-        What stands in brackets comes when it is closed and checked. Closing the iterator closes
-        the connection.
+        A quote is yielded when it is complete and verified. Closing the iterator closes the
+        connection.
         """
         (task,) = self._prepare([Request(question, sources, history)])
-        written: list[Written] = []
+        result: list[Result] = []
 
         async def work(show: Callable[[str], None]) -> None:
-            written.append(await self._asker.stream(task, show))
+            result.append(await self._runner.stream(task, show))
 
         yield from self._background.iterate(work)
-        return self._generation(written[0])
+        return self._generation(result[0])
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return the reply to each prompt; the first that fails ends the others."""
+        """Return the reply to each prompt; the first failure cancels the others."""
         return self.complete_json(prompts, None, max_new_tokens=max_new_tokens, sample=sample)
 
     def complete_json(
@@ -123,7 +122,7 @@ class OpenAIEngine(ModelEngine):
         max_new_tokens: int = 256,
         sample: bool = False,
     ) -> list[str]:
-        """Complete prompts with JSON that conforms to a schema; free text if that is refused."""
+        """Complete prompts with JSON that conforms to a schema, or free text if unsupported."""
         self._check_open()
         for text in prompts:
             _check_unicode(text, "a prompt")
@@ -137,23 +136,23 @@ class OpenAIEngine(ModelEngine):
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.
+        """Return the prompt for a question, with all exemplars: only the endpoint knows what fits.
 
-        Until it is known what the endpoint offers (`warm_up`), the one that asks for marks.
+        Before the capability probe (`warm_up`), this is always the prompt that asks for marks.
         """
         request = Request(question, sources, history)
         prompt = self._prompt(request)
-        if self._offer is None or self._offer.way != "pointing":
+        if self._known_capability is None or self._known_capability.method != "pointing":
             return prompt
-        return self._task(request, prompt, self._offer).prompt
+        return self._task(request, prompt, self._known_capability).prompt
 
     @property
     def chat(self) -> bool:
-        """Whether the model is given a prompt's messages, as far as is known; else its text."""
+        """Whether prompts are sent as chat messages, as far as is known; if False, as text."""
         return self._remote.chats(self._prompts.form)
 
     def close(self) -> None:
-        """Close the connections; the engine answers no more."""
+        """Close the connections; the engine cannot be used afterwards."""
         if not self._closed:
             self._closed = True
             self._background.close()
@@ -162,8 +161,8 @@ class OpenAIEngine(ModelEngine):
         if self._closed:
             raise InputError("The engine is closed.")
 
-    def _way(self) -> Offer:
-        """Return the way to take, found out once."""
+    def _capability(self) -> Capability:
+        """Return the method to use; the endpoint is probed once."""
         self._check_open()
 
         async def ask(fields: Mapping[str, object], budget: int) -> Piece:
@@ -171,9 +170,9 @@ class OpenAIEngine(ModelEngine):
             return await self._remote.ask(prompt, self.options, fields, budget)
 
         with self._lock:
-            if self._offer is None:
-                self._offer = self._background.run(find_way(self.options.constraint, ask))
-            return self._offer
+            if self._known_capability is None:
+                self._known_capability = self._background.run(probe(self.options.constraint, ask))
+            return self._known_capability
 
     def _prepare(self, requests: Sequence[Request]) -> list[Task]:
         self._check_open()
@@ -183,11 +182,13 @@ class OpenAIEngine(ModelEngine):
         prompts = [self._prompt(request) for request in requests]
         if not requests:
             return []
-        offer = self._way()
-        return [self._task(*both, offer) for both in zip(requests, prompts, strict=True)]
+        capability = self._capability()
+        return [self._task(*both, capability) for both in zip(requests, prompts, strict=True)]
 
-    def _task(self, request: Request, prompt: Prompt, offer: Offer) -> Task:
-        return make_task(request, prompt, offer, self.options, Spelling(_control_tokens(request)))
+    def _task(self, request: Request, prompt: Prompt, capability: Capability) -> Task:
+        return make_task(
+            request, prompt, capability, self.options, Spelling(_control_tokens(request))
+        )
 
     def _check(self, request: Request) -> None:
         super()._check(request)
@@ -195,7 +196,7 @@ class OpenAIEngine(ModelEngine):
             _check_unicode(text, "the question or a source")
 
     def _prompt(self, request: Request, shots: int | None = None) -> Prompt:
-        """Return a prompt, with so many exemplars at most."""
+        """Build a prompt with at most `shots` exemplars."""
         self._check(request)
         return self._prompts.build(
             *request,
@@ -204,13 +205,13 @@ class OpenAIEngine(ModelEngine):
             reserved=_control_tokens(request),
         )
 
-    def _generation(self, written: Written) -> Generation:
-        task, piece, text, repairs, repeated = written
+    def _generation(self, result: Result) -> Generation:
+        task, piece, text, repairs, repeated = result
         breach = None
-        if task.way != "off":
-            judged = piece.text if task.way == "processor" else text
+        if task.method != "off":
+            checked = piece.text if task.method == "processor" else text
             breach = find_breach(
-                judged, task.request.sources, self.options.policy, task.request.understood
+                checked, task.request.sources, self.options.policy, task.request.understood
             )
             if repeated is not None:
                 breach = f"{repeated} quotes the same text again; the answer ends before it"
@@ -221,9 +222,9 @@ class OpenAIEngine(ModelEngine):
             prompt_tokens=usage.prompt_tokens,
             new_tokens=usage.new_tokens,
             finished=bool(piece.finished),
-            constraint=task.way,
+            constraint=task.method,
             breach=breach,
-            written=piece.text if task.way != "off" and piece.text != text else None,
+            written=piece.text if task.method != "off" and piece.text != text else None,
             repairs=repairs or None,
         )
 
@@ -233,8 +234,8 @@ def _control_tokens(request: Request) -> set[str]:
 
 
 def _texts(request: Request) -> list[str]:
-    asked = [request.question, *(text for each in request.history for text in each)]
-    return asked + [text for each in request.sources for text in (each.title, each.text)]
+    texts = [request.question, *(text for each in request.history for text in each)]
+    return texts + [text for each in request.sources for text in (each.title, each.text)]
 
 
 def _check_unicode(text: str, where: str) -> None:

@@ -1,4 +1,4 @@
-"""The settings of the engine: which constraint to ask an endpoint for, and how long to wait for it."""
+"""Settings of the engine: the constraint to request, timeouts and retries."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from semqa.engines.model.options import AnswerOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAIOptions(AnswerOptions):
-    """All settings of an `OpenAIEngine`, besides those of `AnswerOptions`.
+    """Settings of an `OpenAIEngine`, in addition to those of `AnswerOptions`.
 
     Attributes:
-        batch_size: how many requests are under way at once.
-        constraint: ``processor``, ``grammar``, ``pointing`` or ``repair``; ``auto`` (or ``on``) takes
-            the first of these that the endpoint offers; ``off``.
-        timeout: seconds until an answer must be there, all tries together.
-        connect_timeout: seconds until a connection must stand.
-        read_timeout: seconds of silence on a connection before it counts as dead; an answer that is
-            not streamed is silent until it is finished.
-        attempts: how often a request is made that fails for reasons that may pass.
+        batch_size: maximum number of concurrent requests.
+        constraint: ``processor``, ``grammar``, ``pointing``, ``repair`` or ``off``; ``auto`` (or
+            ``on``) uses the first of these that the endpoint supports.
+        timeout: seconds for an answer, including retries.
+        connect_timeout: seconds to establish a connection.
+        read_timeout: seconds to wait for data; without streaming, none arrives until the answer is
+            finished.
+        attempts: maximum number of attempts if a request fails with a transient error.
     """
 
     SWITCHES: ClassVar[tuple[str, ...]] = ("auto", "on", "processor", "grammar", "pointing", "repair", "off")  # fmt: skip
@@ -38,4 +38,4 @@ class OpenAIOptions(AnswerOptions):
         for name in ("timeout", "connect_timeout", "read_timeout"):
             check_range(name, getattr(self, name), 0.0, 86_400.0, least_given=False)
         check_whole("attempts", self.attempts, 1)
-        AnswerOptions.__post_init__(self)  # `super()` fails where slots make the class anew
+        AnswerOptions.__post_init__(self)  # `super()` fails: slots=True recreates the class

@@ -1,6 +1,7 @@
-"""What a model is asked and what its replies become: text, why it ended, and how many tokens it took.
+"""Send requests to a model and parse its replies: text, finish reason and token counts.
 
-Replies are untrusted. The accumulator of a stream repairs quotes and ends an answer that quotes a text twice.
+Replies are untrusted. The accumulator of a stream repairs quotes and can end an answer at the first
+repeated quote.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from semqa.prompting import Form, Prompt
     from semqa.quotes import Source
 
-_ENDED = ("stop", "eos", "end_turn", "stop_sequence")
+_FINISHED = ("stop", "eos", "end_turn", "stop_sequence")
 _CUT_OFF = ("length", "max_tokens")
 
 
 class Usage(NamedTuple):
-    """Tokens read and written; None where the endpoint does not say."""
+    """Token counts; None if the endpoint does not report them."""
 
     prompt_tokens: int | None = None
     new_tokens: int | None = None
 
 
 class Piece(NamedTuple):
-    """A whole reply, or a piece of one; `finished` is None until it is said how it ended."""
+    """A whole reply or part of one; `finished` is None until there is a finish reason."""
 
     text: str
     finished: bool | None
@@ -44,56 +45,60 @@ class Piece(NamedTuple):
 
 
 def read_reply(value: object, *, chat: bool, event: bool = False) -> Piece:
-    """Read a whole reply, or an event of a stream, whose text may be missing."""
+    """Parse a whole reply, or an event of a stream, which may have no text."""
     reply = value if isinstance(value, dict) else {}
     if event and reply.get("error"):
         raise UnavailableError(f"The endpoint failed while answering: {_shown(reply['error'])}.")
-    choices, told = reply.get("choices"), reply.get("usage")
+    choices, counts = reply.get("choices"), reply.get("usage")
     usage = None
-    if isinstance(told, dict):
-        usage = Usage(*(_count(told.get(name)) for name in ("prompt_tokens", "completion_tokens")))
-    if event and choices == []:  # the event with the usage
+    if isinstance(counts, dict):
+        usage = Usage(
+            *(_count(counts.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+        )
+    if event and choices == []:  # this event contains only the usage
         return Piece("", None, usage)
     if not isinstance(choices, list) or not choices:
         raise _malformed("no choices", value)
     choice = choices[0]
     if not isinstance(choice, dict):
-        raise _malformed("a choice that is no object", value)
+        raise _malformed("a choice that is not an object", value)
     reason = choice.get("finish_reason")
-    if reason not in (None, *_ENDED, *_CUT_OFF):
+    if reason not in (None, *_FINISHED, *_CUT_OFF):
         raise UnavailableError(
             f"The endpoint's answer is incomplete: finish_reason is {_shown(reason)}."
         )
-    said = choice.get("delta" if event else "message") if chat else choice
-    if said is None and event and reason is not None:
-        said = {}
-    if not isinstance(said, dict):
+    message = choice.get("delta" if event else "message") if chat else choice
+    if message is None and event and reason is not None:
+        message = {}
+    if not isinstance(message, dict):
         raise _malformed("a choice without a message", choice)
-    text = said.get("content" if chat else "text")
-    if text is None:  # where a model thought, or ended at once
+    text = message.get("content" if chat else "text")
+    if text is None:  # the model only reasoned, or ended at once
         text = ""
     if not isinstance(text, str):
-        raise _malformed("an answer that is no text", choice)
+        raise _malformed("an answer that is not text", choice)
     if reason is None and not event:
         raise _malformed("no finish_reason", choice)
     return Piece(
-        text if event else _sound(text), None if reason is None else reason in _ENDED, usage
+        text if event else _replace_surrogates(text),
+        None if reason is None else reason in _FINISHED,
+        usage,
     )
 
 
 def _count(value: object) -> int | None:
     known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-    return value if known else None  # type: ignore[return-value]  # an int by then
+    return value if known else None  # type: ignore[return-value]  # it is an int here
 
 
-def _sound(text: str) -> str:
-    """Return a text without halves of characters, which JSON can hold and nothing can print."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which are valid in JSON but cannot be encoded."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _malformed(what: str, value: object) -> UnavailableError:
     return UnavailableError(
-        f"Not an answer of an OpenAI-compatible endpoint: {what} in {_shown(value)}. Check --base-url."
+        f"Not a reply of an OpenAI-compatible endpoint: {what} in {_shown(value)}. Check --base-url."
     )
 
 
@@ -106,15 +111,17 @@ _MARK = re.compile(r"\[ ([1-9][0-9]{0,8}) ([^\[\]]+) \]")
 _OPEN = re.compile(r"\[ ([1-9][0-9]{0,8}) ([^\[\]]+)$")
 
 
-class QuotesOnce:
-    """Holds back of a text what may turn out to repeat a quote, or not to end in a quote.
+class RepeatFilter:
+    """Streams a text and ends it before the first repeated quote.
+
+    After the first quote, text is held back until the next quote is complete.
 
     Attributes:
-        repeated: the mark that quotes a text again; the answer ends before it.
+        repeated: the repeated quote before which the answer ended, or None.
 
     Example:
         >>> from semqa import Source
-        >>> text = QuotesOnce([Source("Bing Crosby sang it.")])
+        >>> text = RepeatFilter([Source("Bing Crosby sang it.")])
         >>> [text.add(piece) for piece in ("By [ 1 Bing ", "Crosby ]", " and", " [ 1 Crosby ], so")]
         ['By ', '[ 1 Bing Crosby ]', '', '.']
         >>> text.repeated
@@ -129,39 +136,39 @@ class QuotesOnce:
         self.repeated: str | None = None
 
     def add(self, piece: str) -> str:
-        """Take one more piece, and return the text that is sure now."""
+        """Add a piece and return the text that is now final."""
         if self.repeated is not None:
             return ""
-        text, sure = self._held + piece, ""
+        text, final = self._held + piece, ""
         at = 0
         for mark in _MARK.finditer(text):
-            if not self._takes(int(mark[1]), mark[2]):
+            if not self._is_new(int(mark[1]), mark[2]):
                 self._held, self.repeated = "", mark[0]
-                return sure + "."
+                return final + "."
             self._quoted = True
-            sure += text[at : mark.end()]
+            final += text[at : mark.end()]
             at = mark.end()
-        if not self._quoted:  # the first quote repeats nothing
+        if not self._quoted:  # the first quote cannot be a repetition
             opening = text.find("[", at)
             end = len(text) if opening < 0 else opening
-            sure += text[at:end]
+            final += text[at:end]
             at = end
         self._held = text[at:]
-        return sure
+        return final
 
-    def end(self, *, whole: bool) -> str:
-        """Return the rest: if the model did not end by itself, no half run and no half quote."""
+    def end(self, *, finished: bool) -> str:
+        """Return the rest, shortened to the last complete quote if the model was cut off."""
         held, self._held = self._held, ""
-        if whole or self.repeated is not None:
+        if finished or self.repeated is not None:
             return held
         opened = _OPEN.search(held)
         span = re.sub(r"\s+\S*$", "", opened[2]) if opened else ""
-        if opened and span and leaks(span) and self._takes(int(opened[1]), span):
+        if opened and span and leaks(span) and self._is_new(int(opened[1]), span):
             return held[: opened.start()] + canonical_mark(int(opened[1]), span)
         return "." if self._quoted else held
 
-    def _takes(self, number: int, span: str) -> bool:
-        """Whether a quote repeats nothing; one that is not in its source is for others to judge."""
+    def _is_new(self, number: int, span: str) -> bool:
+        """Return whether a quote is new; quotes that are not verbatim also count as new."""
         if number > len(self._sources):
             return True
         source = self._sources[number - 1]
@@ -170,12 +177,13 @@ class QuotesOnce:
         return self._used.add(number, span)
 
 
-class AnswerSink:
-    """Takes the events of a stream.
+class StreamAccumulator:
+    """Accumulates the events of a stream into an answer.
 
     Args:
-        sources: to repair quotes by; None leaves the text as it is.
-        once: whether the answer ends where a text is quoted again.
+        show: called with each piece of text when it is final.
+        sources: the sources for the repair of quotes; None for no repair.
+        stop_at_repeat: whether to end the answer before the first repeated quote.
     """
 
     def __init__(
@@ -186,22 +194,24 @@ class AnswerSink:
         budget: int,
         *,
         chat: bool,
-        once: bool = False,
+        stop_at_repeat: bool = False,
     ) -> None:
         self._show = show
         self._sources = sources
         self._stops = stops
         self._budget = budget
         self._chat = chat
-        self._once = once
+        self._stop_at_repeat = stop_at_repeat
         self.shown = 0  # characters
         self.begin()
 
     def begin(self) -> None:
-        """Start from nothing."""
+        """Reset to an empty answer."""
         self._repairer = None if self._sources is None else Repairer(self._sources)
         self._text = StoppedText(self._stops)
-        self._quotes = QuotesOnce(self._sources) if self._once and self._sources else None
+        self._quotes = (
+            RepeatFilter(self._sources) if self._stop_at_repeat and self._sources else None
+        )
         self._written: list[str] = []
         self._joined: list[str] = []
         self._length = 0
@@ -209,36 +219,36 @@ class AnswerSink:
         self._usage: Usage | None = None
 
     @property
-    def whole(self) -> bool:
-        """Whether it is known how the answer ended."""
+    def complete(self) -> bool:
+        """Whether the answer is complete, that is, has a finish reason."""
         return self._finished is not None
 
     @property
-    def enough(self) -> bool:
-        """Whether the model goes on behind the end of the answer."""
+    def done(self) -> bool:
+        """Whether to stop reading although the model may continue."""
         return self._text.stopped or self._repeated is not None
 
     @property
     def _repeated(self) -> str | None:
         return None if self._quotes is None else self._quotes.repeated
 
-    def take(self, value: object) -> None:
-        """Take one event."""
+    def add(self, value: object) -> None:
+        """Add an event of the stream."""
         self._add(read_reply(value, chat=self._chat, event=True))
 
-    def take_whole(self, value: object) -> None:
-        """Take a reply in one piece."""
+    def add_whole(self, value: object) -> None:
+        """Add a whole reply that was not streamed."""
         self._add(read_reply(value, chat=self._chat))
 
     def end(self) -> tuple[Piece, str, Repairs | None, str | None]:
-        """Show the rest; return what was written, what was shown, was repaired, and was repeated."""
+        """Show the rest; return the model's output, shown text, repairs and repeated quote."""
         rest = self._text.end()
         self._written.append(rest)
         if self._quotes is not None:
-            rest = self._quotes.add(rest) + self._quotes.end(whole=bool(self._finished))
+            rest = self._quotes.add(rest) + self._quotes.end(finished=bool(self._finished))
         if self._repairer is not None:
             rest = self._repairer.add(rest) + self._repairer.end()
-        self._put(rest)
+        self._show_text(rest)
         piece = Piece("".join(self._written), self._finished, self._usage)
         repairs = None if self._repairer is None else self._repairer.repairs
         return piece, "".join(self._joined), repairs, self._repeated
@@ -249,16 +259,16 @@ class AnswerSink:
             return
         self._length += len(piece.text)
         check_length(self._length, self._budget)
-        sure = self._text.add(piece.text)
-        self._written.append(sure)
+        final = self._text.add(piece.text)
+        self._written.append(final)
         if self._quotes is not None:
-            sure = self._quotes.add(sure)
-        self._put(sure if self._repairer is None else self._repairer.add(sure))
+            final = self._quotes.add(final)
+        self._show_text(final if self._repairer is None else self._repairer.add(final))
         self._finished = piece.finished
-        if self.enough:
+        if self.done:
             self._finished = True
 
-    def _put(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         if text:
             self._joined.append(text)
             self.shown += len(text)
@@ -272,11 +282,11 @@ _NO_TEMPERATURE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NO_SYSTEM = re.compile(r"system.{0,20}role|role.{0,20}system", re.IGNORECASE | re.DOTALL)
-_CHARACTERS_A_TOKEN = 256
+_MAX_TOKEN_LENGTH = 256
 
 
 class RemoteModel:
-    """Asks one model of an endpoint, in the form that the endpoint takes, as refusals tell it."""
+    """Sends requests to one model of an endpoint, adapting their form when one is rejected."""
 
     def __init__(self, name: str, transport: Transport) -> None:
         self.name = name
@@ -288,7 +298,7 @@ class RemoteModel:
         self._budget = "max_tokens"
 
     def chats(self, form: Form) -> bool:
-        """Whether a prompt of this form is given as messages, by what is known."""
+        """Whether prompts of this form are sent as chat messages, as far as is known."""
         return form != "completion" and (form == "chat" or self.has_chat is not False)
 
     async def ask(
@@ -298,35 +308,35 @@ class RemoteModel:
         fields: Mapping[str, object],
         budget: int | None = None,
     ) -> Piece:
-        """Return what the model answers."""
-        most = budget or options.max_new_tokens
+        """Return the model's reply."""
+        max_tokens = budget or options.max_new_tokens
 
         async def send(*, chat: bool) -> Piece:
-            path, body = self._request(prompt, options, most, chat=chat)
+            path, body = self._request(prompt, options, max_tokens, chat=chat)
             piece = read_reply(await self.transport.post(path, {**body, **fields}), chat=chat)
-            check_length(len(piece.text), most)
+            check_length(len(piece.text), max_tokens)
             return piece
 
-        return await self._adapting(prompt, send)
+        return await self._with_fallback(prompt, send)
 
     async def stream(
         self,
         prompt: Prompt,
         options: OpenAIOptions,
         fields: Mapping[str, object],
-        sink_for: Callable[[bool], AnswerSink],
+        make_accumulator: Callable[[bool], StreamAccumulator],
     ) -> None:
-        """Hand out what the model answers, event by event, to a sink for a chat or a completion."""
-        more = {**fields, "stream": True, "stream_options": {"include_usage": True}}
+        """Pass the events of the reply to an accumulator made for a chat or a completion."""
+        all_fields = {**fields, "stream": True, "stream_options": {"include_usage": True}}
 
         async def send(*, chat: bool) -> None:
             path, body = self._request(prompt, options, options.max_new_tokens, chat=chat)
-            await self.transport.stream(path, {**body, **more}, sink_for(chat))
+            await self.transport.stream(path, {**body, **all_fields}, make_accumulator(chat))
 
-        await self._adapting(prompt, send)
+        await self._with_fallback(prompt, send)
 
-    async def _adapting(self, prompt: Prompt, send: Callable[..., Awaitable[_T]]) -> _T:
-        """Send, and once more in another form where the endpoint says that it does not take one."""
+    async def _with_fallback(self, prompt: Prompt, send: Callable[..., Awaitable[_T]]) -> _T:
+        """Send a request; if the endpoint rejects its form, adapt the form and send it again."""
         while True:
             chat, system, budget = self.chats(prompt.form), self._has_system, self._budget
             temperature = self._has_temperature
@@ -338,7 +348,7 @@ class RemoteModel:
                 elif "max_completion_tokens" in error.detail and budget == "max_tokens":
                     self._budget = "max_completion_tokens"
                 elif temperature and _NO_TEMPERATURE.search(error.detail):
-                    self._has_temperature = False  # models that think before have none
+                    self._has_temperature = False  # reasoning models do not support it
                 elif chat and system and _NO_SYSTEM.search(error.detail):
                     self._has_system = False
                 else:
@@ -369,16 +379,15 @@ class RemoteModel:
 
 
 def check_length(characters: int, budget: int) -> None:
-    """See that an answer is not longer than its tokens can be."""
-    most = (budget + 16) * _CHARACTERS_A_TOKEN
-    if characters > most:
+    """Raise if an answer is too long for its token budget."""
+    if characters > (budget + 16) * _MAX_TOKEN_LENGTH:
         raise UnavailableError(
             f"The endpoint ignored the token limit: {characters:,} characters for {budget:,} tokens."
         )
 
 
 def _lacks_chat(error: RefusedError) -> bool:
-    """Whether a refusal says that there is no chat, rather than no such model."""
+    """Return whether an error means that chat is unavailable, not that the model is unknown."""
     if error.status == 400:
         return _NO_TEMPLATE.search(error.detail) is not None
     return error.status in {404, 405, 501} and "model" not in error.detail.casefold()

@@ -1,4 +1,4 @@
-"""Answers from local language models, through Hugging Face transformers."""
+"""The engine for local language models that run on Hugging Face transformers."""
 
 from semqa.engines.transformers.engine import TransformersEngine
 from semqa.engines.transformers.options import TransformersOptions

@@ -1,4 +1,4 @@
-"""One call of `generate`: padded prompts in, new tokens out."""
+"""Batched generation with transformers: token ids of prompts in, new tokens out."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from semqa.engines.transformers.options import TransformersOptions
 
 
-class Draws(LogitsProcessor):
-    """Adds noise to scores, so that greedy search draws. The last processor of all."""
+class GumbelNoise(LogitsProcessor):
+    """Adds Gumbel noise to scores, so that greedy search samples. Must be the last processor."""
 
     def __init__(self, seeds: Sequence[int]) -> None:
         self._seeds = tuple(seeds)
@@ -48,7 +48,7 @@ class Draws(LogitsProcessor):
         input_ids: torch.Tensor,  # noqa: ARG002  (as transformers calls it)
         scores: torch.Tensor,
     ) -> torch.Tensor:
-        """Return noisy scores [R, S], float32."""
+        """Return scores with noise; shape [R, S], float32."""
         if not self._generators:
             self._generators = [
                 torch.Generator(scores.device).manual_seed(seed) for seed in self._seeds
@@ -61,8 +61,8 @@ class Draws(LogitsProcessor):
         return noisy.add_(scores)
 
 
-class Watcher(StoppingCriteria):
-    """Hands the new tokens of the only row to another thread."""
+class TokenStream(StoppingCriteria):
+    """Streams the new tokens of a single row to another thread."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[int | BaseException | None] = SimpleQueue()
@@ -74,7 +74,7 @@ class Watcher(StoppingCriteria):
         scores: object,  # noqa: ARG002  (as transformers calls it)
         **_: Any,
     ) -> torch.Tensor:
-        """Take the newest token; say for each row whether it is to stop."""
+        """Pass on the newest token; return for each row whether to stop."""
         self.put(int(input_ids[0, -1]))
         return torch.full(
             (input_ids.shape[0],),
@@ -84,7 +84,7 @@ class Watcher(StoppingCriteria):
         )
 
     def put(self, token: int) -> bool:
-        """Take one more token; say whether to go on."""
+        """Pass on one token; return whether to continue."""
         self._queue.put(token)
         return not self._cancelled.is_set()
 
@@ -94,29 +94,29 @@ class Watcher(StoppingCriteria):
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for tokens."""
+        """Whether the stream has been cancelled."""
         return self._cancelled.is_set()
 
     def finish(self, error: BaseException | None = None) -> None:
-        """Say that no token will follow, because of an error perhaps."""
+        """End the stream, with an error if there was one."""
         self._queue.put(error)
 
     def tokens(self) -> Iterator[int]:
-        """Give the tokens as they come; raise the error that ended them."""
-        while (got := take(self._queue)) is not None:
-            if isinstance(got, BaseException):
-                raise got
-            yield got
+        """Yield the tokens as they arrive; raise the error that ended the stream, if any."""
+        while (item := take(self._queue)) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
 
 
 _MARGIN = 4
-"""Tokens before a stop, so that its first character is read whole."""
+"""Tokens to decode before a stop text, so that its first character is complete."""
 
 
 class StopTexts(LogitsProcessor):
-    """Lets nothing but an end token follow a stop text, where an end token may follow at all.
+    """Allows only an end token after a stop text, if an end token is allowed there.
 
-    Stands after the constraint: in a quote no answer ends, whatever text it holds.
+    Must follow the constraint, which does not allow an answer to end inside a quote.
     """
 
     def __init__(self, vocabulary: Vocabulary, stops: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ class StopTexts(LogitsProcessor):
         self._prompt_length = -1
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return the scores [R, S], of rows that stop minus infinity but for end tokens."""
+        """Return scores [R, S]; rows that stop get minus infinity except for end tokens."""
         if self._prompt_length < 0:
             self._prompt_length = input_ids.shape[1]
         first = max(self._prompt_length, input_ids.shape[1] - self._reach)
@@ -148,12 +148,12 @@ class StopTexts(LogitsProcessor):
 class Decoder:
     """Runs a model on token ids.
 
-    What the model's own generation settings say of decoding (sampling, lengths, banned tokens) is
-    not used: the engine's options alone decide. Its end, start and padding tokens are.
+    Of the model's own generation settings only the start, end and padding tokens are used.
+    Sampling, length limits and banned tokens are ignored; the engine's options apply instead.
     """
 
     def __init__(self, loaded: LoadedModel, options: TransformersOptions) -> None:
-        # The same weights, with generation settings of its own: the caller's model keeps his.
+        # A copy with the same weights, so that the caller's generation settings do not change.
         self._model: Any = copy(loaded.model)
         self.vocabulary = _vocabulary(loaded)
         self.ends = frozenset(self.vocabulary.eos_ids)
@@ -167,7 +167,7 @@ class Decoder:
         self._set(options)
 
     def with_options(self, options: TransformersOptions) -> Decoder:
-        """Return a decoder of the same model that decodes in another way."""
+        """Return a decoder for the same model with other options."""
         other = copy(self)
         other._model = copy(self._model)
         other._set(options)
@@ -186,25 +186,25 @@ class Decoder:
             decoder_start_token_id=own.decoder_start_token_id,
             forced_bos_token_id=self._forced_bos,
         )
-        # `generate` would fill in what is not given from here.
+        # `generate` takes missing settings from here.
         self._model.generation_config = self._config
 
     @property
     def forced(self) -> int:
-        """How many tokens the model is made to begin with, which are no part of an answer."""
+        """Number of forced tokens at the beginning, which are not part of the answer."""
         return int(self._forced_bos is not None)
 
     def check(self, prompt: Sequence[int]) -> None:
-        """See that the model knows every token of a prompt."""
+        """Raise if the model does not know a token of a prompt."""
         highest = max(prompt, default=0)
         if highest >= self._known:
             raise InputError(
-                f"The prompt holds token {highest}, but the model knows only {self._known}.",
+                f"The prompt has token {highest}, but the model has only {self._known} tokens.",
                 hint="Use the model's own tokenizer.",
             )
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Release the model and its memory."""
         self._model = None
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -216,15 +216,15 @@ class Decoder:
         requests: Sequence[Request],
         *,
         stops: Sequence[str] = (),
-        watcher: Watcher | None = None,
+        stream: TokenStream | None = None,
     ) -> list[list[int]]:
-        """Return the new tokens of each prompt, up to and with its first end token."""
+        """Return the new tokens for each prompt, up to and including the first end token."""
         if self._model is None:
             raise InputError("The engine is closed.")
         ids, attention = self._padded(prompts)
         given = ids.shape[1] if not self._is_encoder_decoder else 1
-        criteria = [watcher] if watcher is not None else []
-        # A finished row is padded, which makes some models warn.
+        criteria = [stream] if stream is not None else []
+        # Some models warn about the padding after finished rows.
         with torch.inference_mode(), quiet_log():
             output = self._model.generate(
                 input_ids=ids,
@@ -236,7 +236,7 @@ class Decoder:
         return [_until_end(row, self.ends) for row in output[:, given:].tolist()]
 
     def _padded(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return ids and attention mask [B, T]; a causal model goes on at the right edge."""
+        """Return ids and attention mask [B, T]; for a causal model padding is on the left."""
         width = max(map(len, prompts))
         ids = torch.full((len(prompts), width), self._pad, dtype=torch.long)
         attention = torch.zeros_like(ids)
@@ -278,18 +278,18 @@ class Decoder:
                 processors.append(TopKLogitsWarper(options.top_k))
             if options.top_p < 1:
                 processors.append(TopPLogitsWarper(options.top_p))
-            processors.append(Draws([seed_of(options.seed, request) for request in requests]))
+            processors.append(GumbelNoise([seed_of(options.seed, request) for request in requests]))
         return LogitsProcessorList(processors)
 
 
 def _vocabulary(loaded: LoadedModel) -> Vocabulary:
-    """Return the tokenizer's tokens, as many as the model has scores, and all its end tokens."""
+    """Return the tokenizer's tokens, limited to the model's vocabulary, with all end tokens."""
     width = int(loaded.model.config.get_text_config().vocab_size)
     own = loaded.model.generation_config.eos_token_id
     ends = {loaded.tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])} - {None}
     ends = {number for number in ends if number < width}
     if not ends and loaded.tokenizer.sep_token_id is not None:
-        ends = {loaded.tokenizer.sep_token_id}  # as BERT's kin end a text
+        ends = {loaded.tokenizer.sep_token_id}  # BERT-like models end texts with it
     if not ends:
         raise InputError(
             "The model has no end token, neither in its tokenizer nor in generation_config.json.",
@@ -299,7 +299,7 @@ def _vocabulary(loaded: LoadedModel) -> Vocabulary:
     whole = Vocabulary.from_tokenizer(loaded.tokenizer, known, ends)
     if known == width:
         return whole
-    # The tokenizer knows tokens that the model cannot write.
+    # The tokenizer has tokens that the model cannot generate.
     return Vocabulary.from_tokens(
         [whole.token_bytes(number) for number in range(width)],
         ends,

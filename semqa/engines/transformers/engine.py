@@ -1,6 +1,6 @@
-"""The engine for local language models: prompt, generate under the constraint, parse.
+"""The transformers engine: build the prompt, generate under the constraint, parse.
 
-Loads torch and transformers when a model is loaded, not when it is imported.
+torch and transformers are imported when a model is loaded, not with this module.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.decoding import warm_up
 from semqa.decoding.masks import compile_masking
 from semqa.engines.base import Request
+from semqa.engines.cancellation import POLL_INTERVAL
 from semqa.engines.model.engine import LocalEngine
 from semqa.engines.model.options import free_options, read_text
 from semqa.engines.model.text import PromptEncoder
@@ -23,19 +24,15 @@ if TYPE_CHECKING:
 
     from semqa.decoding import CopyConstraint
     from semqa.engines.generation import Generation
-    from semqa.engines.transformers.decoding import Watcher
+    from semqa.engines.transformers.decoding import TokenStream
     from semqa.engines.transformers.spans import SpanDecoder
     from semqa.history import Exchange
     from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import Source
 
 
-_TURN_SECONDS = 0.2
-"""Seconds between two looks whether a stream that waits for its turn is still wanted."""
-
-
 class _Task(NamedTuple):
-    """A request, ready for the model; `generic` is its prompt with a question that says nothing."""
+    """A request prepared for the model; `generic` is its prompt with a generic question."""
 
     request: Request
     prompt: Prompt
@@ -47,14 +44,14 @@ class _Task(NamedTuple):
 class TransformersEngine(LocalEngine):
     """Answers with a causal or encoder-decoder model of Hugging Face transformers.
 
-    With the constraint on, every answer is finished and every quote in it verified, whatever the
-    model. Safe to call from several threads, which take turns.
+    With the constraint on, every answer is complete and every quote in it is verified, whatever the
+    model. Several threads may call the engine; they take turns.
 
     Args:
-        model: a folder, or the name of a model on the Hub; or a `LoadedModel`.
-        say: told in words when it is going to take long, which is when the constraint is compiled,
-            once for an installation.
-        warm: whether that is done now; otherwise by `warm_up`, or by the first answer that needs it.
+        model: a folder, the name of a model on the Hub, or a `LoadedModel`.
+        say: called with a message before the constraint is compiled, which takes long but happens
+            once per installation.
+        warm: whether to compile now, rather than in `warm_up` or at the first answer.
     """
 
     options: TransformersOptions
@@ -69,8 +66,8 @@ class TransformersEngine(LocalEngine):
         say: Callable[[str], None] | None = None,
         warm: bool = True,
     ) -> None:
-        called = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
-        super().__init__(called, options or TransformersOptions(), prompts)
+        spec = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
+        super().__init__(spec, options or TransformersOptions(), prompts)
         loaded = load_model(model, self.options) if isinstance(model, str) else model
         self._loaded: LoadedModel | None = loaded
         self._encoder = PromptEncoder(
@@ -86,11 +83,10 @@ class TransformersEngine(LocalEngine):
         self._spans = self._span_decoder(loaded)
         self._lock = Lock()
         if warm:
-            # Now, and never while somebody waits for an answer.
             self.warm_up(say)
 
     def _span_decoder(self, loaded: LoadedModel) -> SpanDecoder | None:
-        """Return what chooses whole quotes; None if tokens are chosen."""
+        """Return the decoder that chooses whole quotes, or None to decode token by token."""
         given = self.options.decoding
         causal = not loaded.model.config.is_encoder_decoder
         if given == "spans" and not causal:
@@ -104,7 +100,7 @@ class TransformersEngine(LocalEngine):
         return SpanDecoder(loaded.model, loaded.tokenizer, self._vocabulary)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
-        """Get the constraint ready, if it is on: compile its code, or load it, and make tables."""
+        """Compile or load the constraint's code and build its tables, if it is on."""
         if self.options.constrained:
             warm_up(say, self._vocabulary)
             compile_masking()
@@ -112,11 +108,11 @@ class TransformersEngine(LocalEngine):
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None
     ) -> TransformersEngine | None:
-        """Return an engine with other settings and prompts that shares this one's model.
+        """Return an engine with other settings and prompts that shares this engine's model.
 
-        The two take turns. Nothing is compiled for it yet.
+        The two engines take turns. The new one is not warmed up.
         """
-        options = TransformersOptions(**settings)  # type: ignore[arg-type]  # checked by the record
+        options = TransformersOptions(**settings)  # type: ignore[arg-type]  # validated by the class
         if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
             return None
         other = TransformersEngine(
@@ -126,48 +122,48 @@ class TransformersEngine(LocalEngine):
         return other
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it."""
+        """Return the model's output for each request."""
         tasks = self._prepare(requests)
         written = self._in_batches(
             [task.ids for task in tasks],
-            lambda places: self._run([tasks[place] for place in places]),
+            lambda indexes: self._run([tasks[index] for index in indexes]),
         )
         return [self._read(task, row) for task, row in zip(tasks, written, strict=True)]
 
     def _in_batches(
         self, prompts: Sequence[list[int]], run: Callable[[list[int]], list[list[int]]]
     ) -> list[list[int]]:
-        """Return the new tokens of each prompt; `run` takes the places of some of them."""
-        # Neighbours in length need little padding.
-        order = sorted(range(len(prompts)), key=lambda place: len(prompts[place]))
+        """Return the new tokens for each prompt; `run` takes the indexes of a batch of prompts."""
+        # Batches of similar length need little padding.
+        order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
         rows: dict[int, list[int]] = {}
         for first in range(0, len(order), self.batch_size):
-            places = order[first : first + self.batch_size]
+            indexes = order[first : first + self.batch_size]
             with self._lock:
-                rows |= zip(places, run(places), strict=True)
-        return [rows[place] for place in range(len(prompts))]
+                rows |= zip(indexes, run(indexes), strict=True)
+        return [rows[index] for index in range(len(prompts))]
 
     def stream(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation]:
-        """Give the answer's text piece by piece, while the model writes it; with beams, at once."""
+        """Yield the answer's text as the model generates it; with beam search, all at once."""
         request = Request(question, sources, history)
         if self.options.num_beams > 1:
             (generation,) = self.generate([request])
             yield generation.text
             return generation
         (task,) = self._prepare([request])
-        from semqa.engines.transformers.decoding import Watcher
+        from semqa.engines.transformers.decoding import TokenStream
 
-        watcher = Watcher()
+        stream = TokenStream()
         thread = Thread(
-            target=self._watched, args=(task, watcher), daemon=True, name="semqa-stream"
+            target=self._run_streamed, args=(task, stream), daemon=True, name="semqa-stream"
         )
         thread.start()
         text = self._text(task.prompt)
         row: list[int] = []
         try:
-            for token in watcher.tokens():
+            for token in stream.tokens():
                 row.append(token)
                 if token in self._decoder.ends:
                     break
@@ -176,14 +172,14 @@ class TransformersEngine(LocalEngine):
             if rest := text.end():
                 yield rest
         finally:
-            watcher.cancel()
+            stream.cancel()
             thread.join()
         return self._read(task, row)
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt."""
+        """Return the model's unconstrained reply to each prompt, without the prompt."""
         loaded = self._open()
         options = free_options(self.options, max_new_tokens, sample=sample)
         encoded = self._encode_plain(prompts, prompt_limit(loaded, options))
@@ -191,15 +187,15 @@ class TransformersEngine(LocalEngine):
             self._decoder.check(ids)
         decoder = self._decoder.with_options(options)
 
-        def run(places: list[int]) -> list[list[int]]:
-            count = len(places)
-            given = [encoded[place] for place in places]
+        def run(indexes: list[int]) -> list[list[int]]:
+            count = len(indexes)
+            given = [encoded[index] for index in indexes]
             return decoder.run(given, [None] * count, [Request("", ())] * count)
 
         return [read_text(row, self._vocabulary) for row in self._in_batches(encoded, run)]
 
     def close(self) -> None:
-        """Let go of the model and its memory; the engine answers no more."""
+        """Release the model and its memory; the engine can no longer answer."""
         with self._lock:
             self._loaded = self._spans = None
             self._decoder.close()
@@ -210,7 +206,7 @@ class TransformersEngine(LocalEngine):
         return self._loaded
 
     def _prepare(self, requests: Sequence[Request]) -> list[_Task]:
-        """Find what is wrong with any request: first what is found quickly, without compiling."""
+        """Prepare all requests; raise if any is invalid, with the cheap checks first."""
         self._open()
         for request in requests:
             self._check(request)
@@ -244,9 +240,9 @@ class TransformersEngine(LocalEngine):
             raise
         return constraint
 
-    def _run(self, tasks: Sequence[_Task], watcher: Watcher | None = None) -> list[list[int]]:
+    def _run(self, tasks: Sequence[_Task], stream: TokenStream | None = None) -> list[list[int]]:
         if self._spans is not None:
-            # The candidates of one question are a batch already.
+            # The candidates of one question already form a batch.
             return [
                 self._spans.run(
                     task.ids,
@@ -255,7 +251,7 @@ class TransformersEngine(LocalEngine):
                     task.request,
                     budget=self.options.max_new_tokens,
                     stops=self._stops(task.prompt),
-                    say=watcher.put if watcher is not None else None,
+                    on_token=stream.put if stream is not None else None,
                 )
                 for task in tasks
                 if task.generic is not None and task.constraint is not None
@@ -265,21 +261,21 @@ class TransformersEngine(LocalEngine):
             [task.constraint for task in tasks],
             [task.request for task in tasks],
             stops=self._stops(tasks[0].prompt),
-            watcher=watcher,
+            stream=stream,
         )
 
-    def _watched(self, task: _Task, watcher: Watcher) -> None:
-        """Run one task in a thread of its own; what goes wrong is told to the watcher."""
-        while not self._lock.acquire(timeout=_TURN_SECONDS):
-            if watcher.cancelled:
+    def _run_streamed(self, task: _Task, stream: TokenStream) -> None:
+        """Run one task in a background thread; pass any error to the stream."""
+        while not self._lock.acquire(timeout=POLL_INTERVAL):
+            if stream.cancelled:
                 return
         try:
-            if not watcher.cancelled:
-                self._run([task], watcher)
-        except BaseException as error:  # noqa: BLE001  (raised again by who watches)
-            watcher.finish(error)
+            if not stream.cancelled:
+                self._run([task], stream)
+        except BaseException as error:  # noqa: BLE001  (raised again in the reader)
+            stream.finish(error)
         else:
-            watcher.finish()
+            stream.finish()
         finally:
             self._lock.release()
 

@@ -1,4 +1,4 @@
-"""Load a model and its tokenizer from a folder or the Hub, and find how long prompts may be."""
+"""Load a model and its tokenizer from a folder or the Hub, and compute the prompt limit."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def choose_device(given: str | None) -> str:
-    """Return the device to run on: the given one, else a GPU if there is one."""
+    """Return the device to run on: the given one, or a GPU if available."""
     import torch
 
     if given is None:
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(given)
-        usable = device.type != "meta"  # which computes nothing
+        usable = device.type != "meta"  # has no data
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError, TypeError):
-        # What torch raises differs by the device that it lacks.
+        # The exception depends on the missing device.
         usable = False
     if not usable:
         raise InputError(
@@ -53,19 +53,19 @@ def _devices() -> list[str]:
 
 
 def check_tokenizer(name: str, tokenizer: Any, model: Any) -> None:
-    """See that a tokenizer knows words, and that the model knows their tokens.
+    """Raise if a tokenizer has no text tokens or has tokens that the model does not know.
 
-    Tokens that were added to a tokenizer later may be more than the model knows, such as a padding
-    token: those are found where a prompt holds one.
+    Tokens added to a tokenizer later, such as a padding token, may be unknown to the model; they
+    raise an error only if a prompt contains one.
     """
     added = set(getattr(tokenizer, "added_tokens_decoder", {}))
-    apart = set(tokenizer.all_special_tokens)
+    special = set(tokenizer.all_special_tokens)
     own = {
         token: number
         for token, number in tokenizer.get_vocab().items()
-        if number not in added and token not in apart
+        if number not in added and token not in special
     }
-    # Where there are no files, transformers makes a tokenizer of control tokens, or of a space.
+    # Without files, transformers makes a tokenizer with only control tokens or a space.
     if not any(token.strip("▁Ġ ") for token in own):
         raise InputError(
             f"Model {name} has no tokenizer: none of its tokens has any text.",
@@ -75,20 +75,20 @@ def check_tokenizer(name: str, tokenizer: Any, model: Any) -> None:
     highest = max(own.values())
     if highest >= known:
         raise InputError(
-            f"Model {name} has another model's tokenizer: its ids go up to {highest:,}, but the model knows {known:,} tokens."
+            f"Model {name} has another model's tokenizer: its ids go up to {highest:,}, but the model has {known:,} tokens."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model that generates text, and its tokenizer."""
+    """A generative model and its tokenizer."""
 
     model: Any
     tokenizer: Any
 
 
 def load_model(name: str, options: TransformersOptions) -> LoadedModel:
-    """Load a causal or an encoder-decoder model; its configuration says which it is."""
+    """Load a causal or encoder-decoder model, depending on its configuration."""
     purpose = f"the engine transformers:{name}"
     for package in ("transformers", "torch"):
         if find_spec(package) is None:
@@ -96,7 +96,7 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     folder = folder_of(name)
     where = folder or name
     check_revision(folder, options.revision)
-    # Before torch and transformers are imported, which takes longer than to be refused.
+    # Checked before torch and transformers are imported, which is slow.
     on_disk_only = folder is None and is_on_disk_only(name, options.revision)
     require("torch", extra="local", purpose=purpose)
     require("transformers", extra="local", purpose=purpose)
@@ -127,17 +127,17 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
                 model = model.to(device)
         except SemqaError:
             raise
-        except Exception as error:  # the libraries below raise all sorts
+        except Exception as error:  # the libraries raise many types
             raise explained(name, options.revision, error) from error
     return LoadedModel(model.eval(), tokenizer)
 
 
 def dtype_option(dtype: str) -> dict[str, str]:
-    """Return the option of `from_pretrained` that says what weights are loaded as."""
+    """Return the `from_pretrained` option for the type of the weights."""
     import transformers
 
     major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
-    return {"dtype" if (major, minor) >= (4, 56) else "torch_dtype": dtype}  # its name since then
+    return {"dtype" if (major, minor) >= (4, 56) else "torch_dtype": dtype}  # renamed in 4.56
 
 
 def _weights_options(options: TransformersOptions, device: str | None) -> dict[str, Any]:
@@ -146,11 +146,11 @@ def _weights_options(options: TransformersOptions, device: str | None) -> dict[s
     given: dict[str, Any] = {**dtype_option(options.dtype)}
     if options.attn_implementation is not None:
         given["attn_implementation"] = options.attn_implementation
-    quantised = options.load_in_8bit or options.load_in_4bit
-    if quantised or options.device_map is not None:
+    quantized = options.load_in_8bit or options.load_in_4bit
+    if quantized or options.device_map is not None:
         _require_package("accelerate", "device_map or quantized weights")
         given["device_map"] = options.device_map or {"": device}
-    if quantised:
+    if quantized:
         _require_package("bitsandbytes", "quantized weights")
         given["quantization_config"] = transformers.BitsAndBytesConfig(
             load_in_8bit=options.load_in_8bit, load_in_4bit=options.load_in_4bit
@@ -168,15 +168,16 @@ _NAMES = ("max_position_embeddings", "max_seq_len", "seq_length", "max_sequence_
 
 
 def prompt_limit(loaded: LoadedModel, options: TransformersOptions) -> int:
-    """Return the most tokens of a prompt, by the model's configuration or the option `context`.
+    """Return the maximum tokens of a prompt, from the model's configuration or the option `context`.
 
-    A causal model has prompt and answer in one context. An encoder has the prompt for itself.
+    In a causal model, prompt and answer share the context. In an encoder-decoder model, the encoder
+    reads only the prompt.
     """
     config = loaded.model.config
-    most = _last_position(loaded)
-    if options.context is not None and options.context > most:
+    limit = _last_position(loaded)
+    if options.context is not None and options.context > limit:
         raise InputError(
-            f"must be at most {most:,}, the model's positions, got {options.context:,}.",
+            f"must be at most {limit:,}, the model's positions, got {options.context:,}.",
             field="context",
             value=options.context,
         )
@@ -188,27 +189,27 @@ def prompt_limit(loaded: LoadedModel, options: TransformersOptions) -> int:
 
 
 def _last_position(loaded: LoadedModel) -> int:
-    """Return how many positions a model knows for certain; beyond them it fails, or raves."""
+    """Return the number of positions a model supports; beyond it, output fails or is garbage."""
     config = loaded.model.config.get_text_config()
-    if _knows_distances(config) or getattr(config, "alibi", False):
+    if _has_relative_positions(config) or getattr(config, "alibi", False):
         return _UNLIMITED
-    if _is_stretched(config):
+    if _has_scaled_positions(config):
         return _UNLIMITED
     value = getattr(config, "max_position_embeddings", None)
     return value if isinstance(value, int) and value > 0 else _UNLIMITED
 
 
-def _is_stretched(config: Any) -> bool:
-    """Whether rotary positions are scaled, so that there are more than the configuration counts."""
-    # Its name since transformers 5, where kinds of layers may have settings of their own.
+def _has_scaled_positions(config: Any) -> bool:
+    """Whether rotary positions are scaled, so that there are more than the configuration says."""
+    # Renamed in transformers 5, where each type of layer may have its own settings.
     given = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     settings = [given, *(value for value in given.values() if isinstance(value, dict))]
     kinds = (one.get("rope_type", one.get("type", "default")) for one in settings)
     return any(kind != "default" for kind in kinds)
 
 
-def _knows_distances(config: Any) -> bool:
-    """Whether a model is of T5's kin, which know distances and no positions."""
+def _has_relative_positions(config: Any) -> bool:
+    """Whether a model has relative positions, like T5, and so no maximum position."""
     return bool(
         getattr(config, "relative_attention_num_buckets", None) and config.is_encoder_decoder
     )
@@ -216,7 +217,7 @@ def _knows_distances(config: Any) -> bool:
 
 def _positions(loaded: LoadedModel) -> int:
     config = loaded.model.config.get_text_config()
-    if _knows_distances(config):
+    if _has_relative_positions(config):
         return _UNLIMITED
     for name in _NAMES:
         value = getattr(config, name, None)

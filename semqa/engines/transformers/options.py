@@ -1,6 +1,7 @@
-"""The settings of the engine: what to load, and how.
+"""Settings of the transformers engine.
 
-Knows nothing of torch or transformers, so that a wrong setting is found before they are loaded.
+This module does not import torch or transformers, so that invalid settings are found before those
+are loaded.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ LOADING = (
     "trust_remote_code",
     "attn_implementation",
 )
-"""The settings that a model is loaded with: other ones need it loaded anew."""
+"""Settings that a model is loaded with; changing one requires reloading it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformersOptions(LocalOptions):
-    """All settings of a `TransformersEngine`, besides those of `LocalOptions`.
+    """Settings of a `TransformersEngine`.
 
     Attributes:
-        device: such as ``cpu`` or ``cuda:1``; by default a GPU if there is one.
-        device_map: how to spread the model over devices (``auto``); instead of `device`.
-        context: tokens of prompt and answer together; by default what the model's configuration
-            says.
-        repetition_penalty: above 1 makes tokens of the answer so far less likely. The prompt is
-            left out of account, for quotes repeat it on purpose.
+        device: such as ``cpu`` or ``cuda:1`` (default: a GPU if available).
+        device_map: how to spread the model over devices (``auto``); use instead of `device`.
+        context: maximum tokens of prompt and answer together (default: from the model's
+            configuration).
+        repetition_penalty: values above 1 make tokens of the answer so far less likely. Tokens of
+            the prompt are not penalized, because quotes repeat them on purpose.
     """
 
     dtype: str = "auto"
@@ -55,20 +56,22 @@ class TransformersOptions(LocalOptions):
         if self.context is not None:
             check_whole("context", self.context, 2)
         check_range("repetition_penalty", self.repetition_penalty, 0.1, 10.0)
-        LocalOptions.__post_init__(self)  # `super()` fails where slots make the class anew
+        LocalOptions.__post_init__(self)  # `super()` fails because slots recreate the class
         if self.load_in_8bit and self.load_in_4bit:
-            raise InputError("excludes load_in_4bit.", field="load_in_8bit")
+            raise InputError("cannot be combined with load_in_4bit.", field="load_in_8bit")
         if self.device is not None and self.device_map is not None:
-            raise InputError("excludes device_map.", field="device", value=self.device)
+            raise InputError(
+                "cannot be combined with device_map.", field="device", value=self.device
+            )
         if self.num_beams > 1 and self.temperature > 0:
             raise InputError(
-                "needs temperature 0: beams and sampling exclude each other.",
+                "needs temperature 0: beam search cannot be combined with sampling.",
                 field="num_beams",
                 value=self.num_beams,
             )
 
     @property
     def can_choose_spans(self) -> bool:
-        """Whether the other settings allow whole quotes to be chosen, if the model is a decoder."""
+        """Whether the other settings allow choosing whole quotes, if the model is causal."""
         plain = self.num_beams == 1 and self.repetition_penalty == 1.0
         return plain and self.constrained and self.temperature == 0

@@ -1,4 +1,4 @@
-"""Decode span by span with a causal model of transformers, on one cache."""
+"""Span-by-span decoding with a causal model of transformers, on one key-value cache."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from semqa.engines.base import Request
 
 _ROWS = 8
-"""Continuations that are read together: each needs a copy of the cache."""
+"""Number of continuations scored in one batch; each needs a copy of the cache."""
 
 
-class _Tried(NamedTuple):
-    """Continuations that were read together: their tokens, scores [rows, tokens, V] and cache."""
+class _Scored(NamedTuple):
+    """A batch of scored continuations: tokens, logits [rows, tokens, V] and cache."""
 
     rows: list[list[int]]
     logits: torch.Tensor
@@ -30,7 +30,7 @@ class _Tried(NamedTuple):
 
 
 class Reader:
-    """A causal model, the tokens that it has read, its cache and the scores [V] of the next one."""
+    """A causal model with the tokens it has read, its cache, and the logits [V] of the next."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -39,20 +39,20 @@ class Reader:
         # transformers 5.24 renamed it.
         self._cache_name = "cache" if "cache" in parameters else "past_key_values"
         self._cache: Any = None
-        self._tried: _Tried | None = None
+        self._scored: _Scored | None = None
         self.ids: list[int] = []
         self.logits: torch.Tensor = torch.empty(0)
 
     def start(self, ids: Sequence[int]) -> None:
-        """Read these tokens, except for those that have been read already."""
+        """Read a sequence of tokens, reusing the cache of any shared prefix."""
         ids = list(ids)
-        self._take(ids)
+        self._reuse(ids)
         if ids == self.ids:
             return
-        most = min(len(ids) - 1, len(self.ids))  # the scores after the last token are needed
-        shared = next((n for n in range(most) if ids[n] != self.ids[n]), most)
+        longest = min(len(ids) - 1, len(self.ids))  # the last token must be read for its logits
+        shared = next((n for n in range(longest) if ids[n] != self.ids[n]), longest)
         beyond = len(self.ids) - shared
-        if not shared or (beyond and not _is_plain(self._cache)):
+        if not shared or (beyond and not _can_crop(self._cache)):
             self._cache, self.ids = None, []
         elif beyond:
             self._cache.crop(-beyond)
@@ -62,19 +62,19 @@ class Reader:
     def feed(self, ids: Sequence[int]) -> None:
         """Read more tokens."""
         cache, read = self._cache, [*self.ids, *ids]
-        self._cache, self.ids = None, []  # a pass that fails leaves a cache that is half filled
+        self._cache, self.ids = None, []  # a failed forward pass leaves an incomplete cache
         logits, self._cache = self._read([ids], cache, last_only=True)
         self.ids = read
         self.logits = logits[0, -1].float()
 
     def fork(self) -> Self:
-        """Return a reader that has read the same, to go on with alone."""
+        """Return an independent copy, with the same tokens read."""
         other = copy(self)
-        other._cache, other._tried = deepcopy(self._cache), None
+        other._cache, other._scored = deepcopy(self._cache), None
         return other
 
-    def tries(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the log-probability of each token of several continuations, without moving."""
+    def score(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Return the log-probability of each token of several continuations; state is unchanged."""
         order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
         found: dict[int, list[float]] = {}
         for begin in range(0, len(order), _ROWS):
@@ -85,8 +85,8 @@ class Reader:
             logits, cache = self._read(part, cache)
             for row, place in enumerate(places):
                 found[place] = self._scores(part[row], logits[row])
-            # The answer often goes on with one of the rows.
-            self._tried = _Tried(part, logits, cache) if len(order) <= _ROWS else None
+            # The answer often continues with one of the rows.
+            self._scored = _Scored(part, logits, cache) if len(order) <= _ROWS else None
         return [found[place] for place in range(len(rows))]
 
     def _scores(self, row: Sequence[int], logits: torch.Tensor) -> list[float]:
@@ -95,26 +95,27 @@ class Reader:
         chosen = before.gather(1, tokens[:, None])[:, 0] - before.logsumexp(-1)
         return [float(score) for score in chosen]
 
-    def _take(self, ids: Sequence[int]) -> None:
-        """Keep the continuation that was tried if these tokens go on with it."""
-        tried, self._tried = self._tried, None
-        if tried is None or not _is_plain(tried.cache):
+    def _reuse(self, ids: Sequence[int]) -> None:
+        """Reuse the cache of a scored continuation if `ids` begin with it."""
+        scored, self._scored = self._scored, None
+        if scored is None or not _can_crop(scored.cache):
             return
-        for number, row in enumerate(tried.rows):
+        for number, row in enumerate(scored.rows):
             read = [*self.ids, *row]
             if list(ids[: len(read)]) == read:
-                tried.cache.batch_select_indices(torch.tensor([number], device=tried.logits.device))
-                if beyond := tried.logits.shape[1] - len(row):
-                    tried.cache.crop(-beyond)
-                self._cache, self.ids = tried.cache, read
-                self.logits = tried.logits[number, len(row) - 1].float()
+                number_in_batch = torch.tensor([number], device=scored.logits.device)
+                scored.cache.batch_select_indices(number_in_batch)
+                if beyond := scored.logits.shape[1] - len(row):
+                    scored.cache.crop(-beyond)
+                self._cache, self.ids = scored.cache, read
+                self.logits = scored.logits[number, len(row) - 1].float()
                 return
 
     def _read(
         self, rows: Sequence[Sequence[int]], cache: Any, *, last_only: bool = False
     ) -> tuple[torch.Tensor, Any]:
-        """Return scores [rows, tokens, V] and the cache after them."""
-        # Attention is causal: what pads a row at its end changes nothing before it.
+        """Return logits [rows, tokens, V] and the cache after them."""
+        # Attention is causal, so padding at the end of a row does not affect its tokens.
         ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
         for line, row in zip(ids, rows, strict=True):
             line[: len(row)] = torch.tensor(row)
@@ -124,14 +125,14 @@ class Reader:
         return output.logits, output[self._cache_name]
 
 
-def _is_plain(cache: Any) -> bool:
-    """Whether every layer keeps all keys and values, so that it can be cut anywhere."""
+def _can_crop(cache: Any) -> bool:
+    """Whether every layer keeps all keys and values, so that the cache can be cropped."""
     layers = getattr(cache, "layers", ())
     return bool(layers) and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
 
 
 class SpanDecoder:
-    """Writes answers span by span; what was read to choose a quote is not decoded again."""
+    """Writes answers span by span; tokens read to score a quote are not read again."""
 
     def __init__(self, model: Any, tokenizer: Any, vocabulary: Vocabulary) -> None:
         self._reader = Reader(model)
@@ -147,31 +148,31 @@ class SpanDecoder:
         *,
         budget: int | None = None,
         stops: Sequence[str] = (),
-        say: Callable[[int], bool] | None = None,
+        on_token: Callable[[int], bool] | None = None,
     ) -> list[int]:
-        """Return the tokens of one answer; `say` takes each and returns whether to go on."""
+        """Return the tokens of one answer; `on_token` gets each and returns whether to continue."""
         writer = SpanWriter(
             self._vocabulary, self._encode, constraint, request, budget=budget, stops=stops
         )
         work = writer.write(prompt, generic)
         reply: Any = None
-        said = 0
-        # Rows are padded, which makes some models warn.
+        reported = 0
+        # Some models warn about padded rows.
         with torch.inference_mode(), quiet_log():
             while True:
                 try:
                     ask = work.send(reply)
                 except StopIteration:
                     ask = None
-                for token in writer.tokens[said:]:
-                    said += 1
-                    if say is not None and not say(token):
+                for token in writer.tokens[reported:]:
+                    reported += 1
+                    if on_token is not None and not on_token(token):
                         return writer.tokens
                 if ask is None:
                     return writer.tokens
                 if isinstance(ask, Score):
                     self._reader.start(ask.before)
-                    reply = self._reader.tries(ask.rows)
+                    reply = self._reader.score(ask.rows)
                 elif isinstance(ask, Words):
                     reply = self._words(ask)
                 elif isinstance(ask, Tokens):
@@ -189,7 +190,7 @@ class SpanDecoder:
     def _tokens(
         self, prompt: Sequence[int], constraint: CopyConstraint, budget: int | None
     ) -> list[int]:
-        """Return the likeliest tokens under the constraint."""
+        """Return the most likely tokens under the constraint."""
         self._reader.start(prompt)
         state, tokens = constraint.start(budget), list[int]()
         while not constraint.has_ended(state):

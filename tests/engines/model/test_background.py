@@ -1,4 +1,4 @@
-"""What an event loop in a thread of its own leaves when it ends: nothing open."""
+"""An event loop in a background thread leaves nothing open when it ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def threads(name: str) -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == name]
 
 
-def test_what_runs_last_runs_once_also_when_nobody_closes() -> None:
+def test_cleanup_runs_once_even_without_close() -> None:
     ended: list[str] = []
 
     async def last() -> None:
@@ -33,16 +33,16 @@ def test_what_runs_last_runs_once_also_when_nobody_closes() -> None:
     assert ended == ["closed", "abandoned"]
 
 
-def test_without_work_there_is_nothing_to_end() -> None:
+def test_an_unused_background_can_be_closed() -> None:
     async def last() -> None:
         pytest.fail("no connection was ever opened")
 
     Background("idle", last).close()
 
 
-@pytest.mark.parametrize("given_up", ["by its caller", "when the loop ends"])
-def test_what_was_begun_to_be_closed_is_closed(given_up: str) -> None:
-    """A task that closes is not cancelled with the one that asked for it."""
+@pytest.mark.parametrize("interruption", ["by its caller", "when the loop ends"])
+def test_started_cleanup_is_finished(interruption: str) -> None:
+    """A closing task is not cancelled together with the task that started it."""
     closed, cancelled = threading.Event(), threading.Event()
 
     async def close() -> None:
@@ -60,7 +60,7 @@ def test_what_was_begun_to_be_closed_is_closed(given_up: str) -> None:
     background = Background("closing")
     pieces = cast("Generator[int]", background.iterate(work))
     assert next(pieces) == 1
-    if given_up == "by its caller":
+    if interruption == "by its caller":
         pieces.close()
     background.close()
     assert cancelled.is_set()

@@ -1,4 +1,4 @@
-"""Prompts as token ids: what no tokenizer takes is refused in words."""
+"""Prompts as token ids: text that cannot be encoded is an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.models import tiny
 
 @pytest.mark.parametrize("name", ["llama-chat", "gpt2"])
 @pytest.mark.parametrize(("question", "source"), [("Who \ud800?", "Ann."), ("Who?", "Ann \udfff.")])
-def test_half_of_a_surrogate_pair_is_refused(name: str, question: str, source: str) -> None:
+def test_a_lone_surrogate_is_an_error(name: str, question: str, source: str) -> None:
     builder = PromptBuilder("zero-shot")
     encoder = PromptEncoder(tiny(name).tokenizer, is_encoder_decoder=False, form=builder.form)
     prompt = builder.build(question, [Source(source)])

@@ -1,4 +1,4 @@
-"""A folder of `semqa train` is asked the way it learned, unless the user says otherwise."""
+"""A model from `semqa train` is prompted as in training, unless the user sets options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def trained(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_options_that_were_not_given_are_what_was_learned(trained: Path) -> None:
+def test_missing_options_default_to_those_of_training(trained: Path) -> None:
     prompts = choose(f"transformers:{trained}", EngineOptions()).prompts
     assert prompts is not None
     assert (prompts.count, prompts.form) == (0, "completion")
@@ -38,14 +38,14 @@ def test_given_options_override_learned_ones_but_the_environment_does_not(traine
     assert prompts.template == str(trained / "semqa-prompt.jinja")
 
 
-def test_solved_questions_that_are_given_are_shown(trained: Path) -> None:
+def test_given_exemplars_are_shown(trained: Path) -> None:
     given = EngineOptions({"train": Path("solved.jsonl")})
     prompts = choose(f"transformers:{trained}", given).prompts
     assert prompts is not None
     assert prompts.count == 5
 
 
-def test_other_models_have_learned_nothing(tmp_path: Path) -> None:
+def test_other_models_have_no_learned_settings(tmp_path: Path) -> None:
     assert learned_settings(str(tmp_path)) == {}
     assert learned_settings("Qwen/Qwen2.5-0.5B-Instruct") == {}
 

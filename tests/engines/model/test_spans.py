@@ -1,4 +1,4 @@
-"""Plans: which spans an answer quotes, without any model."""
+"""Plans: which spans an answer quotes, tested without a model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def quoted(places: list[Place]) -> list[str]:
     return [each.candidates[0].plain[0] for each in places]
 
 
-def test_proposals_are_verbatim_and_of_the_sources_named() -> None:
+def test_proposals_are_verbatim_and_from_the_given_sources() -> None:
     places = propose(Request(QUESTION, SOURCES))
     assert [each.source for each in places][:2] == [1, 2]
     for each in places:
@@ -69,14 +69,14 @@ def test_without_a_model_the_proposals_decide() -> None:
     assert quoted(kept) == ["span 1 0", "span 3 0"]
 
 
-def test_a_model_that_is_sure_decides() -> None:
+def test_a_confident_model_decides() -> None:
     places = [place(1, 1.0, 0.9, 0.8), place(2, 0.3, 0.9), place(3, 0.7, 0.9)]
     sure = [[0.0, 20.0], [60.0], [-40.0]]
     kept = plan(places, nothing(places), sure)
     assert quoted(kept) == ["span 1 1", "span 2 0"]
 
 
-def test_room_and_repeats() -> None:
+def test_word_limit_and_repetitions() -> None:
     twice = [place(1, 1.0, 0.9), Place(2, 0.9, place(1, 0.9, 0.9).candidates)]
     assert len(plan(twice, nothing(twice), nothing(twice))) == 1
     many = [place(1, 1.0, 0.9), place(2, 0.9, 0.9), place(3, 0.8, 0.9)]

@@ -1,4 +1,4 @@
-"""What the tests of the engine share: no variables of the environment, no long pauses."""
+"""Shared fixtures: no environment variables, no delays between retries."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ made: list[OpenAIEngine] = []
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """Pauses take no time, and are listed; the user's own settings do not count."""
+def delays(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """Skip and record delays between retries, and ignore the user's environment."""
     for name in ("SEMQA_BASE_URL", "OPENAI_BASE_URL", "SEMQA_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
@@ -46,7 +46,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 def engine_for(
     server: Server, *, prompts: PromptBuilder | None = None, **settings: Any
 ) -> OpenAIEngine:
-    """Return an engine that asks nothing yet; it is closed after the test."""
+    """Return an engine that has not sent requests yet; it is closed after the test."""
     options = OpenAIOptions(**({"constraint": "repair"} | settings))
     given: dict[str, Any] = {
         "prompts": prompts,

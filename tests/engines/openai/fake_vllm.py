@@ -1,4 +1,4 @@
-"""A server that takes what vLLM takes: semqa's keys, grammars, or neither; its model is no good."""
+"""A fake vLLM server that supports semqa's processor, grammars or neither."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tests.engines.openai.server import Answer, Asked, error
 
 @dataclass
 class FakeVllm:
-    """Answers as vLLM would, with or without semqa's processor and structured outputs.
+    """Answers like vLLM, with or without semqa's processor and structured outputs.
 
     Attributes:
-        processor: whether semqa's keys are read and obeyed.
-        grammar: whether grammars are obeyed.
+        processor: whether semqa's processor is installed.
+        grammar: whether grammars are enforced.
         chat: whether there is a chat template.
-        free: what is written where nothing is asked to be obeyed.
-        lies: whether the processor is there and does nothing.
-        ends: whether answers end by themselves.
+        free: the unconstrained answer.
+        lies: whether the processor is installed but has no effect.
+        ends: whether answers end before the token limit.
     """
 
     processor: bool = False
@@ -60,7 +60,7 @@ def _quoting(request: ConstraintRequest) -> str:
 
 
 def obey(grammar: str) -> str:
-    """Return the first answer to a grammar, by a model that likes to quote and hates to go on."""
+    """Return the answer of a model that prefers quotes and short answers, under a grammar."""
     import llguidance
 
     tokenizer = llguidance.LLTokenizer("byte")

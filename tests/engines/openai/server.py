@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on this machine, good or hostile as it is told."""
+"""A local OpenAI-compatible test server, well-behaved or hostile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Asked:
-    """One request, as it came."""
+    """A received request."""
 
     path: str
     headers: Mapping[str, str]
@@ -26,22 +26,22 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """How the server answers one request.
+    """A scripted response.
 
     Attributes:
-        text: what the model writes; None where `body` is sent as it is.
-        reason: the finish_reason; None leaves it out.
-        pieces: what a stream is cut into; by default single characters.
-        status: of HTTP.
-        body: sent in place of a reply: bytes, or what becomes JSON.
+        text: the model's output; None to send `body` unchanged.
+        reason: the finish_reason; None to omit it.
+        pieces: the pieces of a stream; by default single characters.
+        status: the HTTP status.
+        body: sent instead of a reply: bytes, or a value to encode as JSON.
         kind: the content type.
-        headers: further headers.
-        cut_after: bytes of the body after which the connection is cut.
-        stall_after: bytes after which the server waits until it is closed.
-        drip: a byte sequence that is repeated without end after the body.
-        usage: tokens read and written.
-        done: whether a stream ends with its mark.
-        streams: whether a stream is sent where one is asked for.
+        headers: additional headers.
+        cut_after: number of body bytes after which the connection is closed.
+        stall_after: number of body bytes after which the server stalls until it is closed.
+        drip: bytes repeated endlessly after the body.
+        usage: prompt and completion tokens.
+        done: whether a stream ends with ``[DONE]``.
+        streams: whether streaming is supported.
     """
 
     text: str | None = None
@@ -60,7 +60,7 @@ class Answer:
 
 
 def error(status: int, message: str, **more: Any) -> Answer:
-    """Return an error as vLLM words it."""
+    """Return an error in vLLM's format."""
     body = {"error": {"message": message, "type": "BadRequestError", "code": status}}
     return Answer(status=status, body=body, **more)
 
@@ -77,7 +77,7 @@ def whole(asked: Asked, answer: Answer) -> dict[str, Any]:
 
 
 def chunks(asked: Asked, answer: Answer) -> bytes:
-    """Return a stream's events."""
+    """Return the events of a stream."""
     events: list[Any] = []
     said: dict[str, Any]
     pieces = answer.pieces if answer.pieces is not None else tuple(answer.text or "")
@@ -98,7 +98,7 @@ def chunks(asked: Asked, answer: Answer) -> bytes:
 
 
 class Server:
-    """Answers by a function of the request."""
+    """Answers each request with the result of a function."""
 
     def __init__(self, answer: Callable[[Asked], Answer]) -> None:
         self.answer = answer
@@ -191,7 +191,7 @@ def serving(*script: Answer | Callable[[Asked], Answer]) -> Iterator[Server]:
     """Run a server while the block runs.
 
     Args:
-        script: what it answers, the last one again and again; a function is asked each time.
+        script: the answers in order, or functions that return them; the last one is repeated.
     """
     left = list(script)
     lock = threading.Lock()

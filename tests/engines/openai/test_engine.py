@@ -1,4 +1,4 @@
-"""What the engine makes of an endpoint that does its part: ways, forms, batches, streams."""
+"""The engine with a working endpoint: methods, prompt forms, batches, streams."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def generated(engine: OpenAIEngine, request: Request = REQUEST) -> Generation:
     return engine.generate([request])[0]
 
 
-WAYS = [
+METHODS = [
     (FakeVllm(processor=True, grammar=True), "processor"),
     (FakeVllm(grammar=True), "grammar"),
     (FakeVllm(), "repair"),
@@ -52,21 +52,21 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("fake", "way"), WAYS)
-def test_the_best_way_is_found_out_once(fake: FakeVllm, way: str) -> None:
+@pytest.mark.parametrize(("fake", "method"), METHODS)
+def test_the_strongest_method_is_probed_once(fake: FakeVllm, method: str) -> None:
     with serving(fake) as server:
         engine = engine_for(server, constraint="auto")
         engine.warm_up()
         probes = len(server.asked)
         made = generated(engine)
-        assert made.constraint == way
-        assert (made.breach is None) == (way != "repair")
+        assert made.constraint == method
+        assert (made.breach is None) == (method != "repair")
         assert made.finished
         answer = made.read(SOURCES)
         assert answer.counts["verified"] == len(answer.quotes) > 0
         assert answer.quotes
         assert engine.chat == fake.chat
-        if way != "repair":
+        if method != "repair":
             assert made.repairs is None
             assert made.written is None
         generated(engine)
@@ -89,7 +89,7 @@ def test_the_keys_of_the_processor_are_sent() -> None:
         }
 
 
-@pytest.mark.parametrize("way", ["processor", "grammar", "pointing"])
+@pytest.mark.parametrize("method", ["processor", "grammar", "pointing"])
 @pytest.mark.parametrize(
     "fake",
     [
@@ -102,18 +102,18 @@ def test_the_keys_of_the_processor_are_sent() -> None:
         Answer("semqa_sources: a list of texts"),
     ],
 )
-def test_a_way_that_is_not_offered_is_an_error(way: str, fake: Any) -> None:
-    """Whatever a server answers with status 200 or refuses for other reasons."""
+def test_an_unsupported_method_is_an_error(method: str, fake: Any) -> None:
+    """Whether the server ignores the fields or rejects the request for other reasons."""
     with serving(fake) as server:
-        engine = engine_for(server, constraint=way)
-        with pytest.raises(InputError, match=rf"^constraint {way}: "):
+        engine = engine_for(server, constraint=method)
+        with pytest.raises(InputError, match=rf"^constraint {method}: "):
             engine.warm_up()
         auto = engine_for(server, constraint="auto")
         auto.warm_up()
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_server_that_refuses_everything_is_no_answer_to_the_question(status: int) -> None:
+def test_errors_unrelated_to_the_probe_are_raised(status: int) -> None:
     with serving(error(status, "no such model")) as server:
         engine = engine_for(server, constraint="auto")
         with pytest.raises(
@@ -122,7 +122,7 @@ def test_a_server_that_refuses_everything_is_no_answer_to_the_question(status: i
             engine.warm_up()
 
 
-def test_a_processor_that_does_nothing_is_reported_and_repaired() -> None:
+def test_violations_of_a_broken_processor_are_reported_and_repaired() -> None:
     with serving(FakeVllm(processor=True, lies=True)) as server:
         engine = engine_for(server, constraint="auto")
         made = generated(engine)
@@ -149,7 +149,7 @@ def test_without_a_constraint_the_text_stays_as_it_is() -> None:
         assert "".join(streamed(engine)[0]) == FakeVllm().free
 
 
-def test_what_no_grammar_takes_is_repaired() -> None:
+def test_sources_too_long_for_a_grammar_are_repaired() -> None:
     long = [Source("ab " * 20_000)]
     with serving(FakeVllm(grammar=True)) as server:
         engine = engine_for(server, constraint="auto")
@@ -160,7 +160,7 @@ def test_what_no_grammar_takes_is_repaired() -> None:
             generated(engine, Request("Who?", long))
 
 
-def test_a_grammar_that_is_refused_is_left_out() -> None:
+def test_a_rejected_grammar_falls_back_to_repair() -> None:
     fake = FakeVllm(grammar=True)
 
     def picky(asked: Asked) -> Answer:
@@ -177,7 +177,7 @@ def test_a_grammar_that_is_refused_is_left_out() -> None:
             generated(engine)
 
 
-def test_tokens_are_told_where_the_endpoint_tells_them() -> None:
+def test_token_counts_are_reported_if_the_endpoint_reports_them() -> None:
     with serving(
         Answer("By", usage=None), Answer("By"), Answer("By", usage=None), Answer("By")
     ) as s:
@@ -208,7 +208,7 @@ def test_settings_and_prompt_are_sent() -> None:
         }
 
 
-def test_the_completion_form_has_stops_that_are_cut_off_by_the_engine_too() -> None:
+def test_stop_strings_of_the_completion_form_are_also_cut_off_locally() -> None:
     prompts = PromptBuilder("zero-shot", form="completion")
     (stop, *_) = prompts.build(QUESTION, SOURCES).stop
     text = f" By [ 1 bing Crosby ].{stop} more"
@@ -225,7 +225,7 @@ def test_the_completion_form_has_stops_that_are_cut_off_by_the_engine_too() -> N
             assert "".join(streamed(engine)[0]) == made.text
 
 
-def test_what_a_server_does_not_take_is_said_otherwise() -> None:
+def test_rejected_request_forms_are_adapted() -> None:
     def picky(asked: Asked) -> Answer:
         body = asked.body
         if "max_tokens" in body:
@@ -298,7 +298,7 @@ def test_batches_keep_their_order_and_the_limit() -> None:
         assert engine.generate([]) == []
 
 
-def test_one_that_fails_ends_the_others() -> None:
+def test_a_failure_cancels_the_other_requests() -> None:
     released = threading.Event()
 
     def answer(asked: Asked) -> Answer:
@@ -319,7 +319,7 @@ def test_one_that_fails_ends_the_others() -> None:
         released.set()
 
 
-def test_a_stream_shows_free_text_at_once_and_quotes_when_they_are_decided() -> None:
+def test_a_stream_shows_free_text_at_once_and_quotes_when_complete() -> None:
     with serving(Answer("By [ 1 bing crosby ] in [ 1 1999 ].")) as server:
         engine = engine_for(server)
         pieces, made = streamed(engine)
@@ -327,7 +327,7 @@ def test_a_stream_shows_free_text_at_once_and_quotes_when_they_are_decided() -> 
         assert made == generated(engine)
 
 
-def test_a_stream_that_is_closed_closes_the_connection() -> None:
+def test_closing_a_stream_closes_the_connection() -> None:
     with serving(Answer("By and by", drip=b": ping\n\n")) as server:
         engine = engine_for(server)
         stream = engine.stream(QUESTION, SOURCES)
@@ -339,7 +339,7 @@ def test_a_stream_that_is_closed_closes_the_connection() -> None:
         assert server.under_way == 0
 
 
-def test_it_is_every_kind_of_engine_and_made_by_name() -> None:
+def test_it_implements_the_protocols_and_is_created_by_name() -> None:
     with serving(FakeVllm(processor=True)) as server:
         options = {"base_url": server.url, "constraint": "on", "free": "any"}
         engine = create_engine("openai:org/Model-7B", options)
@@ -380,7 +380,7 @@ def test_threads_share_an_engine() -> None:
         assert len(probes) == 2
 
 
-def test_a_model_is_shown_what_was_said_before() -> None:
+def test_the_prompt_contains_the_history() -> None:
     said = [Exchange("Who wrote White Christmas </s>?", "Irving Berlin did.")]
     with serving(Answer("By [ 1 Bing Crosby ].")) as server:
         engine = engine_for(server)

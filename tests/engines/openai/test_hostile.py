@@ -1,4 +1,4 @@
-"""What the engine makes of servers that are slow, broken, wrong or malicious."""
+"""The engine with slow, broken, incorrect or malicious servers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Ask = Callable[[OpenAIEngine], str]
 
 
 def refused(ask: Ask, server: Server, kind: type[Exception], **settings: Any) -> str:
-    """Ask, and return the message of the error, which holds no key."""
+    """Send a request and return the error message, which must not contain the key."""
     engine = engine_for(server, **settings)
     try:
         with pytest.raises(kind) as raised:
@@ -57,22 +57,22 @@ def refused(ask: Ask, server: Server, kind: type[Exception], **settings: Any) ->
         Answer(TEXT, cut_after=30),
     ],
 )
-def test_what_may_pass_is_tried_again(ask: Ask, failure: Answer, alone: list[float]) -> None:
+def test_transient_errors_are_retried(ask: Ask, failure: Answer, delays: list[float]) -> None:
     with serving(failure, failure, GOOD) as server:
         engine = engine_for(server)
         assert ask(engine) == TEXT
         assert len(server.asked) == 3
-        assert 0.25 <= alone[0] <= 0.5 <= alone[1] <= 1
+        assert 0.25 <= delays[0] <= 0.5 <= delays[1] <= 1
 
 
 @BOTH
-def test_after_some_tries_it_is_told(ask: Ask, alone: list[float]) -> None:
+def test_the_last_failure_is_reported(ask: Ask, delays: list[float]) -> None:
     with serving(error(503, "overloaded")) as server:
         message = refused(ask, server, UnavailableError, attempts=3)
         assert server.url in message
         assert "503 Service Unavailable: overloaded" in message
         assert len(server.asked) == 3
-        assert len(alone) == 2
+        assert len(delays) == 2
 
 
 @pytest.mark.parametrize(
@@ -85,24 +85,24 @@ def test_after_some_tries_it_is_told(ask: Ask, alone: list[float]) -> None:
         ("9" * 400, 0, 1),
     ],
 )
-def test_a_server_may_ask_for_a_pause(
-    header: str, least: float, most: float, alone: list[float]
+def test_retry_after_is_respected(
+    header: str, least: float, most: float, delays: list[float]
 ) -> None:
     with serving(error(429, "slow down", headers={"Retry-After": header}), GOOD) as server:
         engine = engine_for(server)
         assert asked_once(engine) == TEXT
-        assert least <= alone[0] <= most
+        assert least <= delays[0] <= most
 
 
 @pytest.mark.parametrize("header", ["86400", "inf"])
-def test_nobody_waits_for_a_day(header: str, alone: list[float]) -> None:
+def test_a_long_retry_after_is_not_waited_for(header: str, delays: list[float]) -> None:
     with serving(error(429, "come tomorrow", headers={"Retry-After": header}), GOOD) as server:
         assert "come tomorrow" in refused(asked_once, server, UnavailableError)
-        assert alone == []
+        assert delays == []
 
 
 @BOTH
-def test_no_server_is_told(ask: Ask) -> None:
+def test_an_unreachable_server_is_reported(ask: Ask) -> None:
     with serving(GOOD) as server:
         pass
     message = refused(ask, server, UnavailableError, attempts=2)
@@ -123,7 +123,7 @@ def test_no_server_is_told(ask: Ask) -> None:
         (Answer(status=400, body=b"[" * 100_000), "400"),
     ],
 )
-def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: str) -> None:
+def test_a_rejection_includes_the_servers_message(ask: Ask, answer: Answer, said: str) -> None:
     with serving(answer) as server:
         message = refused(ask, server, InputError)
         assert said in message
@@ -138,9 +138,9 @@ def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: 
         (Answer(body=b"[" * 200_000), "JSON"),
         (Answer(body=b'{"choices": [{"message": {"content": "\xff"}}]}'), "JSON"),
         (Answer(body=[]), "no choices"),
-        (Answer(body={"choices": [3]}), "a choice that is no object"),
+        (Answer(body={"choices": [3]}), "a choice that is not an object"),
         (Answer(body={"choices": [{"message": None}]}), "a choice without a message"),
-        (Answer(body={"choices": [{"message": {"content": 7}}]}), "an answer that is no text"),
+        (Answer(body={"choices": [{"message": {"content": 7}}]}), "an answer that is not text"),
         (Answer(body={"choices": [{"message": {"content": "half"}}]}), "no finish_reason"),
         (Answer("no", "content_filter"), "content_filter"),
         (Answer("x" * 300_000, pieces=("x" * 1_000,) * 300), "token limit"),
@@ -150,7 +150,7 @@ def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: 
         (Answer(body=b"x" * 290 + KEY.encode()), "JSON"),
     ],
 )
-def test_what_is_no_answer_is_told(ask: Ask, answer: Answer, said: str) -> None:
+def test_invalid_replies_are_reported(ask: Ask, answer: Answer, said: str) -> None:
     with serving(answer) as server:
         message = refused(ask, server, UnavailableError, attempts=1)
         assert said in message
@@ -161,13 +161,13 @@ def test_what_is_no_answer_is_told(ask: Ask, answer: Answer, said: str) -> None:
     [
         (b"data: {\n\n", "a stream with"),
         (b"data: [1]\n\n", "no choices"),
-        (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "an answer that is no text"),
+        (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "an answer that is not text"),
         (b'data: {"error": {"message": "engine died"}}\n\n', "engine died"),
         (b"data: " + b"[" * 100_000 + b"\n\n", "a stream with"),
         (b"data: " + b"x" * 3_000_000, "an event of more than"),
     ],
 )
-def test_streams_of_nonsense_are_told(events: bytes, said: str) -> None:
+def test_invalid_streams_are_reported(events: bytes, said: str) -> None:
     with serving(Answer(body=events, kind="text/event-stream")) as server:
         assert said in refused(streamed, server, UnavailableError)
 
@@ -181,7 +181,7 @@ def test_a_stream_without_an_answer_is_no_answer(events: bytes) -> None:
 
 
 @pytest.mark.parametrize("reason", ["cut", "no reason", "done without reason"])
-def test_half_an_answer_is_never_a_whole_one(reason: str) -> None:
+def test_an_incomplete_answer_is_an_error(reason: str) -> None:
     half = {
         "cut": Answer("By and by [ 1 Bing Crosby ].", cut_after=400),
         "no reason": Answer("By and", None, done=False, usage=None),
@@ -195,8 +195,8 @@ def test_half_an_answer_is_never_a_whole_one(reason: str) -> None:
         assert len(server.asked) == 1
 
 
-def test_what_was_not_shown_yet_can_be_tried_again() -> None:
-    """All of it is held back, for it may be a quote."""
+def test_a_stream_is_retried_if_nothing_was_shown() -> None:
+    """All text is held back because it may be a quote."""
     half = Answer("[ 1 Bing Crosby", None, done=False, usage=None)
     with serving(half, half, Answer("[ 1 bing Crosby ] sang.")) as server:
         engine = engine_for(server)
@@ -204,7 +204,7 @@ def test_what_was_not_shown_yet_can_be_tried_again() -> None:
         assert len(server.asked) == 3
 
 
-def test_an_answer_is_whole_when_it_says_so_whatever_comes_after() -> None:
+def test_events_after_the_finish_reason_do_not_matter() -> None:
     events = (
         b'data: {"choices": [{"delta": {"content": "By."}}]}\n\n'
         b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
@@ -218,8 +218,8 @@ def test_an_answer_is_whole_when_it_says_so_whatever_comes_after() -> None:
         assert streamed(engine) == "By."
 
 
-def test_nobody_waits_for_what_follows_a_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_REST_SECONDS", 0.2)
+def test_a_complete_answer_does_not_wait_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_TRAILER_TIMEOUT", 0.2)
     answer = Answer("By.", usage=None, done=False)
     whole = len(chunks(Asked("/chat/completions", {}, {}), answer))
     with serving(Answer("By.", stall_after=whole)) as server:
@@ -269,7 +269,7 @@ def test_nothing_goes_to_another_host(ask: Ask) -> None:
         assert other.asked == []
 
 
-def test_halves_of_characters_in_an_answer_are_replaced() -> None:
+def test_lone_surrogates_in_an_answer_are_replaced() -> None:
     with serving(
         Answer("a \ud800 b 😀"), Answer("a 😀", pieces=("a ", "\ud83d", "\ude00"))
     ) as server:
@@ -299,7 +299,7 @@ def test_hostile_marks_are_bounded() -> None:
         ({"base_url": "http://x/v1", "api_key": "clé"}, r"^api_key "),
     ],
 )
-def test_addresses_and_keys_that_are_none(given: dict[str, Any], said: str) -> None:
+def test_invalid_addresses_and_keys(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said) as raised:
         OpenAIEngine("tiny", warm=False, **given)
     assert "secret" not in str(raised.value)
@@ -324,7 +324,7 @@ def test_a_key_is_not_shown_by_objects_either() -> None:
         assert KEY not in repr(vars(engine))
 
 
-def test_questions_that_cannot_be_sent_are_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_questions_are_rejected_before_sending(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(GOOD) as server:
         engine = engine_for(server)
         with pytest.raises(InputError, match="surrogate"):

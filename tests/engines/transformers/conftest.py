@@ -1,4 +1,4 @@
-"""What the tests of the engine share."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
-    """Models as small as these are slower on several threads."""
+    """Use one thread; models as small as these are slower on several."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

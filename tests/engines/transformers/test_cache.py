@@ -1,4 +1,4 @@
-"""Reading with a cache is reading without one."""
+"""Reading with a cache equals reading without one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKENS = st.lists(st.integers(5, 90), min_size=1, max_size=12)
 
 
 def logits_after(model: torch.nn.Module, ids: Sequence[int]) -> torch.Tensor:
-    """Return the scores after each token, read at once and without a cache."""
+    """Return the logits after each token, read in one pass without a cache."""
     with torch.inference_mode():
         logits: torch.Tensor = model(torch.tensor([list(ids)]), use_cache=False).logits
     return logits[0].float()
@@ -37,16 +37,18 @@ def log_probabilities(
 @given(
     prompts=st.lists(TOKENS, min_size=1, max_size=3), rows=st.lists(TOKENS, min_size=1, max_size=10)
 )
-def test_as_without_a_cache(family: str, prompts: list[list[int]], rows: list[list[int]]) -> None:
+def test_equals_reading_without_a_cache(
+    family: str, prompts: list[list[int]], rows: list[list[int]]
+) -> None:
     model = tiny(family).model.eval()
     reader = Reader(model)
     with torch.inference_mode():
-        for prompt in prompts:  # the next prompt reuses what it shares with the one before
+        for prompt in prompts:  # each prompt reuses the prefix it shares with the one before
             reader.start([7, 8, 9, *prompt])
         ids = [7, 8, 9, *prompts[-1]]
         assert reader.ids == ids
-        tried = reader.tries(rows)
-        for scores, row in zip(tried, rows, strict=True):
+        scored = reader.score(rows)
+        for scores, row in zip(scored, rows, strict=True):
             assert scores == pytest.approx(log_probabilities(model, ids, row), abs=1e-3)
         fork = reader.fork()
         fork.feed([3, 4])

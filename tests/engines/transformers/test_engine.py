@@ -1,4 +1,4 @@
-"""The engine on tiny models of each family: batches, streams, prompts, limits."""
+"""The engine with tiny models of each family: batches, streams, prompts, limits."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_generation_counts_its_tokens() -> None:
     assert not engine("gpt2").chat
 
 
-def test_the_seed_decides_draws_and_nothing_else_does() -> None:
+def test_samples_depend_only_on_the_seed() -> None:
     drawn = engine("gpt2", temperature=1.5, seed=1).answer(*REQUESTS[0])
     torch.manual_seed(99)
     before = torch.random.get_rng_state()
@@ -78,11 +78,11 @@ def test_the_seed_decides_draws_and_nothing_else_does() -> None:
     assert others[0] != others[1]
 
 
-def test_draws_follow_the_probabilities() -> None:
-    from semqa.engines.transformers.decoding import Draws
+def test_samples_follow_the_probabilities() -> None:
+    from semqa.engines.transformers.decoding import GumbelNoise
 
     scores = torch.tensor([[0.0, 1.0, -torch.inf, 2.0]])
-    draws = Draws([7])
+    draws = GumbelNoise([7])
     picks = [int(draws(torch.empty(1, 0), scores).argmax()) for _ in range(4000)]
     expected = scores.softmax(-1)[0].tolist()
     for token, share in enumerate(expected):
@@ -113,7 +113,7 @@ def test_a_closed_stream_stops_the_model() -> None:
     assert made.answer(*REQUESTS[2]).verified
 
 
-def test_a_stream_that_waits_for_its_turn_can_be_cancelled() -> None:
+def test_a_waiting_stream_can_be_cancelled() -> None:
     made = engine("gpt2")
     with (
         made._lock,
@@ -123,7 +123,7 @@ def test_a_stream_that_waits_for_its_turn_can_be_cancelled() -> None:
         next(made.stream(*REQUESTS[0]))
 
 
-def test_an_error_in_a_stream_is_raised_where_it_is_read() -> None:
+def test_an_error_in_a_stream_is_raised_in_the_reader() -> None:
     made = engine("gpt2")
 
     def fail(*_: object) -> None:
@@ -153,7 +153,7 @@ def test_threads_take_turns() -> None:
     assert [got[place] for place in range(3)] == expected
 
 
-def test_the_callers_model_is_left_as_it_was() -> None:
+def test_the_callers_model_is_unchanged() -> None:
     model = tiny("bart").model
     before = model.generation_config
     record = before.to_dict()
@@ -163,7 +163,7 @@ def test_the_callers_model_is_left_as_it_was() -> None:
     assert before.to_dict() == record
 
 
-def test_it_says_that_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compilation_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "semqa.engines.transformers.engine.warm_up", lambda say, _: say and say("Compiling …")
     )
@@ -212,7 +212,7 @@ def test_a_stream_returns_what_generate_returns() -> None:
         assert "".join(pieces) == generation.text
 
 
-def test_only_the_sources_named_are_quoted() -> None:
+def test_only_the_given_sources_are_quoted() -> None:
     made = engine("gpt2", quote_from=(2,), quote_bias=8.0)
     assert {quote.source for quote in made.answer(*REQUESTS[0]).quotes} == {2}
     with pytest.raises(InputError, match=r"^quote_from "):
@@ -232,7 +232,7 @@ def test_control_tokens_in_sources_stay_text() -> None:
     assert controls(prompt) == controls(plain)
 
 
-def test_a_template_that_knows_no_system_role_gets_it_in_the_first_turn(
+def test_without_a_system_role_its_text_is_in_the_first_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = engine("llama-chat")
@@ -250,7 +250,7 @@ def test_a_template_that_knows_no_system_role_gets_it_in_the_first_turn(
 
 
 def test_a_stop_text_ends_a_completion(tmp_path: Path) -> None:
-    """What follows a stop text is not generated, and the stop text is cut off."""
+    """Nothing is generated after a stop text, and the stop text is removed."""
     tokens: dict[str, Any] = {"max_new_tokens": 40, "decoding": "tokens", "free": "any"}
     plain = engine("gpt2", **tokens)
     whole = plain.answer(*REQUESTS[0]).marked
@@ -269,7 +269,7 @@ def test_a_stop_text_ends_a_completion(tmp_path: Path) -> None:
 
 
 def _free_text(text: str, request: Request) -> str:
-    """Return the free text behind the first quote: before, no stop text ends an answer."""
+    """Return the free text after the first quote; before it, no stop text ends an answer."""
     answer = QuotedAnswer.parse(text.partition("]")[2], request.sources)
     return "".join(s.text for s in answer.segments if s not in answer.quotes)
 

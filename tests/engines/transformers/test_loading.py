@@ -1,4 +1,4 @@
-"""Models from folders, and one line of error where there is none; nothing here asks the network."""
+"""Loading models from folders, and one-line errors if that fails; the network is not used."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_nothing_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert said.err == ""
 
 
-def test_the_models_own_settings_do_not_change_the_search(tmp_path: Path) -> None:
+def test_the_models_own_settings_do_not_change_decoding(tmp_path: Path) -> None:
     folder = save("gpt2", tmp_path / "model")
     plain = create_engine(f"transformers:{folder}", OPTIONS).answer(QUESTION, SOURCES)
     path = folder / "generation_config.json"
@@ -82,7 +82,7 @@ def test_end_tokens_of_the_generation_config_end_an_answer(tmp_path: Path) -> No
     assert made.answer(QUESTION, SOURCES).verified
 
 
-def test_a_tokenizer_that_knows_more_than_the_model_writes(tmp_path: Path) -> None:
+def test_a_tokenizer_larger_than_the_model(tmp_path: Path) -> None:
     folder = save("llama-chat", tmp_path / "model")
     from transformers import AutoTokenizer
 
@@ -95,16 +95,16 @@ def test_a_tokenizer_that_knows_more_than_the_model_writes(tmp_path: Path) -> No
     assert made.answer(QUESTION, SOURCES).verified
 
 
-def test_a_prompt_with_a_token_that_the_model_lacks(tmp_path: Path) -> None:
+def test_a_prompt_with_a_token_unknown_to_the_model(tmp_path: Path) -> None:
     folder = save("llama-chat", tmp_path / "model")
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_tokens(["mayor"])
-    tokenizer.add_special_tokens({"pad_token": "<padding>"})  # often added, and never read
+    tokenizer.add_special_tokens({"pad_token": "<padding>"})  # often added but never used
     tokenizer.save_pretrained(folder)
     made = create_engine(f"transformers:{folder}", OPTIONS)
-    with pytest.raises(InputError, match=r"The prompt holds token"):
+    with pytest.raises(InputError, match=r"The prompt has token"):
         made.answer(QUESTION, SOURCES)
     rain, short = [Source("Bob crossed it in the rain.")], "Who?"
     assert isinstance(made, TransformersEngine)
@@ -112,8 +112,8 @@ def test_a_prompt_with_a_token_that_the_model_lacks(tmp_path: Path) -> None:
     assert all(answer.verified for answer in made.answer_batch(requests))
 
 
-def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
-    """Some classes are then made without a word, of control tokens alone."""
+def test_a_folder_without_a_tokenizer_is_rejected(tmp_path: Path) -> None:
+    """Some tokenizer classes are then created silently, with only control tokens."""
     folder = save("t5", tmp_path / "model")
     for path in folder.iterdir():
         if "token" in path.name:
@@ -123,16 +123,16 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
     assert "\n" not in str(info.value)
 
 
-def test_the_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
+def test_the_tokenizer_of_another_model_is_rejected(tmp_path: Path) -> None:
     folder = save("bert", tmp_path / "model")
     tiny("llama-sentencepiece").tokenizer.save_pretrained(folder)
     known = tiny("bert").model.get_input_embeddings().num_embeddings
-    with pytest.raises(InputError, match=f"the model knows {known} tokens"):
+    with pytest.raises(InputError, match=f"the model has {known} tokens"):
         create_engine(f"transformers:{folder}", OPTIONS)
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta"])
-def test_a_device_that_is_not_here(device: str, tmp_path: Path) -> None:
+def test_a_missing_device(device: str, tmp_path: Path) -> None:
     folder = save("gpt2", tmp_path / "model")
     with pytest.raises(InputError, match=r"^device "):
         create_engine(f"transformers:{folder}", OPTIONS | {"device": device})
@@ -145,7 +145,7 @@ def test_a_folder_has_no_revisions(tmp_path: Path) -> None:
         create_engine(f"transformers:{folder}", OPTIONS | {"revision": "v2"})
 
 
-def test_a_model_without_a_head_is_refused(tmp_path: Path) -> None:
+def test_a_model_without_a_head_is_rejected(tmp_path: Path) -> None:
     folder = save("bert", tmp_path / "model")
     from transformers import BertModel
 
@@ -154,7 +154,7 @@ def test_a_model_without_a_head_is_refused(tmp_path: Path) -> None:
         create_engine(f"transformers:{folder}", OPTIONS)
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"No such folder: .+/none"):
         create_engine(f"transformers:{tmp_path}/none")
     (tmp_path / "empty").mkdir()
@@ -221,7 +221,7 @@ def test_an_error_of_the_hub_becomes_one_line(case: str, monkeypatch: pytest.Mon
 
 
 class Hub:
-    """A Hub that is asked for models and does not give them.
+    """A fake Hub that fails every request for a model.
 
     Attributes:
         asked: names and revisions.
@@ -239,7 +239,7 @@ class Hub:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
-    """A Hub that is not reached, and a cache of models with one of them in it, ``me/cached``."""
+    """An unreachable Hub, and a cache with one model, ``me/cached``."""
     import huggingface_hub
 
     folder = tmp_path / "hub/models--me--cached"
@@ -253,16 +253,16 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
     return made
 
 
-def test_without_a_network_it_is_asked_once(hub: Hub, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_a_network_the_hub_is_requested_once(
+    hub: Hub, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(UnavailableError, match=r"Model nope is not in the cache"):
         create_engine("transformers:nope", OPTIONS)
     assert hub.asked == [("nope", None)]
     assert capfd.readouterr().err == ""
 
 
-def test_a_model_that_is_here_needs_no_network(
-    hub: Hub, tmp_path: Path, asked_hosts: list[str]
-) -> None:
+def test_a_cached_model_needs_no_network(hub: Hub, tmp_path: Path, asked_hosts: list[str]) -> None:
     made = create_engine("transformers:me/cached", OPTIONS)
     assert hub.asked == [("me/cached", None)]
     kept = create_engine(f"transformers:{save('gpt2', tmp_path / 'model')}", OPTIONS)
@@ -272,7 +272,7 @@ def test_a_model_that_is_here_needs_no_network(
     assert asked_hosts == []
 
 
-def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_packages_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from semqa.engines.transformers import loading
 
     monkeypatch.setattr(
@@ -280,7 +280,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     )
     folder = save("gpt2", tmp_path / "model")
     with pytest.raises(
-        # Quantised loading needs both; which is missed first depends on what is installed.
+        # Quantized loading needs both; which is reported depends on what is installed.
         MissingExtraError,
         match=r"needs (bitsandbytes|accelerate).+Run: pip install (bitsandbytes|accelerate)",
     ):

@@ -1,4 +1,4 @@
-"""Settings of the engine: what is refused, before anything is loaded."""
+"""Settings of the engine: invalid ones are rejected before anything is loaded."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("settings", "message"), REFUSED, ids=lambda value: str(value)[:40])
-def test_a_setting_out_of_range_is_refused(settings: dict[str, Any], message: str) -> None:
+def test_a_setting_out_of_range_is_rejected(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         create_engine("transformers:no/model", settings)
 
 
-def test_what_is_no_setting_is_refused_with_the_nearest_one() -> None:
+def test_an_unknown_setting_is_rejected_with_a_suggestion() -> None:
     with pytest.raises(InputError, match=r"^fre is not an option of .* Did you mean free"):
         create_engine("transformers:no/model", {"fre": "any"})
 
@@ -52,7 +52,7 @@ def test_what_is_no_setting_is_refused_with_the_nearest_one() -> None:
         ("Lead-3", "lead-3"),
     ],
 )
-def test_a_name_with_a_slip_is_corrected(spec: str, meant: str) -> None:
+def test_a_misspelt_name_gets_a_suggestion(spec: str, meant: str) -> None:
     with pytest.raises(InputError, match=rf"Unknown engine .+ Did you mean {meant}\?$"):
         create_engine(spec)
 
@@ -63,7 +63,7 @@ def test_a_name_without_a_model_is_unknown(spec: str) -> None:
         create_engine(spec)
 
 
-def test_an_option_that_it_does_not_take_is_named() -> None:
+def test_an_unsupported_option_is_reported() -> None:
     with pytest.raises(InputError, match=r"coverage is not an option") as info:
         create_engine("transformers:x", {"coverage": 0.5})
     assert "quote_from" in str(info.value)

@@ -1,4 +1,4 @@
-"""What the engine refuses: requests, prompts and budgets that do not fit, before any work is done."""
+"""Invalid requests, prompts and budgets are rejected before any work is done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_prompt_too_long_says_by_how_much() -> None:
+def test_an_overlong_prompt_reports_its_length() -> None:
     made = engine("gpt2", context=1100)
     long = [Source("word for word " * 400)]
     with pytest.raises(InputError, match=r"at most 1,068 fit"):
@@ -26,7 +26,7 @@ def test_a_prompt_too_long_says_by_how_much() -> None:
     assert made.prompt("Who?", RAIN).text
 
 
-def test_a_budget_beyond_the_context_is_refused() -> None:
+def test_a_budget_beyond_the_context_is_rejected() -> None:
     with pytest.raises(InputError, match=r"^max_new_tokens "):
         engine("gpt2", max_new_tokens=2048)
     with pytest.raises(InputError, match=r"^max_new_tokens "):
@@ -34,14 +34,14 @@ def test_a_budget_beyond_the_context_is_refused() -> None:
     assert engine("t5", max_new_tokens=5000).prompt(*REQUESTS[2]).text
 
 
-def test_a_context_of_more_positions_than_the_model_has_is_refused() -> None:
+def test_a_context_beyond_the_models_positions_is_rejected() -> None:
     for family in ("gpt2", "bart", "bert", "llama-chat"):
         with pytest.raises(InputError, match=r"^context "):
             engine(family, context=5000)
     assert engine("t5", context=5000).prompt(*REQUESTS[2]).text
 
 
-def test_positions_that_are_stretched_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scaled_positions_have_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny("llama-chat").model.config
     for given in (
         {"rope_type": "dynamic", "factor": 4.0},
@@ -51,7 +51,7 @@ def test_positions_that_are_stretched_have_no_end(monkeypatch: pytest.MonkeyPatc
         assert engine("llama-chat", context=5000).prompt(*REQUESTS[2]).text
 
 
-def test_a_budget_too_small_for_one_request_is_found_before_any_is_answered() -> None:
+def test_a_budget_too_small_for_one_request_raises_before_any_answer() -> None:
     made = engine("gpt2", max_new_tokens=12, batch_size=1)
     assert made.answer(*REQUESTS[2]).quotes
     long = Request("Who?", (Source("Rainandthunderstorms."),))
@@ -65,7 +65,7 @@ def test_a_budget_too_small_for_one_request_is_found_before_any_is_answered() ->
     assert not calls
 
 
-def test_a_token_that_is_forced_is_counted_in_what_is_too_few() -> None:
+def test_a_forced_token_counts_towards_the_budget() -> None:
     with pytest.raises(InputError, match=r"^max_new_tokens must be at least .+ forces 1 more"):
         engine("bart", max_new_tokens=4).answer(*REQUESTS[2])
 
@@ -97,14 +97,14 @@ def test_nothing_is_compiled_for_a_prompt_that_is_too_long(
         (None, RAIN, r"^question "),
     ],
 )
-def test_what_is_no_request_is_refused(question: Any, sources: Any, message: str) -> None:
+def test_an_invalid_request_is_rejected(question: Any, sources: Any, message: str) -> None:
     for made in (engine("gpt2"), create_engine("extractive"), create_engine("lead-1")):
         with pytest.raises(InputError, match=message):
             made.answer(question, sources)
 
 
 @pytest.mark.parametrize(("question", "sources"), [(" ", RAIN), ("Who?", ())])
-def test_an_empty_request_is_refused(question: str, sources: tuple[Source, ...]) -> None:
+def test_an_empty_request_is_rejected(question: str, sources: tuple[Source, ...]) -> None:
     made = engine("gpt2")
     with pytest.raises(InputError, match=r"blank|At least one source"):
         made.answer_batch([REQUESTS[0], Request(question, sources)])

@@ -1,4 +1,4 @@
-"""Whole quotes are chosen: what an answer holds, how it ends, and when tokens are chosen instead."""
+"""Span decoding: what an answer contains, how it ends, and the fallback to tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_relevant_spans_are_quoted_once_and_the_answer_ends(family: str) -> None
     assert "1954" in answer.quotes[-1].text
 
 
-def test_nothing_is_quoted_of_sources_that_have_nothing_to_do_with_the_question() -> None:
+def test_irrelevant_sources_are_not_quoted() -> None:
     made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
     assert made.answer("Who invented the telephone?", SOURCES).marked == ABSTENTION
 
@@ -42,7 +42,7 @@ def test_nothing_is_quoted_of_sources_that_have_nothing_to_do_with_the_question(
         ({"max_new_tokens": 24}, lambda _: True),
     ],
 )
-def test_the_constraint_has_the_last_word(settings: dict[str, Any], rule: Any) -> None:
+def test_the_constraint_always_applies(settings: dict[str, Any], rule: Any) -> None:
     made = engine("gpt2", **({"quote_bias": 0.0, "max_new_tokens": 256} | settings))
     (generation,) = made.generate([Request(QUESTION, SOURCES)])
     assert generation.finished
@@ -50,7 +50,7 @@ def test_the_constraint_has_the_last_word(settings: dict[str, Any], rule: Any) -
     assert rule(generation.read(SOURCES))
 
 
-def test_what_is_read_is_not_decoded_again() -> None:
+def test_tokens_already_read_are_not_read_again() -> None:
     made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
     passes = 0
 
@@ -66,7 +66,7 @@ def test_what_is_read_is_not_decoded_again() -> None:
     assert passes < 0.42 * (generation.new_tokens or 0)
 
 
-def test_tokens_are_chosen_where_spans_cannot_be() -> None:
+def test_tokens_are_chosen_if_spans_cannot_be() -> None:
     spans, tokens = engine("gpt2"), engine("gpt2", decoding="tokens")
     assert spans.answer(QUESTION, SOURCES) != tokens.answer(QUESTION, SOURCES)
     for settings in ({"num_beams": 2}, {"temperature": 0.5}, {"constraint": "off"}):
@@ -81,7 +81,7 @@ def test_tokens_are_chosen_where_spans_cannot_be() -> None:
         TransformersOptions(decoding="words")
 
 
-def test_an_answer_that_fails_half_way_leaves_nothing_behind() -> None:
+def test_a_failed_answer_does_not_affect_the_next() -> None:
     made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
     expected = made.answer(QUESTION, SOURCES)
     for fatal in (1, 3, 5):

@@ -1,4 +1,4 @@
-"""The engine on a tiny model, and what the tests ask it."""
+"""The engine with a tiny model, and test questions."""
 
 from __future__ import annotations
 

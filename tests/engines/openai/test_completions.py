@@ -1,4 +1,4 @@
-"""Prompts put to an endpoint as they are: forms, order, refusals."""
+"""Plain completions: prompt forms, order and errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROMPTS = [f"Is {number} odd?" for number in range(12)]
 
 
 def echo(asked: Asked) -> Answer:
-    """Say what was asked, the first last."""
+    """Echo the prompt; the reply to the first prompt comes last."""
     text = asked.body["messages"][-1]["content"] if asked.chat else asked.body["prompt"]
     time.sleep(0.05 if text == PROMPTS[0] else 0)
     return Answer(f" {text} \n")
@@ -48,7 +48,7 @@ def test_an_endpoint_without_chat_gets_the_prompt_as_text() -> None:
         assert server.asked[-1].body["prompt"] == "Is 1 odd?"
 
 
-def test_what_an_endpoint_refuses_is_told_and_ends_the_others() -> None:
+def test_a_rejected_prompt_raises_and_cancels_the_others() -> None:
     def refusing(asked: Asked) -> Answer:
         if asked.body["messages"][-1]["content"] == PROMPTS[3]:
             return error(400, "maximum context length is 8 tokens")

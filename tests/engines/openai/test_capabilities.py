@@ -1,4 +1,4 @@
-"""What endpoints offer besides vLLM's: llama.cpp's grammars, and JSON schemas."""
+"""Endpoints other than vLLM: grammars of llama.cpp, and JSON schemas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.engines.openai.server import Answer, Asked, Server, error, serving
 
 @dataclass
 class FakeLlama:
-    """llama.cpp's server: it keeps to grammars in its own dialect, and ignores what it does not know."""
+    """llama.cpp's server: enforces grammars in its own dialect and ignores unknown fields."""
 
     text: str = "It was [ 1 Bing Crosby ]."
     reason: str = "stop"
@@ -41,12 +41,12 @@ class FakeLlama:
 
 @dataclass
 class FakeHosted:
-    """A hosted endpoint: strict about fields, and kept to JSON schemas.
+    """A hosted endpoint that rejects unknown fields and enforces JSON schemas.
 
     Attributes:
-        text: the reply to a schema of answers.
-        lengths: whether lengths are taken.
-        schemas: whether schemas are obeyed.
+        text: the reply to requests for an answer.
+        lengths: whether schemas may limit lengths.
+        schemas: whether schemas are enforced.
     """
 
     text: str
@@ -77,7 +77,7 @@ class FakeHosted:
 
 
 def check_strict(schema: Any) -> None:
-    """See that a schema has what OpenAI wants of a strict one."""
+    """Assert that a schema meets OpenAI's rules for strict schemas."""
     if schema["type"] == "object":
         assert schema["additionalProperties"] is False
         assert schema["required"] == list(schema["properties"])
@@ -91,7 +91,7 @@ def auto(server: Server, **settings: Any) -> OpenAIEngine:
     return engine_for(server, constraint="auto", **settings)
 
 
-def test_llama_cpp_gets_a_grammar_that_it_reads() -> None:
+def test_llama_cpp_gets_a_grammar_in_its_dialect() -> None:
     fake = FakeLlama()
     with serving(fake) as server:
         engine = auto(server)
@@ -100,7 +100,7 @@ def test_llama_cpp_gets_a_grammar_that_it_reads() -> None:
         assert made.written is None
         asked = len(server.asked)
         engine.generate([REQUEST])
-        assert len(server.asked) == asked + 1  # what it offers is known
+        assert len(server.asked) == asked + 1  # no second probe
         assert all(map(Gbnf(fake.grammars[0]).admits, (fake.text, ABSTENTION)))
 
 
@@ -120,7 +120,7 @@ def test_llama_cpp_gets_a_grammar_that_it_reads() -> None:
         ("So [ 1 released i", "length", "So [ 1 released ]", False),
     ],
 )
-def test_an_answer_ends_before_a_repeated_quote_and_with_a_whole_one(
+def test_an_answer_ends_before_a_repeated_quote_and_with_a_complete_one(
     written: str, reason: str, text: str, repeated: bool
 ) -> None:
     with serving(FakeLlama(written, reason)) as server:
@@ -160,31 +160,31 @@ def test_json_schemas_get_pointers(lengths: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "text", "way"),
+    ("reply", "text", "method"),
     [
         ('{"parts": []}', ABSTENTION, "pointing"),
         ('{"parts": [{"say": "It', ABSTENTION, "pointing"),
         ("By [ 1 bing crosby ]", "By [ 1 Bing Crosby ]", "repair"),
     ],
 )
-def test_replies_that_point_at_nothing(reply: str, text: str, way: str) -> None:
+def test_replies_without_valid_pointers(reply: str, text: str, method: str) -> None:
     with serving(FakeHosted(reply)) as server:
         engine = auto(server)
         (made,) = engine.generate([REQUEST])
-        assert (made.text, made.constraint) == (text, way)
+        assert (made.text, made.constraint) == (text, method)
 
 
-def test_schemas_that_are_ignored_are_not_relied_upon() -> None:
+def test_ignored_schemas_are_not_used() -> None:
     with serving(FakeHosted("", schemas=False)) as server:
         engine = auto(server)
         (made,) = engine.generate([REQUEST])
         assert made.constraint == "repair"
         strict = engine_for(server, constraint="pointing")
-        with pytest.raises(InputError, match="does not offer it"):
+        with pytest.raises(InputError, match="not supported by the endpoint"):
             strict.generate([REQUEST])
 
 
-def test_a_server_that_fails_at_a_grammar_is_asked_for_less() -> None:
+def test_a_server_error_on_a_grammar_falls_back_to_pointing() -> None:
     fake = FakeHosted(POINTED)
 
     def server_of(asked: Asked) -> Answer:

@@ -1,0 +1,283 @@
+"""Build constrained requests, run them concurrently, and fall back if one is rejected."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from semqa.decoding.grammar import quoting_grammar
+from semqa.decoding.vllm.request import to_extra_args
+from semqa.engines.base import PromptTooLongError
+from semqa.engines.model.text import StoppedText
+from semqa.engines.openai.capabilities import grammar_fields, schema_fields
+from semqa.engines.openai.client import RefusedError
+from semqa.engines.openai.replies import StreamAccumulator
+from semqa.errors import InputError
+from semqa.prompting import Message, Prompt
+from semqa.quotes import ABSTENTION
+from semqa.quotes.pointing import INSTRUCTION, Pointing
+from semqa.quotes.repair import Repairer, Repairs
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from semqa.engines.base import Request
+    from semqa.engines.generation import Method
+    from semqa.engines.openai.capabilities import Capability
+    from semqa.engines.openai.options import OpenAIOptions
+    from semqa.engines.openai.replies import Piece, RemoteModel
+    from semqa.prompting.prompt import Spelling
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+class Task(NamedTuple):
+    """A request for the endpoint; `plain` is the prompt to use if pointing is rejected."""
+
+    request: Request
+    prompt: Prompt
+    method: Method
+    fields: Mapping[str, object]
+    pointing: Pointing | None = None
+    plain: Prompt | None = None
+
+
+def make_task(
+    request: Request,
+    prompt: Prompt,
+    capability: Capability,
+    options: OpenAIOptions,
+    spell: Spelling,
+) -> Task:
+    """Return the task for a request.
+
+    Sources that do not fit in a grammar fall back to repair, unless a grammar is required.
+    """
+    question, sources = request.understood, request.sources
+    if capability.method == "processor":
+        keys = to_extra_args(sources, options.policy, question)
+        return Task(request, prompt, capability.method, {"vllm_xargs": keys})
+    if capability.method == "grammar":
+        try:
+            grammar = quoting_grammar(
+                sources,
+                options.policy,
+                question=question,
+                dialect=capability.dialect,
+            )
+        except InputError:
+            if options.constraint == "grammar":
+                raise
+            return Task(request, prompt, "repair", {})
+        return Task(request, prompt, capability.method, grammar_fields(grammar, capability.dialect))
+    if capability.method == "pointing":
+        pointing = Pointing(sources, question)
+        pointing_request = pointing_prompt(pointing, request.question, prompt, spell)
+        return Task(
+            request,
+            pointing_request,
+            capability.method,
+            schema_fields(pointing.schema(bounded=capability.bounded)),
+            pointing,
+            prompt,
+        )
+    return Task(request, prompt, capability.method, {})
+
+
+def pointing_prompt(pointing: Pointing, question: str, prompt: Prompt, spell: Spelling) -> Prompt:
+    """Return the prompt that asks for pointers, with the form and history of `prompt`."""
+    text = f"Question: {spell(question)}\n\n{spell(pointing.listing)}"
+    if prompt.history:
+        earlier = "\n".join(
+            f"Question: {spell(each.question)}\nAnswer: {spell(each.answer)}"
+            for each in prompt.history
+        )
+        text = f"Earlier in this conversation:\n{earlier}\n\n{text}"
+    return Prompt(
+        messages=(Message("system", INSTRUCTION), Message("user", text)),
+        text=f"{INSTRUCTION}\n\n{text}\n\nJSON:",
+        form=prompt.form,
+        stop=(),
+        answers="quotes",
+        exemplars=(),
+        template="pointing",
+        version="1",
+        sha256="",
+        history=prompt.history,
+    )
+
+
+TOO_LONG = re.compile(
+    r"context (?:length|window|size)|maximum (?:context|model)|max_model_len|too (?:long|many tokens)",
+    re.IGNORECASE,
+)
+"""Matches error messages about prompts that exceed the model's context."""
+
+_TOO_LARGE = re.compile(r"semqa_sources holds [0-9,]+ bytes")
+
+
+class Result(NamedTuple):
+    """The result of a task.
+
+    Attributes:
+        text: the text of `piece` with repaired quotes, or unchanged if the constraint is off.
+        repairs: the changes; None if the constraint is off.
+        repeated: the repeated quote before which the answer was cut off, or None.
+    """
+
+    task: Task
+    piece: Piece
+    text: str
+    repairs: Repairs | None
+    repeated: str | None = None
+
+
+class TaskRunner:
+    """Runs tasks on a remote model."""
+
+    def __init__(
+        self,
+        remote: RemoteModel,
+        options: OpenAIOptions,
+        fewer_shots: Callable[[Request, int], Prompt],
+    ) -> None:
+        self._remote = remote
+        self._options = options
+        self._fewer_shots = fewer_shots
+
+    async def run_all(self, tasks: Sequence[Task]) -> list[Result]:
+        """Run all tasks concurrently; the first failure cancels the others."""
+
+        async def ask(task: Task) -> Result:
+            return await self._with_fallback(task, self._run)
+
+        return await _run_concurrently(ask, tasks, self._options.batch_size)
+
+    async def stream(self, task: Task, show: Callable[[str], None]) -> Result:
+        """Run a task and show text as soon as it is final."""
+
+        async def send(task: Task) -> Result:
+            if task.pointing is not None:
+                result = await self._run(task)
+                show(result.text)
+                return result
+            return await self._stream(task, show)
+
+        return await self._with_fallback(task, send)
+
+    async def _stream(self, task: Task, show: Callable[[str], None]) -> Result:
+        accumulators: list[StreamAccumulator] = []
+        stop_at_repeat = task.method == "grammar"
+
+        def make_accumulator(chat: bool) -> StreamAccumulator:
+            sources = None if task.method == "off" else task.request.sources
+            stops = () if chat else task.prompt.stop
+            budget = self._options.max_new_tokens
+            accumulators.append(
+                StreamAccumulator(
+                    show, sources, stops, budget, chat=chat, stop_at_repeat=stop_at_repeat
+                )
+            )
+            return accumulators[-1]
+
+        await self._remote.stream(self._prompt(task), self._options, task.fields, make_accumulator)
+        return Result(task, *accumulators[-1].end())
+
+    async def _run(self, task: Task) -> Result:
+        if task.method == "grammar":
+            # Streamed to stop at the first repetition: small models may repeat a quote endlessly.
+            return await self._stream(task, lambda _: None)
+        # Pointers need more tokens than the words they refer to.
+        budget = 2 * self._options.max_new_tokens if task.pointing else None
+        piece = await self._remote.ask(self._prompt(task), self._options, task.fields, budget)
+        stopped = StoppedText(() if self._remote.chats(task.prompt.form) else task.prompt.stop)
+        text = stopped.add(piece.text) + stopped.end()
+        piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)
+        if task.method == "off":
+            return Result(task, piece, text, None)
+        if task.pointing is not None:
+            answer = task.pointing.read(text)
+            if answer is not None:
+                return Result(task, piece, answer or ABSTENTION, Repairs())
+            task = task._replace(method="repair")  # the endpoint ignored the schema
+        repairer = Repairer(task.request.sources)
+        repaired = repairer.add(text) + repairer.end()
+        return Result(task, piece, repaired, repairer.repairs)
+
+    def _prompt(self, task: Task) -> Prompt:
+        # The processor ends the answer; a stop string could end it before its first quote.
+        return replace(task.prompt, stop=()) if task.method == "processor" else task.prompt
+
+    async def _with_fallback(self, task: Task, send: Callable[[Task], Awaitable[Result]]) -> Result:
+        while True:
+            try:
+                return await send(task)
+            except RefusedError as error:
+                fallback = self._fallback(task, error)
+                if fallback is None:
+                    raise
+                task = fallback
+
+    def _fallback(self, task: Task, error: RefusedError) -> Task | None:
+        """Return a replacement for a rejected task, or None."""
+        shots = len(task.prompt.exemplars)
+        if shots and TOO_LONG.search(error.detail):
+            fewer = self._fewer_shots(task.request, shots - max(1, shots // 8))
+            return task._replace(prompt=fewer)
+        too_large = task.method == "processor" and _TOO_LARGE.search(error.detail) is not None
+        if (
+            task.method in ("grammar", "pointing") or too_large
+        ) and self._options.constraint == "auto":
+            plain = task.plain or task.prompt
+            return task._replace(method="repair", fields={}, prompt=plain, pointing=None)
+        return None
+
+
+async def complete_all(
+    remote: RemoteModel,
+    prompts: Sequence[Prompt],
+    options: OpenAIOptions,
+    schema: Mapping[str, object] | None = None,
+) -> list[str]:
+    """Return the reply to each prompt, stripped; the first failure cancels the others.
+
+    Args:
+        schema: a JSON schema for the replies; omitted once the endpoint has rejected it.
+    """
+
+    async def one(prompt: Prompt) -> str:
+        while True:
+            constrained = schema is not None and remote.takes_schemas
+            fields = schema_fields(schema) if constrained and schema is not None else {}
+            try:
+                return (await remote.ask(prompt, options, fields)).text.strip()
+            except RefusedError as error:
+                if TOO_LONG.search(error.detail):
+                    raise PromptTooLongError(str(error)) from error
+                if not constrained or error.status in (401, 403, 404):
+                    raise
+                remote.takes_schemas = False
+
+    return await _run_concurrently(one, prompts, options.batch_size)
+
+
+async def _run_concurrently(
+    work: Callable[[_T], Awaitable[_R]], items: Sequence[_T], limit: int
+) -> list[_R]:
+    """Process items concurrently, at most `limit` at once; the first failure cancels the rest."""
+    semaphore = asyncio.Semaphore(limit)
+
+    async def one(item: _T) -> _R:
+        async with semaphore:
+            return await work(item)
+
+    running = [asyncio.ensure_future(one(item)) for item in items]
+    try:
+        return list(await asyncio.gather(*running))
+    finally:
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
