@@ -1,7 +1,6 @@
-// One answer in the transcript: text as it comes, quotes lighting up as they close.
-//
-// While it streams, everything up to the last closed quote stands; only the tail grows. The final
-// object then decides: the answer is drawn anew from it if it differs in anything.
+// One answer in the transcript. While it streams, text is appended and complete quotes are inserted as
+// links; only the text after the last quote changes. The final object is authoritative: if it differs
+// from the streamed answer, the answer is redrawn from it.
 
 import { blocks, cells } from "./blocks.js";
 import { icon, make } from "./dom.js";
@@ -21,13 +20,14 @@ export class Answer {
   element = make("article", { class: "answer", "aria-label": "Answer" });
   #text = make("div", { class: "text", dir: "auto" });
   #tail = document.createTextNode("");
-  #written = ""; // what the tail stands for, before it was made visible
-  #before = 0; // code points in front of the tail
+  #written = ""; // the raw text of the tail
+  #before = 0; // number of code points before the tail
   #links = [];
   #waiting = make("p");
   #follow;
 
-  // `follow(answer, index, why)` is called when a reader turns to a quote: "open", "hover", "leave".
+  // `follow(answer, index, why)` is called for events of a quote; `why` is "open", "hover", "focus" or
+  // "leave".
   constructor(follow) {
     made += 1;
     this.id = `answer-${made}`;
@@ -48,7 +48,7 @@ export class Answer {
     this.#turn(this.#written);
   }
 
-  // Quotes are set apart, which `dir=auto` passes over: the whole text decides.
+  // `dir=auto` ignores the text of quotes (in <bdi>), so the direction is set from the whole text.
   #turn(text) {
     const first = /\p{L}/u.exec(text)?.[0];
     if (first && this.#text.dir === "auto") this.#text.dir = RIGHT_TO_LEFT.test(first) ? "rtl" : "ltr";
@@ -59,7 +59,7 @@ export class Answer {
     const start = quote.plain_start - this.#before;
     const end = quote.plain_end - this.#before;
     const index = this.quotes.push(quote) - 1;
-    if (start < 0 || end > points.length) return; // the final object will place it
+    if (start < 0 || end > points.length) return; // the final object has its place
     this.#tail.before(visible(points.slice(0, start)), this.#link(index, true));
     this.#written = points.slice(end);
     this.#before += end;
@@ -71,10 +71,10 @@ export class Answer {
     const said = this.#before + count(this.#written);
     this.final = final;
     this.quotes = final.quotes;
-    // What is on the right already stays as it stands.
+    // Keep the objects of sources that are already shown on the right.
     const known = new Map(this.sources.map((source) => [JSON.stringify(source), source]));
     this.sources = final.sources.map((source) => known.get(JSON.stringify(source)) ?? source);
-    // What was found and not quoted is not in the final object; who watched it come may still look.
+    // Retrieved passages that are not quoted are missing from the final object; keep them visible.
     this.others = [...known.values()].filter((source) => !this.sources.includes(source));
     this.element.classList.remove("streaming");
     this.#turn(final.plain);
@@ -92,7 +92,7 @@ export class Answer {
     }
   }
 
-  // Says what the answer waits for.
+  // Shows what the answer is waiting for.
   wait(message) {
     this.#waiting.remove();
     this.#waiting = make("p", { class: "hint", role: "status" }, message);
@@ -105,7 +105,7 @@ export class Answer {
     this.element.append(make("p", { class: "problem", role: "alert" }, visible(message)));
   }
 
-  // Lets quotes light up, or go out.
+  // Highlights quotes, or removes the highlight.
   light(indices, on) {
     for (const index of indices) this.#links[index]?.classList.toggle("on", on);
   }
@@ -132,13 +132,13 @@ export class Answer {
     }
   }
 
-  // What is offered in place of an answer.
+  // The closest quotes, offered instead of an answer.
   #nearest(quotes) {
     const items = quotes.map((quote) => {
       const title = this.sources.find((source) => source.number === quote.source)?.title;
       return make("li", { dir: "auto" }, make("q", {}, visible(quote.text)), title ? ` – ${visible(title)}` : "");
     });
-    return make("div", { class: "hint nearest" }, make("p", {}, "Nearest passages:"), make("ul", {}, ...items));
+    return make("div", { class: "hint nearest" }, make("p", {}, "Closest passages:"), make("ul", {}, ...items));
   }
 
   #line(line, row = false) {
@@ -180,7 +180,7 @@ export class Answer {
   }
 }
 
-// What was presented as a quote and is none.
+// A mark that was dropped, because it is not a quote.
 function dropped(text, mark) {
   return make(
     "span",
@@ -193,6 +193,6 @@ function dropped(text, mark) {
 
 export function flash(element) {
   element.classList.remove("flash");
-  void element.offsetWidth; // so that the animation begins again
+  void element.offsetWidth; // restarts the animation
   element.classList.add("flash");
 }

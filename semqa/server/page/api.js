@@ -1,4 +1,4 @@
-// Talking to the server: JSON, server-sent events, uploads; asks for an API key where one is wanted.
+// Requests to the server: JSON, server-sent events, uploads. Asks for an API key if needed.
 
 import { askForKey } from "./dialogs.js";
 
@@ -25,7 +25,7 @@ const headers = () => (key() ? { Authorization: `Bearer ${key()}` } : {});
 
 let asking = null;
 
-// One dialog, however many requests were refused.
+// Shows a single dialog even if several requests were refused.
 async function newKey(refused) {
   if (key() !== refused) return;
   asking ??= askForKey(Boolean(refused)).then(({ secret, keep }) => {
@@ -41,10 +41,10 @@ function errorOf(status, text, requestId) {
   try {
     said = JSON.parse(text);
   } catch {
-    // A proxy's page, or nothing: the status has to do.
+    // Not JSON, such as the error page of a proxy: use the status.
   }
   const detail = said?.error?.message ?? said?.detail;
-  const message = typeof detail === "string" ? detail : `The server answered ${status}.`;
+  const message = typeof detail === "string" ? detail : `The server returned status ${status}.`;
   return new ApiError(status, message, said?.error?.request_id ?? requestId);
 }
 
@@ -83,7 +83,7 @@ export async function download(path, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-// The events of a stream, as {event, data}.
+// Yields the events of a stream as {event, data}.
 export async function* events(path, body, signal) {
   const reply = await request(path, { method: "POST", body, signal });
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -110,7 +110,7 @@ export async function* events(path, body, signal) {
   }
 }
 
-// One file; `progress` is called with a part from 0 to 1. Only XMLHttpRequest tells how far it is.
+// Uploads one file; `progress` is called with a number from 0 to 1. Only XMLHttpRequest reports it.
 export async function upload(path, file, progress) {
   for (;;) {
     const used = key();

@@ -1,8 +1,8 @@
-// An answer as paragraphs, lists and tables. The same as semqa.quotes.render.blocks.
+// Groups an answer into paragraphs, lists and tables. The same as semqa.quotes.render.blocks.
 
 const ITEM = "- ";
 
-// Gives {kind, lines}; `kind` is "text", "list" or "table", a line is an array of parts.
+// Returns [{kind, lines}]; `kind` is "text", "list" or "table", a line is an array of parts.
 export function blocks(parts) {
   const found = [];
   let before = "";
@@ -13,7 +13,7 @@ export function blocks(parts) {
     before = kind;
   }
   for (const block of found) {
-    if (block.kind === "table" && block.lines.length < 2) block.kind = "text"; // one row is no table
+    if (block.kind === "table" && block.lines.length < 2) block.kind = "text"; // a single row is not a table
     if (block.kind === "list") for (const [first] of block.lines) first.text = first.text.slice(ITEM.length);
   }
   return found;

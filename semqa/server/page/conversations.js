@@ -1,4 +1,4 @@
-// The list of conversations: opened, found by title, renamed, exported, deleted.
+// The list of conversations: open, find by title, rename, export, delete.
 
 import { call, download } from "./api.js";
 import { askForLine, askWhetherSure } from "./dialogs.js";
@@ -10,14 +10,14 @@ const list = find("conversations");
 const wanted = find("wanted-title");
 const further = find("more-conversations");
 export const UNTITLED = "New conversation";
-const PART = 100; // come at a time
-const FEW = 15; // so many are found by looking at them
+const PART = 100; // number of conversations per request
+const FEW = 15; // up to this many, the search field is hidden
 
 export class Conversations {
   #all = [];
   #more = false;
-  #asked = 0; // how often: the answer to an older question is of no use
-  #opened = { id: null, title: "" }; // it may be further down than the list goes
+  #asked = 0; // number of requests, to ignore outdated replies
+  #opened = { id: null, title: "" }; // may be missing from the loaded part of the list
   #open;
 
   // `open(id)` is called when a reader chooses a conversation, with null for a new one.
@@ -42,19 +42,19 @@ export class Conversations {
     await this.#get(0, Math.min(500, Math.max(PART, this.#all.length)));
   }
 
-  // Fetches a part of the list: the beginning takes the place of all, what follows is added.
+  // Loads a part of the list. Offset 0 replaces the list, other parts are appended.
   async #get(offset, limit = PART) {
     const mine = (this.#asked += 1);
     const found = await call(`v1/conversations?${new URLSearchParams({ limit, offset, title: wanted.value.trim().slice(0, 200) })}`);
     if (mine !== this.#asked) return;
     const before = offset ? this.#all : [];
-    const known = new Set(before.map((each) => each.id)); // one that was used meanwhile has moved up
+    const known = new Set(before.map((each) => each.id)); // a conversation used meanwhile has moved up
     this.#all = [...before, ...found.conversations.filter((each) => !known.has(each.id))];
     this.#more = found.more;
     this.draw();
   }
 
-  // A conversation was read.
+  // Called when a conversation was loaded.
   opened({ id, title }) {
     this.#opened = { id, title };
     this.draw();
@@ -68,7 +68,7 @@ export class Conversations {
   draw() {
     const looking = wanted.value.trim() !== "";
     find("no-conversations").hidden = this.#all.length > 0;
-    find("no-conversations").textContent = looking ? "No title matches." : "Your conversations appear here.";
+    find("no-conversations").textContent = looking ? "No matching conversations." : "Your conversations appear here.";
     wanted.hidden = !looking && !this.#more && this.#all.length <= FEW;
     further.hidden = !this.#more;
     list.replaceChildren(...this.#all.map((each) => this.#row(each)));
@@ -81,7 +81,7 @@ export class Conversations {
     const here = each.id === this.current;
     const link = make("a", { href: `?c=${each.id}`, dir: "auto", "aria-current": here ? "page" : null, title: name }, name);
     link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab is wanted
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // open in a new tab or window
       event.preventDefault();
       this.#open(each.id);
     });

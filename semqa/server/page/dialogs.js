@@ -1,4 +1,4 @@
-// Questions to the reader, each a native dialog: focus is kept in it, Escape leaves it.
+// Modal dialogs. They are native, so they trap the focus and close with Escape.
 
 import { find, make } from "./dom.js";
 import { visible } from "./visible.js";
@@ -18,13 +18,13 @@ function open(id) {
 
 const field = (id, name) => find(id).querySelector(`[name=${name}]`);
 
-// What a field is about to take in: typed, pasted or dropped.
+// The text that an input event inserts: typed, pasted or dropped.
 export const coming = (event) => event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
 
-const MOST_SHOWN = 20_000; // characters; with many more lines, a field keeps the browser busy for minutes
+const MOST_SHOWN = 20_000; // characters; a much longer text could block the browser for minutes
 let long = null;
 
-// A longer text is added as it is, without being shown first.
+// Longer text is added directly, without showing it first.
 field("passage-dialog", "text").addEventListener("beforeinput", (event) => {
   const text = coming(event);
   if (text.length <= MOST_SHOWN) return;
@@ -54,7 +54,7 @@ export async function askForLine(heading, label, value = "") {
   return (await said) && input.value.trim() ? input.value.trim() : null;
 }
 
-// Some of several names, each with a box to tick; null if the reader leaves it.
+// Asks which of several names to use, with checkboxes; null if the dialog is cancelled.
 export async function askForSome(names, ticked) {
   find("some-choices").replaceChildren(...names.map((name) => make("label", { class: "check" },
     make("input", { type: "checkbox", value: name, checked: ticked.includes(name) }), make("span", { dir: "auto" }, visible(name)))));
@@ -68,7 +68,7 @@ export function askWhetherSure(heading) {
 }
 
 export async function askForKey(refused) {
-  find("key-problem").textContent = refused ? "That key does not open this server." : "";
+  find("key-problem").textContent = refused ? "This API key is not valid." : "";
   const input = field("key-dialog", "key");
   input.value = "";
   while (!(await open("key-dialog")) || !input.value.trim());

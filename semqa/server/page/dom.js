@@ -1,5 +1,5 @@
-// Elements in one call. Text is always a text node: nothing that comes from a source, a model or a
-// server is ever read as HTML.
+// Creates elements in one call. Text always becomes a text node: text from sources, models or the
+// server is never parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -29,7 +29,7 @@ export function iconButton(name, label, onclick, given = {}) {
   return make("button", { type: "button", class: "icon", "aria-label": label, title: label, onclick, ...given }, icon(name));
 }
 
-// Told to those who listen to the page; one thing at a time.
+// Announces a text to screen readers, one at a time.
 export function announce(text) {
   const status = find("status");
   status.textContent = "";

@@ -1,4 +1,4 @@
-// Which engine answers, where the server offers several.
+// The choice of an engine, if the server offers several.
 
 import { call } from "./api.js";
 import { find, make } from "./dom.js";

@@ -1,4 +1,4 @@
-// Documents: which collections are asked, what is in them, and files on their way there.
+// Documents: chosen collections, their documents, and uploads.
 
 import { call, upload } from "./api.js";
 import { askForLine, askForSome, askWhetherSure } from "./dialogs.js";
@@ -9,7 +9,7 @@ const PLACE = "semqa.collection";
 const ALL = "\u0000all";
 const SOME = "\u0000some";
 const NEW = "\u0000new";
-const FIRST = "documents"; // what the first collection is called where nobody names one
+const FIRST = "documents"; // default name of the first collection
 
 const select = find("collection");
 const documents = find("documents");
@@ -19,13 +19,13 @@ const at = (name) => `v1/collections/${encodeURIComponent(name)}`;
 export class Library {
   #chosen = []; // names; or ALL
   #names = [];
-  #access = new Map(); // of each name: own, or read or write where another shares it
+  #access = new Map(); // name -> "own", or "read" or "write" if another owner shares it
   #changed;
   #open;
   #reading = new Set(); // uploads under way
 
-  // `changed()` is called when other collections are chosen, or a chosen one has other documents;
-  // `open(collection, id)` when a reader wants to see a document.
+  // `changed()` is called when the chosen collections or their documents change;
+  // `open(collection, id)` when a reader opens a document.
   constructor(changed, open) {
     this.#changed = changed;
     this.#open = open;
@@ -45,17 +45,17 @@ export class Library {
     return this.#chosen === ALL ? this.#names : this.#chosen;
   }
 
-  // The collection on show, to which files are added; "" where there are several or none.
+  // The shown collection, to which files are added; "" if several or none are chosen.
   get name() {
     return this.chosen.length === 1 ? this.chosen[0] : "";
   }
 
-  // Whether files can be added to the collection on show, or to a new one.
+  // Whether files can be added to the shown collection, or to a new one.
   get #writable() {
     return this.#access.get(this.name) !== "read";
   }
 
-  // In words.
+  // The chosen collections in words.
   get told() {
     if (this.#chosen === ALL && this.#names.length > 1) return "all collections";
     return this.chosen.length > 1 ? plural(this.chosen.length, "collection") : this.name;
@@ -67,12 +67,12 @@ export class Library {
       this.#names = collections.map((each) => each.name);
       this.#access = new Map(collections.map((each) => [each.name, each.access]));
     } catch (problem) {
-      this.#tell(problem); // passages can be pasted all the same
+      this.#tell(problem); // pasting passages still works
     }
     await this.use(this.#kept());
   }
 
-  // What the reader chose last; all of them where nothing was chosen.
+  // The stored choice; all collections by default.
   #kept() {
     const kept = localStorage.getItem(PLACE);
     if (kept === null || kept === ALL) return ALL;
@@ -81,7 +81,7 @@ export class Library {
     return there.length || kept === "[]" ? there : ALL;
   }
 
-  // Answers come from these collections from now on; from pasted passages alone with [].
+  // Chooses the collections to answer from; [] means pasted passages only.
   async use(chosen, { remember = false } = {}) {
     const all = chosen === ALL || (chosen.length > 1 && this.#names.every((each) => chosen.includes(each)));
     this.#chosen = all ? ALL : chosen.filter((each) => this.#names.includes(each));
@@ -92,7 +92,7 @@ export class Library {
       ...(several ? [make("option", { value: ALL }, "All collections")] : []),
       make("option", { value: "" }, this.#names.length ? "No collection" : "No collection yet"),
       ...this.#names.map((each) => make("option", { value: each }, short(each, 60))),
-      ...(several ? [make("option", { value: SOME }, some ? `${this.#chosen.length} collections…` : "Some collections…")] : []),
+      ...(several ? [make("option", { value: SOME }, some ? `${this.#chosen.length} collections…` : "Select collections…")] : []),
       make("option", { value: NEW }, "New collection…"),
     );
     select.value = some ? SOME : this.name || (this.#chosen === ALL && several ? ALL : "");
@@ -100,18 +100,18 @@ export class Library {
     find("delete-collection").hidden = !this.name || access !== "own";
     find("add-files").hidden = !this.#writable;
     find("shared-told").hidden = access === "own";
-    find("shared-told").textContent = access === "read" ? "Shared with you, read only" : "Shared with you";
+    find("shared-told").textContent = access === "read" ? "Shared with you (read-only)" : "Shared with you";
     find("collections-told").hidden = !some;
     find("collections-told").textContent = some ? this.#chosen.map((each) => short(each, 40)).join(", ") : "";
     await this.#list();
   }
 
-  // Back to what the reader chose.
+  // Restores the stored choice.
   async restore() {
     await this.use(this.#kept());
   }
 
-  // Waits for the files that are on their way; says whether there were any.
+  // Waits for running uploads. Returns whether there were any.
   async settled() {
     const any = this.#reading.size > 0;
     while (this.#reading.size) await Promise.allSettled(this.#reading);
@@ -122,11 +122,11 @@ export class Library {
     return this.#reading.size;
   }
 
-  // Sends files one after the other, each with its progress.
+  // Uploads files one by one and shows their progress.
   async add(files) {
     if (!files.length) return;
     if (!this.#writable) {
-      this.#tell({ message: `${short(this.name, 60)} is shared with you to be read only.` });
+      this.#tell({ message: `You have read-only access to ${short(this.name, 60)}.` });
       return;
     }
     try {
@@ -145,7 +145,7 @@ export class Library {
     this.#reading.add(sending);
     await sending;
     this.#reading.delete(sending);
-    announce(`${plural(done, "file")} added to ${into}${done < files.length ? `, ${files.length - done} refused` : ""}`);
+    announce(`${plural(done, "file")} added to ${into}${done < files.length ? `, ${files.length - done} failed` : ""}`);
     if (this.name === into) await this.#list();
   }
 
@@ -161,7 +161,7 @@ export class Library {
     const value = select.value;
     if (value === ALL) return this.use(ALL, { remember: true });
     if (value !== NEW && value !== SOME) return this.use(value ? [value] : [], { remember: true });
-    await this.use(this.#chosen); // until something is chosen, all stays as it is
+    await this.use(this.#chosen); // keep the choice until the dialog is confirmed
     if (value === SOME) {
       const some = await askForSome(this.#names, this.chosen);
       return some === null ? undefined : this.use(some, { remember: true });
@@ -253,7 +253,7 @@ export class Library {
   }
 }
 
-// The files that were dropped; those of folders, too.
+// The dropped files, including those in folders.
 async function dropped(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.some((entry) => entry.isDirectory)) return [...transfer.files];
@@ -279,7 +279,7 @@ class Upload {
 
   constructor(file) {
     this.file = file;
-    this.#bar = make("progress", { max: 1, value: 0, "aria-label": `Upload of ${short(file.name, 60)}` });
+    this.#bar = make("progress", { max: 1, value: 0, "aria-label": `Uploading ${short(file.name, 60)}` });
     this.element = make("li", {}, make("span", { class: "name", dir: "auto" }, short(file.name, 60)), this.#state, this.#bar);
   }
 
@@ -287,8 +287,8 @@ class Upload {
     try {
       await upload(path, this.file, (part) => {
         this.#bar.value = part;
-        this.#state.textContent = part < 1 ? `${Math.floor(part * 100)} %` : "reading…";
-        if (part === 1) this.#bar.removeAttribute("value"); // at work, without a measure
+        this.#state.textContent = part < 1 ? `${Math.floor(part * 100)} %` : "processing…";
+        if (part === 1) this.#bar.removeAttribute("value"); // indeterminate
       });
       this.element.remove();
       return true;
@@ -296,7 +296,7 @@ class Upload {
       this.#bar.remove();
       this.#state.remove();
       this.element.classList.add("problem");
-      const about = `${this.file.name}: `; // which stands above it
+      const about = `${this.file.name}: `; // already shown above
       const said = problem.message.startsWith(about) ? problem.message.slice(about.length) : problem.message;
       this.element.append(make("span", { class: "said", role: "alert" }, visible(said)), iconButton("close", "Dismiss", () => this.element.remove()));
       return false;

@@ -1,11 +1,11 @@
-// The page: asks, shows what comes, and keeps the two sides together.
+// The page: sends questions, shows answers, and links quotes with their sources.
 
 import { Answer } from "./answer.js";
 import { ApiError, call, events, forgetKey, hasKey } from "./api.js";
 import { Engines } from "./engines.js";
 import { Conversations } from "./conversations.js";
 import { coming } from "./dialogs.js";
-import { announce, find, icon, iconButton, make } from "./dom.js";
+import { announce, find, icon, iconButton, make, plural } from "./dom.js";
 import { Library } from "./library.js";
 import { toMarkdown } from "./markdown.js";
 import { pane } from "./panes.js";
@@ -18,17 +18,17 @@ import { welcome } from "./welcome.js";
 
 const transcript = find("transcript");
 const question = find("question");
-const LONGEST = 8000; // characters of a question, unless the server is told otherwise
+const LONGEST = 8000; // characters of a question, the default of the server
 
 const sources = new SourcePanel();
 const conversations = new Conversations(open);
 const library = new Library(said, (collection, id) => showDocument(collection, id));
 const engines = new Engines();
 const passages = new Passages(said);
-let loaded = Promise.resolve(); // the collections and engines that there are
-let running = null; // what stops the answer that is being written
+let loaded = Promise.resolve(); // loads the collections and engines
+let running = null; // aborts the running answer
 
-// A reader turned to a quote of an answer.
+// Called when a reader hovers over, focuses or opens a quote.
 function follow(answer, index, why) {
   const quote = answer.quotes[index];
   if (why === "leave") {
@@ -72,7 +72,7 @@ function addActions(answer, asked) {
   const copy = make("button", { type: "button", class: "quiet", "aria-label": "Copy as Markdown", title: "Copy as Markdown" }, icon("copy"), "Copy");
   copy.addEventListener("click", async () => {
     const done = await copied(toMarkdown(answer.final));
-    const told = done ? "Copied" : "Copying is blocked here";
+    const told = done ? "Copied" : "The browser blocked copying";
     copy.lastChild.data = copy.ariaLabel = told;
     announce(told);
     setTimeout(() => {
@@ -91,7 +91,7 @@ function again(asked) {
   return make("button", { type: "button", class: "quiet again", onclick: () => !running && ask(asked) }, icon("again"), "Ask again");
 }
 
-// Without a secure context, which another machine's plain HTTP is not, there is no clipboard but this.
+// Plain HTTP from another machine is not a secure context and has no clipboard API: use execCommand.
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -126,7 +126,7 @@ async function ask(asked) {
     }
     passages.keep(conversations.current);
     if (library.reading) {
-      answer.wait("Waiting until your files are read…");
+      answer.wait("Waiting for your files to be processed…");
       await Promise.race([library.settled(), new Promise((_, reject) => mine.signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))))]);
       answer.wait("");
     }
@@ -135,7 +135,7 @@ async function ask(asked) {
     announce(`The answer is complete. ${visible(verdictWords(answer.final))}`);
   } catch (problem) {
     const stopped = problem.name === "AbortError";
-    if (begun && problem.status >= 400) await takeBack(begun.id); // the question was refused
+    if (begun && problem.status >= 400) await takeBack(begun.id); // the server refused the question
     answer.fail(stopped ? "Stopped." : problem.message);
     answer.element.append(make("footer", {}, again(asked)));
     if (!stopped) question.value ||= asked;
@@ -146,7 +146,7 @@ async function ask(asked) {
   }
 }
 
-// A conversation in which nothing was said.
+// Deletes an empty conversation.
 async function takeBack(id) {
   await call(`v1/conversations/${id}`, { method: "DELETE" }).catch(() => {});
   if (conversations.current !== id) return;
@@ -176,8 +176,8 @@ async function write(answer, asked, signal) {
   if (!answer.final) throw new ApiError(0, "The answer was cut off: the connection ended before it was complete.");
 }
 
-// Who reads the end of the transcript sees what is added, until the question is at the top: an answer
-// is read from its beginning. Who scrolled up is left alone.
+// Scrolls with the answer if the reader is at the end of the transcript, until the question is at the
+// top. Does not scroll if the reader scrolled up.
 let atEnd = true;
 let due = false;
 transcript.addEventListener("scroll", () => {
@@ -237,14 +237,14 @@ async function read(id) {
     if (mine !== opened) return;
     conversations.current = null;
     conversations.draw();
-    transcript.append(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "There is no such conversation, or it is not yours." : visible(problem.message)));
+    transcript.append(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "Conversation not found, or you do not have access to it." : visible(problem.message)));
     return;
   }
-  if (mine !== opened) return; // another one was opened meanwhile
+  if (mine !== opened) return; // another conversation was opened meanwhile
   conversations.opened(found);
   let asked = null;
   let last = null;
-  let set = null; // what the last question was asked with
+  let set = null; // the settings of the last question
   const unanswered = () => {
     if (asked === null) return;
     const answer = new Answer(follow);
@@ -290,15 +290,15 @@ function tryExample(example) {
   });
 }
 
-// Says under the question what the answer will come from.
+// Shows below the question which collections and passages the answer will use.
 function said() {
   const parts = [];
   if (library.told) parts.push(library.told);
-  if (passages.all.length) parts.push(`${passages.all.length} pasted`);
+  if (passages.all.length) parts.push(plural(passages.all.length, "pasted passage"));
   find("answers-from").textContent = parts.length ? `Answers from ${parts.join(" and ")}` : "";
 }
 
-// Shows a document on the right, or a place in it; quotes of no answer.
+// Shows a document on the right, or a place in it.
 async function showDocument(collection, id, place = null) {
   try {
     const found = await call(`v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
@@ -307,7 +307,7 @@ async function showDocument(collection, id, place = null) {
     showSource({ title: found.title, name: found.name, text: found.text, passage: { start, end }, ...(page ? { page } : {}) });
   } catch (problem) {
     announce(problem.message);
-    find("source-list").replaceChildren(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "There is no such document, or it is not yours." : visible(problem.message)));
+    find("source-list").replaceChildren(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "Document not found, or you do not have access to it." : visible(problem.message)));
     pane("sources");
   }
 }
@@ -319,7 +319,7 @@ function showSource(source) {
   find("source-list").focus();
 }
 
-// Citations in other apps link to the passage that they quote.
+// Opens the passage of a link; citations in other apps use such links.
 function showLinked() {
   const named = new URLSearchParams(location.search);
   const at = new URLSearchParams(location.hash.slice(1));
@@ -350,8 +350,8 @@ find("ask").addEventListener("submit", (event) => {
   ask(asked);
 });
 question.addEventListener("input", resize);
-// A text that is too long for a question is something to answer from; a field of so many lines would
-// also keep the browser busy for minutes.
+// A text that is too long for a question becomes a passage. In the text field, it could also block the
+// browser for minutes.
 question.addEventListener("beforeinput", (event) => {
   const text = coming(event);
   if (text.length <= LONGEST) return;

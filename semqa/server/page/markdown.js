@@ -1,5 +1,5 @@
 // An answer as Markdown: quotes in bold, each with a footnote that names its source.
-// The same text as semqa.quotes.render.to_markdown; a test holds the two equal.
+// The same as semqa.quotes.render.to_markdown; a test compares both.
 
 import { blocks, cells } from "./blocks.js";
 import { parts } from "./parts.js";

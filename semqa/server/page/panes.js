@@ -1,13 +1,13 @@
-// On a narrow screen, the two sides are drawers over the chat: one at a time, Escape closes it.
+// On narrow screens, the side panels are drawers over the chat. Only one is open; Escape closes it.
 
 import { find } from "./dom.js";
 
 const app = find("app");
-// Below these widths it stands over the chat; the same as in layout.css.
+// Up to these widths a panel covers the chat; the same as in layout.css.
 const OVER = { side: matchMedia("(max-width: 76rem)"), sources: matchMedia("(max-width: 52rem)") };
 let from = null;
 
-// Opens "side" or "sources", or neither with "". On a wide screen both stand anyway.
+// Opens "side" or "sources"; "" closes both. On a wide screen both are always visible.
 export function pane(name) {
   const before = app.dataset.pane ?? "";
   if (name === before) return;
@@ -20,7 +20,7 @@ export function pane(name) {
   }
 }
 
-// What a drawer covers is out of reach while it is open.
+// Makes the parts that a drawer covers inert.
 function shut() {
   const name = app.dataset.pane ?? "";
   const covers = name !== "" && OVER[name].matches;

@@ -1,9 +1,9 @@
-// An answer cut where a reader sees a difference: quotes, dropped marks, claims, other free text.
+// Splits an answer into quotes, dropped marks, claims and other text.
 // The same as semqa.quotes.render.verdict.parts.
 
 import { Points } from "./points.js";
 
-// Gives {kind, text, mark, index}; `mark` is a quote, of which `index` is the place, or a dropped mark.
+// Yields {kind, text, mark, index}; `mark` is a quote with its `index`, or a dropped mark.
 export function* parts(answer) {
   const points = new Points(answer.plain);
   const claims = answer.claims ?? [];

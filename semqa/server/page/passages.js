@@ -1,4 +1,4 @@
-// Passages that are pasted, and sent along with each question.
+// Pasted passages, which are sent with each question.
 
 import { askForPassage } from "./dialogs.js";
 import { find, iconButton, make } from "./dom.js";
@@ -32,7 +32,7 @@ export class Passages {
     this.#changed();
   }
 
-  // They stay with a conversation in this browser, as far as it has room.
+  // Stores the passages of a conversation in this browser, if there is enough space.
   keep(conversation) {
     try {
       localStorage.setItem(PLACE + conversation, JSON.stringify(this.all));
@@ -41,7 +41,7 @@ export class Passages {
     }
   }
 
-  // Those of a conversation; what its last answer quoted, where nothing was kept.
+  // Restores the passages of a conversation; by default those that its last answer quoted.
   recall(conversation, quoted) {
     const kept = localStorage.getItem(PLACE + conversation);
     this.set(kept === null ? quoted : JSON.parse(kept));

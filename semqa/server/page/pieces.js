@@ -1,7 +1,7 @@
-// A text cut at the borders of what is marked in it, in code points.
+// Cuts a text at the ends of its marks, in code points.
 
-// Marks are {start, end, …}; each piece says which of them cover all of it. The pieces joined are
-// the text. A mark that does not fit into the text is left out.
+// Marks are {start, end, …}. Each piece lists the marks that cover it; all pieces together are the text.
+// Marks outside of the text are ignored.
 export function pieces(points, marks) {
   const fitting = marks.filter((mark) => mark.start >= 0 && mark.start < mark.end && mark.end <= points.length);
   const borders = [...new Set([0, points.length, ...fitting.flatMap((mark) => [mark.start, mark.end])])];

@@ -1,5 +1,5 @@
-// Offsets of the server are Unicode code points; strings here are UTF-16 units.
-// `Points` cuts a text by the former.
+// The server counts in Unicode code points, JavaScript in UTF-16 units.
+// `Points` slices a text by code points.
 
 const PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
 
@@ -8,7 +8,7 @@ export class Points {
 
   constructor(text) {
     this.text = text;
-    // Where the characters stand that take two units, counted in code points.
+    // Positions of surrogate pairs, in code points.
     for (const match of text.matchAll(PAIR)) this.#wide.push(match.index - this.#wide.length);
     this.length = text.length - this.#wide.length;
   }
@@ -30,10 +30,10 @@ export class Points {
   }
 }
 
-// Where a text is cut, it is cut between words, if there is a border within so many characters.
+// Texts are cut between words if there is a space within this many characters.
 const NEAR = 40;
 
-// The place at or before a point where a word has ended.
+// The last end of a word at or before a point.
 export function endOfWord(points, point) {
   if (point <= 0 || point >= points.length) return point;
   const near = Array.from(points.slice(point - NEAR, point));
@@ -41,14 +41,14 @@ export function endOfWord(points, point) {
   return space < 0 ? point : point - near.length + space;
 }
 
-// The place at or after a point where a word begins.
+// The first start of a word at or after a point.
 export function startOfWord(points, point) {
   if (point <= 0 || point >= points.length) return point;
   const space = Array.from(points.slice(point - 1, point + NEAR)).findIndex((each) => /\s/.test(each));
   return space < 0 ? point : point + space;
 }
 
-// How many code points a text has.
+// The number of code points of a text.
 export function count(text) {
   let pairs = 0;
   for (const _ of text.matchAll(PAIR)) pairs += 1;

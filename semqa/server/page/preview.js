@@ -1,4 +1,4 @@
-// What a reader sees of a source while pointing at a quote: the words around it.
+// The preview of a quote: the text around it in its source.
 
 import { find, make } from "./dom.js";
 import { Points, endOfWord, startOfWord } from "./points.js";
@@ -57,11 +57,11 @@ function content(quote, source) {
   return [title, make("p", { class: "around", dir: "auto" }, before, make("mark", {}, visible(quoted.length > 900 ? short(quoted, 600) : quoted)), after), end];
 }
 
-// Above the line that is pointed at, or below where there is no room.
+// Places the preview above the line, or below it if there is no room.
 function place(link) {
   const line = link.getClientRects()[0] ?? link.getBoundingClientRect();
   const { width, height } = box.getBoundingClientRect();
-  // Beside the answer, and not over the sources, where the place itself is lit.
+  // Keep it off the source panel, where the place itself is highlighted.
   const right = find("chat").getBoundingClientRect().right - 12;
   const left = Math.max(12, Math.min(line.left, right - width));
   const top = line.top - height - 8 > 8 ? line.top - height - 8 : link.getBoundingClientRect().bottom + 8;

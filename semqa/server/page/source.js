@@ -1,4 +1,4 @@
-// One source on the right: its text with what is quoted marked, by offsets; a way into its document.
+// One source on the right: its text with the quotes marked, and a button to show its document.
 
 import { call } from "./api.js";
 import { icon, make } from "./dom.js";
@@ -6,11 +6,11 @@ import { pieces } from "./pieces.js";
 import { Points, endOfWord, startOfWord } from "./points.js";
 import { short, visible } from "./visible.js";
 
-const KEPT = 700; // characters shown around a quote, where a text is long
-const FOLDED = 1200; // fewer than this are not worth folding
-const STEP = 20_000; // shown more with each turn
+const KEPT = 700; // characters shown around a quote in a long text
+const FOLDED = 1200; // shorter gaps are not folded
+const STEP = 20_000; // characters that one click unfolds
 
-// Whether a text begins with its title, on a line of its own: then it need not stand above it, too.
+// Whether the first line of a text is its title, which then need not be shown again above it.
 function repeated({ title, text }) {
   const wanted = (title ?? "").trim();
   const [first] = text.trimStart().split("\n", 1);
@@ -22,15 +22,15 @@ export class SourceCard {
   #title = make("h3", { dir: "auto" });
   #meta = make("p", { class: "meta" });
   #back = make("div", { class: "back" });
-  #shown = []; // ranges that a reader unfolded
-  #document = null; // {text, points, pages} once asked for
+  #shown = []; // unfolded ranges
+  #document = null; // {points} of the whole document while it is shown
   #quotes = [];
   #pinned = null;
   #named = false; // whether the heading is the document's name
-  places = new Map(); // index of a quote -> its marks
+  places = new Map(); // index of a quote -> its <mark> elements
 
-  // `turn(indices, why)` is called when a reader turns to what is quoted: "open", "hover", "leave";
-  // `address(index)` is where a quote stands.
+  // `turn(indices, why)` is called for events of marked quotes: "open", "hover" or "leave";
+  // `address(index)` returns the link to a quote in the answer.
   constructor(source, turn, address) {
     this.source = source;
     this.address = address;
@@ -42,7 +42,7 @@ export class SourceCard {
     this.draw([]);
   }
 
-  // `quotes` are [index, quote] of this source, verified ones alone.
+  // `quotes` are the verified quotes of this source, as [index, quote].
   draw(quotes) {
     this.#quotes = quotes;
     this.places.clear();
@@ -61,7 +61,7 @@ export class SourceCard {
     this.#drawBack();
   }
 
-  // Keeps the place of a quote lit.
+  // Keeps the place of a quote highlighted.
   pin(index) {
     this.#pinned = index;
     for (const mark of this.places.get(index) ?? []) mark.classList.add("pinned");
@@ -105,7 +105,7 @@ export class SourceCard {
     return mark;
   }
 
-  // A long stretch that nobody quotes is folded: its ends are shown, the rest by a button.
+  // Folds a long text without quotes: shows its ends, and a button for the rest.
   #folded(points, { start, end }, first, last) {
     const head = first && !last ? start : Math.max(start, endOfWord(points, Math.min(end, start + (last && first ? 2 * KEPT : KEPT))));
     const tail = last ? end : Math.max(head, startOfWord(points, Math.max(head, end - KEPT)));
@@ -141,12 +141,12 @@ export class SourceCard {
     const parts = [];
     if (name && name !== title && !this.#named) parts.push(make("span", { dir: "auto" }, short(name, 60)));
     if (page) parts.push(`page ${page}`);
-    // The address of a passage in this server's own documents leads here.
+    // Links of this server's own passages lead to this page, so they are not shown.
     if (/^https?:\/\//i.test(url ?? "") && !(id && url.includes("/?collection="))) parts.push(make("a", { href: url, rel: "noopener noreferrer nofollow", target: "_blank" }, short(url, 60)));
     if (id && collection && !this.#document) {
-      parts.push(make("button", { type: "button", class: "quiet open", onclick: (event) => this.#openDocument(event.currentTarget) }, icon("open"), "Show in its document"));
+      parts.push(make("button", { type: "button", class: "quiet open", onclick: (event) => this.#openDocument(event.currentTarget) }, icon("open"), "Show in document"));
     } else if (this.#document) {
-      parts.push(make("button", { type: "button", class: "quiet open", onclick: () => this.#closeDocument() }, icon("open"), "Show the passage alone"));
+      parts.push(make("button", { type: "button", class: "quiet open", onclick: () => this.#closeDocument() }, icon("open"), "Show only the passage"));
     }
     this.#meta.replaceChildren(...parts);
   }
@@ -168,7 +168,7 @@ export class SourceCard {
     try {
       const found = await call(`v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
       const points = new Points(found.text);
-      if (points.slice(start, end) !== text) throw new Error("The document has changed; this is the passage as it was.");
+      if (points.slice(start, end) !== text) throw new Error("The document has changed. This is the passage from the earlier version.");
       this.#document = { points };
       this.#shown = [];
       this.draw(this.#quotes);

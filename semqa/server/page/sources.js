@@ -1,4 +1,4 @@
-// The panel on the right: the sources of one answer, and the way from its quotes to their places.
+// The panel on the right: the sources of one answer, with links between quotes and their places.
 
 import { calm, find, make, plural } from "./dom.js";
 import { flash } from "./answer.js";
@@ -17,7 +17,7 @@ export class SourcePanel {
     this.show(null);
   }
 
-  // Shows the sources of an answer; what was found for it and is not quoted is folded away.
+  // Shows the sources of an answer. Retrieved passages that are not quoted are collapsed.
   show(answer) {
     const wanted = answer ? [...answer.sources, ...answer.others] : [];
     const known = new Map(this.#cards.map((card) => [card.source, card]));
@@ -38,7 +38,7 @@ export class SourcePanel {
     heading.textContent = listed ? plural(listed, "passage") : "";
   }
 
-  // Shows a document, or a passage, that no answer quotes.
+  // Shows a single document or passage, without an answer.
   showAlone(source) {
     this.show(null);
     const card = this.#card({ number: 1, ...source });
@@ -52,7 +52,7 @@ export class SourcePanel {
     return new SourceCard(source, (indices, why) => this.#turn(indices, why), (index) => `#${this.answer.linkOf(index)?.id ?? ""}`);
   }
 
-  // A quote of the answer on show has closed.
+  // Called when a quote of the shown answer is complete.
   add(index) {
     const { source } = this.answer.quotes[index];
     const card = this.#cards.find((each) => each.source.number === source);
@@ -72,7 +72,7 @@ export class SourcePanel {
     }
   }
 
-  // Scrolls to the place that a quote was taken from. Returns whether there is one.
+  // Scrolls to the place of a quote in its source. Returns whether there is one.
   goTo(index) {
     this.#drawDue();
     const marks = this.#cards.flatMap((card) => card.places.get(index) ?? []);
@@ -82,7 +82,7 @@ export class SourcePanel {
       named?.element.scrollIntoView({ block: "nearest" });
       return false;
     }
-    // A place may belong to several quotes; the one that was followed is lit, and no other.
+    // Several quotes may share a place; only the opened one is highlighted.
     this.#following = true;
     marks[0].querySelector("a").focus({ preventScroll: true });
     this.#following = false;
@@ -92,7 +92,7 @@ export class SourcePanel {
     return true;
   }
 
-  // Keeps a quote and its place lit until another one is followed.
+  // Keeps a quote and its place highlighted until another quote is opened.
   #pin(index) {
     for (const element of document.querySelectorAll(".pinned")) element.classList.remove("pinned");
     this.answer.linkOf(index)?.classList.add("pinned");

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, unless the reader chose. Runs before anything is drawn.
+// Light or dark theme: the choice of the reader, or that of the system. Runs before the first paint.
 
 (() => {
   const PLACE = "semqa.theme";

@@ -1,14 +1,14 @@
-// What checking an answer showed, in words.
+// The verdict of an answer in words.
 
 import { short } from "./visible.js";
 
-export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"; // as Python has it
+export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"; // the same characters as in Python
 export const SPACES = new RegExp(`[${SPACE}]+`, "gu");
 
 const WORDS = {
-  misattributed: "stands in another source",
-  fabricated: "stands in no source",
-  malformed: "cannot be read",
+  misattributed: "it is in another source",
+  fabricated: "it is in none of the sources",
+  malformed: "its mark is malformed",
 };
 
 export function noteOf(quote) {
@@ -18,7 +18,7 @@ export function noteOf(quote) {
   return notes.join(", ");
 }
 
-// Of one quote, for its preview and for those who listen.
+// The verdict of one quote, for its preview and for screen readers.
 export function outcome(quote) {
   if (quote.status !== "verified") return `Not verified: ${quote.reason || WORDS[quote.status]}`;
   const relevance = quote.relevance ?? null;
@@ -35,7 +35,7 @@ const STATUSES = ["verified", "misattributed", "fabricated", "malformed"];
 const MOST_CLAIMS = 5;
 const LOW = 0.2;
 
-// Of an answer, the same words as semqa.quotes.render.verdict.verdict_text; a test holds the two equal.
+// The verdict of an answer, the same as semqa.quotes.render.verdict.verdict_text; a test compares both.
 export function verdictText({ verdict, quotes, dropped = [], claims = [], relevance = null, unanswered = [] }) {
   if (verdict === "abstained") return "No answer, so nothing to check.";
   const total = quotes.length + dropped.length;
@@ -61,18 +61,18 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
   return said.join(" ");
 }
 
-// The same without its sign, which an icon stands for.
+// The same without the sign, which the page shows as an icon.
 export const verdictWords = (answer) => verdictText(answer).replace(/^[✓✗!] /, "");
 
-// What the verdict means, for a reader who does not know how answers are checked.
+// An explanation of the verdict for new readers.
 export function meaning({ verdict, claims = [] }) {
   if (verdict === "quoted") return "Checked: every quote is in its source, word for word. Not checked: whether the answer is right.";
-  if (verdict === "unverified") return "Words marked in red were presented as quotes and are not in the source they name.";
-  if (verdict === "unquoted" && claims.length) return "Words with dots underneath are not in a quote. Nothing was checked about them.";
+  if (verdict === "unverified") return "Text marked in red was presented as a quote, but is not in the cited source.";
+  if (verdict === "unquoted" && claims.length) return "Text with a dotted underline is not quoted and was not checked.";
   return "";
 }
 
-// What else a reader should know of an answer, a sentence each.
+// Further remarks about an answer, one sentence each.
 export function remarks(answer) {
   const said = (answer.dropped ?? []).map((mark) => `“${short(mark.text || `[${mark.source}]`, 80)}” is not a quote: ${mark.reason}.`);
   if (answer.finished === false) said.push("The answer was cut off.");

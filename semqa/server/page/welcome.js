@@ -1,4 +1,4 @@
-// What stands in an empty conversation.
+// The content of an empty conversation.
 
 import { make } from "./dom.js";
 
@@ -11,11 +11,11 @@ const EXAMPLE = {
   ],
 };
 
-// `tryExample(example)` and `addFiles()` are what its two buttons do.
+// `tryExample(example)` and `addFiles()` are called by the two buttons.
 export function welcome(tryExample, addFiles) {
   return make("section", { class: "welcome" },
     make("h2", {}, "Answers you can check at a glance"),
-    make("p", {}, "Ask your documents. Answers quote them word for word, in the colour of each source; a click shows the quote in its place."),
+    make("p", {}, "Ask your documents. Answers quote them word for word, in the colour of each source. Click a quote to see it in its source."),
     make("div", { class: "row" },
       make("button", { type: "button", class: "main", onclick: addFiles }, "Add your documents"),
       make("button", { type: "button", class: "second", onclick: () => tryExample(EXAMPLE) }, "Try an example")));

@@ -77,7 +77,7 @@ def test_conversations_are_listed_renamed_exported_and_deleted(serve: Serve, pag
     wait_for_count(page.locator("#conversations li"), 1)
     assert page.locator(".welcome").is_visible()
     page.go_back()
-    page.get_by_text("There is no such conversation").wait_for()
+    page.get_by_text("Conversation not found").wait_for()
     page.go_back()
     page.locator(".asked", has_text="Second?").wait_for()
 
@@ -92,14 +92,14 @@ def test_a_long_list_comes_in_parts_and_is_searched_by_title(serve: Serve, page:
     wait_for_count(rows, 100)
     # One that the list does not reach is shown with its title all the same.
     page.locator("#title", has_text="The very first of all").wait_for()
-    page.get_by_role("button", name="Show older ones").click()
+    page.get_by_role("button", name="Show older conversations").click()
     wait_for_count(rows, 121)
-    assert page.get_by_role("button", name="Show older ones").is_hidden()
+    assert page.get_by_role("button", name="Show older conversations").is_hidden()
     assert page.locator("#conversations a").nth(100).evaluate("e => e === document.activeElement")
     search.fill("bridge 11")
     wait_for_count(rows, 11)
     search.fill("no such title")
-    page.get_by_text("No title matches.").wait_for()
+    page.get_by_text("No matching conversations.").wait_for()
     wait_for_count(rows, 0)
     search.fill("very FIRST")
     wait_for_count(rows, 1)
@@ -122,7 +122,7 @@ def test_dropped_files_are_uploaded_and_answered_from(serve: Serve, page: Page) 
     ask(page, "Who sang White Christmas?")
     wait_for_answer(page)
     page.locator(".quote").first.click()
-    page.locator(".source").first.get_by_role("button", name="Show in its document").click()
+    page.locator(".source").first.get_by_role("button", name="Show in document").click()
     page.locator(".source .passage").first.wait_for()
     assert page.locator(".source .body").first.inner_text() == text
     shown = "".join(page.locator(".source").first.locator("mark").all_inner_texts())
@@ -164,7 +164,7 @@ def test_an_upload_shows_how_far_it_is(serve: Serve, page: Page) -> None:
     page.locator("#documents .name", has_text="long.txt").wait_for(timeout=60_000)
     said = [text for _, text in page.evaluate("window.seen")]
     assert any(text.endswith("%") and text != "0 %" for text in said), said
-    assert "reading…" in said
+    assert "processing…" in said
 
 
 def test_a_server_with_keys_asks_for_one_and_shows_what_is_its(serve: Serve, page: Page) -> None:
@@ -177,7 +177,7 @@ def test_a_server_with_keys_asks_for_one_and_shows_what_is_its(serve: Serve, pag
     field = page.get_by_label("API key", exact=True)
     field.fill("wrong")
     field.press("Enter")
-    page.get_by_text("That key does not open this server.").wait_for()
+    page.get_by_text("This API key is not valid.").wait_for()
     field.fill(secret)
     field.press("Enter")
     page.wait_for_selector("html[data-ready]")
