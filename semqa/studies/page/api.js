@@ -1,4 +1,4 @@
-// Talking to the study's server. The secret of the link is behind "#", which browsers never send.
+// Client of the study's server. The token is in the URL fragment, which browsers never send.
 
 export class ApiError extends Error {
   constructor(status, message) {
@@ -22,12 +22,12 @@ export async function call(path, { method = "GET", body, keepalive = false } = {
     throw new ApiError(0, "The server cannot be reached.");
   }
   if (reply.status === 204) return null;
-  let said = null;
+  let content = null;
   try {
-    said = await reply.json();
+    content = await reply.json();
   } catch {
-    if (reply.ok) throw new ApiError(0, "The connection broke off.");
+    if (reply.ok) throw new ApiError(0, "The connection was lost.");
   }
-  if (reply.ok) return said;
-  throw new ApiError(reply.status, said?.error?.message ?? `The server answered ${reply.status}.`);
+  if (reply.ok) return content;
+  throw new ApiError(reply.status, content?.error?.message ?? `The server responded with status ${reply.status}.`);
 }

@@ -1,5 +1,5 @@
-// Time that a rater works on an item: while the page is in sight, has the focus, and something was
-// touched within the last minute. A computer that slept did not work.
+// Working time on an item: counts while the page is visible, has the focus, and was used within the
+// last minute. Time during which the computer slept is not counted.
 
 const IDLE = 60_000;
 const TICK = 250;
@@ -18,7 +18,7 @@ export class Clock {
     setInterval(() => this.#count(), TICK);
   }
 
-  // Begin with what an item has taken so far.
+  // Start from the time already spent on the item.
   start(seconds) {
     this.#count();
     this.#worked = seconds * 1000;

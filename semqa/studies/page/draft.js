@@ -1,14 +1,14 @@
-// An answer that is being written: free text ("glue") between quotes. There is always one more glue text
-// than quotes, and it may be empty. A quote is {source, field, start, end}, in code points of its passage.
-// Functions return a new draft and never change the old one, so that any of them can be undone.
+// The draft of an answer: free text ("glue") between quotes. There is one more piece of glue than there
+// are quotes, and a piece may be empty. A quote is {source, field, start, end}, in code points of its
+// passage. Drafts are immutable, so that each change can be undone.
 //
-// A place in the draft is {at, offset}: the glue text, and a UTF-16 offset in it.
+// A position in the draft is {at, offset}: the index of a piece of glue, and a UTF-16 offset in it.
 
 const WORD = /[\p{L}\p{N}]/u;
 
 export const empty = () => ({ glue: [""], quotes: [] });
 
-// From what the server keeps: strings and quotes.
+// Convert from the pieces of the server: strings and quotes.
 export function fromPieces(pieces) {
   const draft = empty();
   for (const piece of pieces) {
@@ -30,10 +30,10 @@ export const end = (draft) => ({ at: draft.glue.length - 1, offset: draft.glue.a
 
 export const before = (one, other) => one.at < other.at || (one.at === other.at && one.offset <= other.offset);
 
-// Whatever was typed or pasted, as glue can hold it: no line breaks, no square brackets.
+// Clean typed or pasted text: no line breaks, no square brackets.
 export const clean = (text) => text.replace(/[\u200b\r]/g, "").replace(/[\n\t]+/g, " ").replaceAll("[", "(").replaceAll("]", ")");
 
-// Put text in place of what is between two places; quotes between them go.
+// Replace the content between two positions with text; quotes between them are removed.
 export function replace(draft, from, to, text) {
   const start = draft.glue[from.at].slice(0, from.offset) + text;
   const glue = [...draft.glue.slice(0, from.at), start + draft.glue[to.at].slice(to.offset), ...draft.glue.slice(to.at + 1)];
@@ -59,7 +59,7 @@ export function changeQuote(draft, number, quote) {
   return { ...draft, quotes: draft.quotes.map((each, n) => (n === number ? quote : each)) };
 }
 
-// Move a quote over the word, or the quote, that stands beside it. Returns where it is then.
+// Move a quote past the adjacent word or quote. Returns the new draft and index.
 export function moveQuote(draft, number, step) {
   const glue = [...draft.glue];
   const quotes = [...draft.quotes];
@@ -84,24 +84,24 @@ export function moveQuote(draft, number, step) {
   return { draft: { glue, quotes }, number: other };
 }
 
-// What stands between spaces and has a letter or a digit, as the server counts.
+// Count whitespace-separated tokens with a letter or a digit, like the server.
 export const countWords = (text) => text.split(/\s+/u).filter((word) => WORD.test(word)).length;
 
 export const words = (draft, textOf) =>
   draft.glue.reduce((sum, text) => sum + countWords(text), 0) + draft.quotes.reduce((sum, quote) => sum + countWords(textOf(quote)), 0);
 
-const SOON = 1000;
+const TYPING_PAUSE = 1000;
 
-// What was, and what was undone. Typing is undone by the burst.
+// Undo history. Continuous typing is undone in one step.
 export class History {
   #past = [];
   #future = [];
   #typed = -Infinity;
 
-  // Note what was there before a change.
+  // Record the state before a change.
   keep(state, typing = false) {
     const now = performance.now();
-    if (!typing || now - this.#typed > SOON) this.#past.push(state);
+    if (!typing || now - this.#typed > TYPING_PAUSE) this.#past.push(state);
     this.#typed = typing ? now : -Infinity;
     this.#future = [];
     if (this.#past.length > 500) this.#past.shift();

@@ -1,13 +1,13 @@
-// The field in which an answer is written. Its element shows a draft (draft.js): text nodes that can be
-// edited, and quotes that cannot. Each change goes through the draft; what the browser would do by itself is
-// allowed only while a word is composed, as on phones, and read back when that is done.
+// The editor of an answer. Its element shows a draft (draft.js) as editable text nodes and fixed quotes.
+// Changes go through the draft. The browser edits the element itself only during composition (IME and
+// phone keyboards); the result is then read back.
 
 import { make } from "../dom.js";
 import { visible } from "../visible.js";
 import { colour } from "./parts.js";
 import { before, changeQuote, clean, end, fromPieces, History, insertQuote, moveQuote, removeQuote, replace, toPieces } from "./draft.js";
 
-// The caret needs a character to stand on.
+// An empty text node needs a character for the caret.
 const BLANK = "\u200b";
 
 export class Editor {
@@ -20,8 +20,8 @@ export class Editor {
   #told;
   #composing = false;
 
-  // textOf(quote) returns its words; changed() is called after each change of the draft or of what is
-  // selected; told(text) says something to the writer.
+  // textOf(quote) returns the quoted text; changed() is called after each change of the draft or the
+  // selection; told(text) shows a message to the writer.
   constructor(pieces, { textOf, changed, told, ...given }) {
     this.#draft = fromPieces(pieces);
     this.#caret = end(this.#draft);
@@ -58,7 +58,7 @@ export class Editor {
     return this.#draft;
   }
 
-  // The number of the selected quote; null if none is.
+  // The index of the selected quote, or null.
   get selected() {
     return this.#selected;
   }
@@ -80,7 +80,7 @@ export class Editor {
     this.#place();
   }
 
-  // Put a quote where the caret is.
+  // Insert a quote at the caret.
   insert(quote) {
     this.#remember();
     const place = this.#selected === null ? this.#caret : { at: this.#selected + 1, offset: 0 };
@@ -98,9 +98,9 @@ export class Editor {
     this.#show();
   }
 
-  // Change the selected quote; `going` while its end is being dragged.
-  resize(quote, going = false) {
-    this.#history.keep(this.#state, going);
+  // Resize the selected quote; `dragging` while one of its ends is being dragged.
+  resize(quote, dragging = false) {
+    this.#history.keep(this.#state, dragging);
     this.#draft = changeQuote(this.#draft, this.#selected, quote);
     this.#show();
   }
@@ -208,7 +208,7 @@ export class Editor {
     const given = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
     const text = clean(given);
     if (!text) return;
-    if (/[[\]]/.test(given)) this.#told("Square brackets mark quotes, so they became round ones.", true);
+    if (/[[\]]/.test(given)) this.#told("Square brackets mark quotes, so they were replaced by round brackets.", true);
     const [from, to] = this.#target(event);
     this.#selected = null;
     const { draft, caret } = replace(this.#draft, from, to, text);
@@ -235,7 +235,7 @@ export class Editor {
     return document.getSelection().isCollapsed;
   }
 
-  // The places that an event is about.
+  // The start and end positions of an event.
   #target(event) {
     const range = event.getTargetRanges()[0];
     if (this.#selected !== null || !range) return [this.#caret, this.#caret];
@@ -291,7 +291,7 @@ export class Editor {
     return chip;
   }
 
-  // The place of a point in the element.
+  // The position in the draft of a point in the element.
   #at(node, offset) {
     const children = [...this.element.childNodes];
     if (node === this.element) {
@@ -307,13 +307,13 @@ export class Editor {
     return { at, offset: child.data.slice(0, offset).replaceAll(BLANK, "").length };
   }
 
-  // Take note of where the caret is.
+  // Store the position of the caret.
   #remember() {
     const selection = document.getSelection();
     if (this.#selected === null && selection.focusNode && this.element.contains(selection.focusNode)) this.#caret = this.#at(selection.focusNode, selection.focusOffset);
   }
 
-  // The caret was moved by other means while a quote was selected.
+  // Track the caret when the selection changes.
   #follow() {
     if (document.activeElement === this.element && this.#selected === null && !this.#composing) this.#remember();
   }
@@ -327,7 +327,7 @@ export class Editor {
     selection.collapse(node, Math.min(offset, node.data.length));
   }
 
-  // Read the draft off the element, which a keyboard has changed by itself.
+  // Read the draft back from the element after the browser has edited it.
   #read() {
     const draft = { glue: [""], quotes: [] };
     const walk = (node) => {

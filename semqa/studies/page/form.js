@@ -1,6 +1,5 @@
-// A task as a form: what the stages show, and their questions. One question is current: digits choose
-// its answer, and the next one becomes current. One stage is open: the last, or an earlier one that is
-// being changed.
+// A task as a form. One stage is open: the last one, or an earlier one that is being changed. One of
+// its questions is current: digit keys choose its answer and move on to the next question.
 
 import { make } from "../dom.js";
 import { Points } from "../points.js";
@@ -10,7 +9,7 @@ import { drawPart } from "./parts.js";
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-// What was answered in a stage that can no longer be changed.
+// The answers of a stage that is not open.
 function said(questions, values) {
   const rows = questions.flatMap(({ id, text, options, answer }) => {
     const value = values[id];
@@ -22,8 +21,8 @@ function said(questions, values) {
   return make("dl", { class: "given" }, ...rows);
 }
 
-// Show the parts of the stages; a later one takes the place of one with its id. What is shown already
-// stays as it is, with what was searched in it and how far it was scrolled.
+// Show the parts of the stages; a later part replaces an earlier one with the same id. Unchanged parts
+// are not redrawn, so that they keep their search and scroll position.
 function drawParts(place, stages) {
   const wanted = new Map();
   for (const { number, parts } of stages) for (const [at, part] of parts.entries()) wanted.set(part.id ?? `${number} ${at}`, part);
@@ -43,13 +42,13 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
   const values = { ...task.values, ...task.draft };
   const open = [];
   const marking = [];
-  // The stage that is being changed says what its parts show.
+  // The parts of the open stage take precedence.
   drawParts(parts, [...task.stages, ...task.stages.filter((stage) => stage.number === editing)]);
   asked.replaceChildren(...task.stages.map((stage, at) => {
     const here = stage.number === editing;
     const drawn = here ? stage.questions.map((question, place) => field(question, `q${at}-${place}`)) : [said(stage.questions, task.values)];
     const change = !here && (stage.revisable || stage.number === task.stage)
-      ? make("button", { type: "button", class: "quiet change", "aria-label": `${stage.revisable ? "Change" : "Back to"}: ${stage.title}`, onclick: () => changed({ edit: stage.number }) }, stage.revisable ? "Change" : "Back to this")
+      ? make("button", { type: "button", class: "quiet change", "aria-label": `${stage.revisable ? "Change" : "Back to"}: ${stage.title}`, onclick: () => changed({ edit: stage.number }) }, stage.revisable ? "Change" : "Back to this stage")
       : null;
     return make("section", { class: here ? "stage open" : "stage" }, make("h2", { class: task.stages.length > 1 || stage.more ? null : "sr" }, visible(stage.title), change), ...drawn);
   }));
@@ -125,7 +124,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
     for (const each of marking) drawMarks(each);
   }
 
-  // What is marked for a question; its text can be marked as long as it is asked.
+  // Show the marks of a question, and make its text markable while the question is visible.
   function drawMarks(each) {
     const { entry, place } = each;
     if (entry.element.hidden) return;
@@ -142,7 +141,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
     entry.element.querySelector(".chips").replaceChildren(...spans().map((span) => {
       const text = visible(points.slice(...span));
       const remove = () => entry.set(spans().filter((other) => other !== span));
-      return make("li", {}, make("q", { dir: "auto" }, text), make("button", { type: "button", class: "icon", title: "Remove", "aria-label": `Remove the mark: ${text}`, onclick: remove }, "✕"));
+      return make("li", {}, make("q", { dir: "auto" }, text), make("button", { type: "button", class: "icon", title: "Remove", "aria-label": `Remove mark: ${text}`, onclick: remove }, "✕"));
     }));
   }
 
@@ -172,11 +171,11 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
     stage: editing,
     values() {
       const ids = new Set(visibleOnes().map(({ question }) => question.id));
-      // What was begun in the stage that waits while this one is changed.
+      // Include the draft of the last stage while an earlier one is changed.
       if (editing !== task.stage) for (const { id } of task.stages.at(-1).questions) ids.add(id);
       return Object.fromEntries(Object.entries(values).filter(([name, value]) => ids.has(name) && value !== undefined));
     },
-    // Whether all is answered; if not, the first question that is not gets the focus.
+    // Whether all required questions are answered; if not, focus the first one that is missing.
     ready() {
       const entry = missing();
       if (entry) focus(entry);
@@ -210,11 +209,11 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
       return true;
     },
     keys: [
-      ["1 – 9", "Choose an answer to the marked question"],
-      ...(open.some(({ question }) => question.answer === "toggle") ? [["f", "Say that something is wrong with the task"]] : []),
-      ...(marking.length ? [["m", "Go to the text to mark; again: to the next one"], ["← → ↑ ↓", "There: move by word, by sentence"], ["Space", "There: begin and end a mark"], ["Delete", "There: remove the mark"]] : []),
-      ...(open.some(({ question }) => question.answer === "lines") ? [["Ctrl Enter", "Save from a text of several lines"]] : []),
-      ...(parts.querySelector(".search") ? [["/", "Search the document; Enter goes to the next place"]] : []),
+      ["1 – 9", "Answer the highlighted question"],
+      ...(open.some(({ question }) => question.answer === "toggle") ? [["f", "Report that something is wrong with the task"]] : []),
+      ...(marking.length ? [["m", "Go to the text to mark; press again for the next text"], ["← → ↑ ↓", "In that text: move by word or sentence"], ["Space", "In that text: start or end a mark"], ["Delete", "In that text: remove the mark"]] : []),
+      ...(open.some(({ question }) => question.answer === "lines") ? [["Ctrl Enter", "Save from a multi-line text"]] : []),
+      ...(parts.querySelector(".search") ? [["/", "Search the document; Enter goes to the next match"]] : []),
     ],
   };
 }

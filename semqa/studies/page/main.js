@@ -1,5 +1,5 @@
-// The page of a study: one item after the other, drafts kept as they are made, an answer taken as given
-// only once the server has it.
+// The page of a study: shows one item after the other, saves drafts, and moves on only after the
+// server has confirmed an answer.
 
 import { announce, find, make } from "../dom.js";
 import { ApiError, call, token } from "./api.js";
@@ -8,7 +8,7 @@ import { showOwner } from "./owner.js";
 
 const DRAFT_AFTER = 700;
 const RETRY_AFTER = 3000;
-const LOOK_AGAIN = 20_000;
+const CHECK_AGAIN = 20_000;
 const READ = "semqa.study.read";
 
 const clock = new Clock();
@@ -18,20 +18,20 @@ let drawn = null;
 let waiting = null;
 let looking = null;
 let sending = false;
-// Whether something is not kept yet, and what keeps it.
+// Whether there are unsaved changes, and the promise of the save in progress.
 let dirty = false;
 let keeping = null;
 
 async function begin() {
   if (!token()) {
-    say("This link is not complete", "Open the whole link that you were given, with everything behind the “#”.");
+    say("This link is incomplete", "Please open the whole link that you were given, including everything after the “#”.");
     return;
   }
   let about;
   try {
     about = await persist("v1/study");
   } catch (problem) {
-    say("This link does not work", problem.status === 401 ? "It may have been mistyped, or your part in the study may have ended." : problem.message);
+    say("This link does not work", problem.status === 401 ? "It may be mistyped, or your part in the study may have ended." : problem.message);
     return;
   }
   document.title = about.title;
@@ -76,11 +76,11 @@ function say(heading, text, ...more) {
   ready();
 }
 
-// How often something new was drawn.
+// Counts redraws, so that tests can wait for the next one.
 let drawings = 0;
 const ready = () => (document.documentElement.dataset.ready = ++drawings);
 
-// Ask until the server answers: it may be starting anew.
+// Retry until the server responds: it may be restarting.
 async function persist(path, given) {
   for (;;) {
     try {
@@ -90,7 +90,7 @@ async function persist(path, given) {
     } catch (problem) {
       if (problem.status !== 0 && problem.status < 500) throw problem;
       const why = problem.status === 0 ? "No connection." : problem.message;
-      told(`${why} Your answers are still here; trying again …`, true);
+      told(`${why} Your answers are still here; retrying …`, true);
       await new Promise((done) => setTimeout(done, RETRY_AFTER));
     }
   }
@@ -117,24 +117,24 @@ function show(given) {
   drawn = task = null;
   dirty = false;
   if (given.end === "failed") {
-    say("Thank you, this is the end", "This study needs raters whose first answers are close to ours. Yours were not, so there are no further items for you. Thank you for your time; the people who run the study can tell you more.");
+    say("Thank you for your time", "This study needs raters whose first answers agree closely with ours. Yours differed, so there are no further items for you. The people who run the study can tell you more.");
     return;
   }
   if (given.end) {
     const last = given.last;
-    const back = last ? make("button", { type: "button", class: "second", onclick: () => visit(last) }, "Look at the last item again") : null;
+    const back = last ? make("button", { type: "button", class: "second", onclick: () => visit(last) }, "Review the last item") : null;
     const leave = "Leave this page open, or come back later.";
     if (given.end === "held") {
-      say("Thank you! Now it is the reviewer’s turn", `You have finished the first round. When a reviewer has read your answers, you go on here: with the next items, or with those that came back. ${leave}`);
+      say("Thank you! Now it is the reviewer’s turn", `You have finished the first round. Once a reviewer has read your answers, you continue here with the next items or with those sent back to you. ${leave}`);
     } else if (given.unread) {
-      say("All done. Thank you!", `A reviewer is still reading. If an answer comes back to you, it appears here. ${leave}`, back);
+      say("All done. Thank you!", `A reviewer is still reading. If an answer is sent back to you, it appears here. ${leave}`, back);
     } else if (given.more) {
-      const look = make("button", { type: "button", class: "main", onclick: () => next() }, "Look for new items");
-      say("Done for now. Thank you!", `You have finished your items. Others are still at work: where two of them disagree, you may be asked. ${leave}`, make("p", {}, look), back);
+      const look = make("button", { type: "button", class: "main", onclick: () => next() }, "Check for new items");
+      say("Done for now. Thank you!", `You have finished your items. Others are still working; if two of them disagree, you may get more items. ${leave}`, make("p", {}, look), back);
     } else {
-      say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+      say("Done. Thank you!", "You have finished all your items. You can close this page.", back);
     }
-    if (given.end === "held" || given.unread || given.more) looking = setTimeout(next, LOOK_AGAIN);
+    if (given.end === "held" || given.unread || given.more) looking = setTimeout(next, CHECK_AGAIN);
     return;
   }
   task = given;
@@ -143,7 +143,7 @@ function show(given) {
   for (const id of ["work", "open-guide", "open-keys"]) find(id).hidden = false;
   find("problem").hidden = true;
   drawn = view.draw(given, { parts: find("parts"), asked: find("asked") }, change);
-  const [label, key] = drawn.go ?? ["Save and go on", "Enter"];
+  const [label, key] = drawn.go ?? ["Save and continue", "Enter"];
   find("go").replaceChildren(`${label} `, make("kbd", {}, key));
   find("go").hidden = drawn.locked === true;
   find("count").textContent = `Item ${given.number} of ${given.total}${given.finished ? " · answered" : ""}`;
@@ -161,7 +161,7 @@ function show(given) {
   ready();
 }
 
-// Something was entered, or an earlier stage is to be changed.
+// Called after an input, or to change an earlier stage.
 function change({ edit } = {}) {
   find("problem").hidden = true;
   if (edit !== undefined) {
@@ -177,7 +177,7 @@ function change({ edit } = {}) {
   waiting ??= setTimeout(keep, DRAFT_AFTER);
 }
 
-// Keep a draft, one at a time, so that an older one never comes after a newer one.
+// Save drafts one at a time, so that an older one never overwrites a newer one.
 function keep() {
   clearTimeout(waiting);
   waiting = null;
@@ -198,7 +198,7 @@ function keep() {
 
 const draft = () => ({ stage: task.stage, values: drawn.values(), seconds: clock.seconds });
 
-// The page is being left: there is no time to wait for a reply.
+// Save without waiting for the response, because the page is being closed.
 function keepLeaving() {
   if (!dirty || !drawn || sending) return;
   call(`v1/tasks/${task.id}/draft`, { method: "PUT", body: draft(), keepalive: true }).catch(() => {});
@@ -206,12 +206,12 @@ function keepLeaving() {
 
 async function submit() {
   if (sending || !task || !drawn.ready()) {
-    if (!sending && task) problem(drawn.lacks ?? "Please answer the marked question.");
+    if (!sending && task) problem(drawn.lacks ?? "Please answer the highlighted question.");
     return;
   }
   sending = true;
   find("go").disabled = true;
-  // What is changed now would not be sent.
+  // Changes made now would not be sent.
   find("work").inert = Boolean(drawn.writes);
   clearTimeout(waiting);
   waiting = null;
@@ -222,7 +222,7 @@ async function submit() {
     const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
     sending = false;
     if (stage !== task.stage) {
-      // An earlier stage was changed; what was begun in the open one is kept.
+      // An earlier stage was changed: keep the draft of the open one.
       const begun = said.stages.at(-1).questions.map(({ id }) => id);
       said.draft = Object.fromEntries(Object.entries(body.values).filter(([id]) => begun.includes(id)));
       told("Saved");
@@ -236,7 +236,7 @@ async function submit() {
       show(said);
     }
   } catch (failed) {
-    // Answered meanwhile in another window: show how things stand.
+    // Answered in another window in the meantime: show the current state.
     if (failed.status === 409) show(await persist(`v1/tasks/${task.id}`));
     problem(failed.message);
   } finally {
@@ -266,7 +266,7 @@ function guide(open = find("guide").hidden) {
 }
 
 function keys() {
-  const known = [...(drawn?.keys ?? []), (drawn?.go ?? ["Save and go on", "Enter"]).toReversed(), ["b", "Back to the item before, to correct it"], ["g", "Show or hide the guidelines"], ["?", "Show these keys"]];
+  const known = [...(drawn?.keys ?? []), (drawn?.go ?? ["Save and continue", "Enter"]).toReversed(), ["b", "Back to the previous item, to correct it"], ["g", "Show or hide the guidelines"], ["?", "Show this list"]];
   find("key-list").replaceChildren(...known.flatMap(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)]));
   find("keys").showModal();
 }
@@ -274,7 +274,7 @@ function keys() {
 document.addEventListener("keydown", (event) => {
   if (event.altKey || event.isComposing || event.defaultPrevented || find("keys").open) return;
   const control = event.ctrlKey !== event.metaKey;
-  // In a text of several lines, Enter begins a new one.
+  // In a multi-line text, Enter starts a new line.
   const lines = drawn?.writes || event.target.matches("textarea.lines");
   if (event.key === "Enter" && !event.shiftKey && control === Boolean(lines) && (control || !event.target.closest("button, a"))) {
     if (event.repeat || find("work").hidden || !drawn || drawn.locked) return;

@@ -1,5 +1,5 @@
 // Marking spans of a text, word by word: with the mouse, by tapping the first and the last word, or with
-// the keyboard. Offsets are code points of the text, as the server has them.
+// the keyboard. Offsets are in code points, as on the server.
 
 import { announce, make } from "../dom.js";
 import { Points } from "../points.js";
@@ -8,7 +8,7 @@ import { visible } from "../visible.js";
 const WORD = /\S+/g;
 const SENTENCE_END = /[.!?]["'”’)\]]*$/;
 
-// The words of a text as elements; what is between them stays text.
+// The words of a text as elements, with the text between them.
 export function words(text) {
   const drawn = [];
   let at = 0;
@@ -25,7 +25,7 @@ export function words(text) {
   return drawn;
 }
 
-// Spans in order, those that overlap as one.
+// Sort spans, and merge those that touch or overlap.
 function merged(spans) {
   const found = [];
   for (const [start, end] of [...spans].sort((one, other) => one[0] - other[0])) {
@@ -36,7 +36,7 @@ function merged(spans) {
   return found;
 }
 
-// Make a text markable. `get` returns its spans, `set` takes new ones.
+// Make a text markable. `get` returns its spans, `set` replaces them.
 export function markable(place, name, { get, set }) {
   const all = [...place.querySelectorAll(".word")];
   const range = (word) => [Number(word.dataset.start), Number(word.dataset.end)];
@@ -46,7 +46,7 @@ export function markable(place, name, { get, set }) {
 
   place.tabIndex = 0;
   place.setAttribute("role", "application");
-  place.setAttribute("aria-label", `${name}: text to mark. Arrows move by word and by sentence, space begins and ends a mark, Delete removes it, Tab leaves.`);
+  place.setAttribute("aria-label", `${name}: text to mark. Arrow keys move by word and by sentence, Space starts and ends a mark, Delete removes it, Tab leaves the text.`);
   place.classList.add("markable");
 
   const between = (one, other) => [range(all[Math.min(one, other)])[0], range(all[Math.max(one, other)])[1]];
@@ -58,9 +58,9 @@ export function markable(place, name, { get, set }) {
     for (const [at, word] of all.entries()) {
       const on = over(spans, word);
       word.classList.toggle("on", on);
-      // The gap behind a word belongs to a mark that goes on.
-      const goesOn = at + 1 < all.length && spans.some(([start, end]) => start < range(word)[1] && end > range(all[at + 1])[0]);
-      word.nextElementSibling?.classList.toggle("on", goesOn);
+      // The gap after a word is marked if the mark continues.
+      const continues = at + 1 < all.length && spans.some(([start, end]) => start < range(word)[1] && end > range(all[at + 1])[0]);
+      word.nextElementSibling?.classList.toggle("on", continues);
       word.classList.toggle("begun", over(begun, word));
       word.classList.toggle("cursor", at === cursor);
     }
@@ -81,11 +81,11 @@ export function markable(place, name, { get, set }) {
     announce("Mark removed");
   }
 
-  // Begin a mark at the cursor, or end it there.
+  // Start or end a mark at the cursor.
   function press() {
     if (anchor === null) {
       anchor = cursor;
-      announce(`Mark begins at ${text(cursor)}`);
+      announce(`Mark starts at ${text(cursor)}`);
       paint();
     } else {
       const [from, to] = [Math.min(anchor, cursor), Math.max(anchor, cursor)];
@@ -150,7 +150,7 @@ export function markable(place, name, { get, set }) {
   return { paint, focus: () => place.focus({ preventScroll: false }) };
 }
 
-// Whether a range has more of a word than its border.
+// Whether a range contains a part of a word, not only its edge.
 function cuts(held, word) {
   const own = document.createRange();
   own.selectNodeContents(word);

@@ -1,4 +1,4 @@
-// How far the study is, for the one who runs it.
+// The progress of the study, for its owner.
 
 import { find, make, plural } from "../dom.js";
 import { visible } from "../visible.js";
@@ -28,23 +28,23 @@ export async function showOwner() {
   }
 }
 
-function draw(place, said) {
-  const head = ["Rater", "Finished", "Gold right", "Worked", "Last answer", "State"].map((text) => make("th", { scope: "col" }, text));
-  const rows = said.raters.map((each) =>
+function draw(place, progress) {
+  const head = ["Rater", "Finished", "Gold correct", "Time", "Last answer", "State"].map((text) => make("th", { scope: "col" }, text));
+  const rows = progress.raters.map((each) =>
     make("tr", {},
       make("th", { scope: "row" }, visible(each.name)),
       make("td", {}, `${each.done} of ${each.total}`),
       make("td", {}, each.gold_done ? `${each.gold_right} of ${each.gold_done}` : "–"),
       make("td", {}, clockTime(each.seconds)),
       make("td", {}, each.last ? new Date(each.last * 1000).toLocaleString() : "–"),
-      make("td", {}, each.state === "active" ? "at work" : each.state === "failed" ? "not qualified" : each.state),
+      make("td", {}, each.state === "failed" ? "not qualified" : each.state),
     ),
   );
   place.replaceChildren(...[
-    make("h2", {}, `${said.ratings} of ${plural(said.wanted, "rating")}`),
-    make("p", { class: "hint" }, `${plural(said.items, "item")}, ${plural(said.per_item, "rating")} each`),
-    said.unread ? make("p", { class: "hint" }, `${said.unread} more finished, but not accepted by a reviewer yet`) : null,
-    said.missing ? make("p", { class: "problem" }, `${plural(said.missing, "rating")} without a rater. Add one with semqa study raters --add.`) : null,
+    make("h2", {}, `${progress.ratings} of ${plural(progress.wanted, "rating")}`),
+    make("p", { class: "hint" }, `${plural(progress.items, "item")}, ${plural(progress.per_item, "rating")} each`),
+    progress.unread ? make("p", { class: "hint" }, `${progress.unread} more finished, but not yet accepted by a reviewer`) : null,
+    progress.missing ? make("p", { class: "problem" }, `${plural(progress.missing, "rating")} without a rater. Add one with semqa study raters --add.`) : null,
     make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Raters" }, make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))),
   ].filter(Boolean));
 }

@@ -1,4 +1,4 @@
-// What a stage shows: one function for each kind of part. All text is text, never HTML.
+// Draws the parts of a stage, one function per kind of part. Text is never interpreted as HTML.
 
 import { make } from "../dom.js";
 import { pieces as cut } from "../pieces.js";
@@ -28,7 +28,7 @@ const DRAW = {
     return block(part, title, ...text, address(part.url));
   },
 
-  // Sentences of a text, one of which is in focus.
+  // The sentences of a text, with the current one highlighted.
   sentences(part) {
     const drawn = part.sentences.flatMap((sentence, at) => {
       const number = make("sup", { class: "place" }, String(at + 1));
@@ -81,7 +81,7 @@ const DRAW = {
   },
 };
 
-// A text with the places that are quoted from it, [start, end] in code points.
+// A text with its quoted spans marked; spans are [start, end] in code points.
 function marked(text, places = [], number = 1) {
   const points = new Points(text);
   return cut(points, places.map(([start, end]) => ({ start, end }))).map(({ start, end, marks }) => {

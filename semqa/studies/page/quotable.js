@@ -1,5 +1,5 @@
-// A text of which words can be quoted: the body or the title of a passage. It shows what is quoted, lets
-// words be selected with the mouse, a finger or keys, and has handles on the quote that is being changed.
+// A text to quote from: the body or the title of a passage. It shows the quotes, lets the writer select
+// words with the mouse, by touch or with the keyboard, and has handles to resize the selected quote.
 
 import { make } from "../dom.js";
 import { count, Points } from "../points.js";
@@ -18,7 +18,7 @@ export class Quotable {
   #drag;
   #handles;
 
-  // dragged(quote, going) is called while an end of the quote is dragged, and when that ends.
+  // dragged(quote, dragging) is called while an end of the quote is dragged, and once afterwards.
   constructor(text, { source, field, tint, label, dragged }) {
     this.source = source;
     this.field = field;
@@ -39,7 +39,7 @@ export class Quotable {
     return this.#points.slice(start, end);
   }
 
-  // Show what is quoted, and the quote to adjust, if it is one of this text.
+  // Show the quotes of this text, and the selected one with handles, if it is in this text.
   show(marks, adjusted) {
     const key = (given) => JSON.stringify(given);
     if (key(marks) === key(this.#marks) && key(adjusted) === key(this.#adjusted)) return;
@@ -48,7 +48,7 @@ export class Quotable {
     this.#draw();
   }
 
-  // The quote that the selection is, in whole words; null if nothing of this text is selected.
+  // The current selection as a quote of whole words, or null if none of this text is selected.
   selection() {
     const selection = document.getSelection();
     if (selection.rangeCount === 0 || selection.isCollapsed) return null;
@@ -59,7 +59,7 @@ export class Quotable {
     return this.#fit(start, end);
   }
 
-  // Move an end of a quote by words; null if there is no word left to take or to give.
+  // Move an end of a quote by one word; null if that is not possible.
   stretch(quote, side, step) {
     const places = side === "start" ? this.#words.map((word) => word.start) : this.#words.map((word) => word.end);
     const at = quote[side];
@@ -68,7 +68,7 @@ export class Quotable {
     return next === undefined || moved.start >= moved.end ? null : moved;
   }
 
-  // Keys while the text has the focus; whether one was taken.
+  // Handle a key while the text has the focus; returns whether it was handled.
   key(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const line = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -100,7 +100,7 @@ export class Quotable {
     this.reveal(moved);
   }
 
-  // Scroll so that a part of the text is in sight, clear of what sticks to the edges of the window.
+  // Scroll a part of the text into view, clear of sticky elements.
   reveal(part) {
     const rect = this.#rect(part);
     const low = document.querySelector(".bar").getBoundingClientRect().bottom + 16;
@@ -131,7 +131,7 @@ export class Quotable {
     return near[0].at;
   }
 
-  // Whole words, without the space around them.
+  // Extend to whole words, without surrounding whitespace.
   #fit(start, end) {
     const inside = (at) => this.#words.find((word) => word.start < at && at < word.end);
     let [low, high] = [inside(start)?.start ?? start, inside(end)?.end ?? end];
@@ -168,14 +168,14 @@ export class Quotable {
     for (const kind of ["pointerup", "pointercancel"]) document.addEventListener(kind, done);
   }
 
-  // The code point under a point of the window; null if it is elsewhere.
+  // The code point offset at window coordinates, or null if they are outside this text.
   #under(x, y) {
     const found = document.caretPositionFromPoint ? document.caretPositionFromPoint(x, y) : document.caretRangeFromPoint(x, y);
     const [node, offset] = found ? [found.offsetNode ?? found.startContainer, found.offset ?? found.startOffset] : [null, 0];
     return node && this.element.contains(node) ? this.#point(node, offset) : null;
   }
 
-  // Pieces of the element know where they begin; characters that are shown by their name are pieces.
+  // Each element stores its offset; characters shown by name are elements of their own.
   #draw() {
     const marks = this.#adjusted ? [...this.#marks, { ...this.#adjusted, adjusted: true }] : this.#marks;
     const [first, last] = this.#handles;
@@ -215,7 +215,7 @@ export class Quotable {
     return holder.dataset.odd === undefined ? start + count(node.data.slice(0, offset)) : start;
   }
 
-  // The node and the UTF-16 offset of a code point; at a border the earlier node for an end.
+  // The node and UTF-16 offset of a code point offset; at a boundary, an end uses the earlier node.
   #node(point, isEnd) {
     const runs = [...this.element.querySelectorAll("span[data-start]:not(:has([data-start]))")].filter((run) => run.firstChild);
     const run = runs.findLast((each) => (isEnd ? Number(each.dataset.start) < point : Number(each.dataset.start) <= point)) ?? runs[0];

@@ -1,5 +1,5 @@
-// The page of a reviewer: finished answers in a list, and the one that is read. It is accepted, or sent back
-// with a remark.
+// The page of a reviewer: a list of finished answers, and the selected one, which is accepted or sent
+// back with a remark.
 
 import { announce, find, make, plural } from "../dom.js";
 import { short, visible } from "../visible.js";
@@ -34,7 +34,7 @@ async function refresh() {
     rows = found;
     list();
   }
-  // Whoever waits with nothing to read sees what comes in.
+  // If no answer is open, show the first new one.
   if (!open) await first();
 }
 
@@ -69,7 +69,7 @@ function list() {
 
 function rest() {
   open = null;
-  find("parts").replaceChildren(make("section", { class: "part" }, make("h2", {}, "Nothing to read"), make("p", {}, rows.length ? "You have read all that is finished. What comes in appears here." : "No answer is finished yet. What comes in appears here.")));
+  find("parts").replaceChildren(make("section", { class: "part" }, make("h2", {}, "Nothing to read"), make("p", {}, rows.length ? "You have read all finished answers. New ones appear here." : "No answer is finished yet. New ones appear here.")));
   find("asked").replaceChildren();
   list();
   ready();
@@ -113,10 +113,10 @@ async function read(id) {
     make("div", { class: "buttons" },
       make("button", { type: "button", class: "second", onclick: () => say(false) }, "Send back ", make("kbd", {}, "r")),
       make("button", { type: "button", class: "main", disabled: shown.state === "accepted", onclick: () => say(true) }, "Accept ", make("kbd", {}, "a"))),
-    past.length ? make("section", { class: "past" }, make("h2", {}, "Before"), ...past) : null));
+    past.length ? make("section", { class: "past" }, make("h2", {}, "Earlier versions"), ...past) : null));
   list();
   window.scrollTo(0, 0);
-  announce(`Answer of ${shown.writer}`);
+  announce(`Answer by ${shown.writer}`);
   ready();
   document.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, input")) return;

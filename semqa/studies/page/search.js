@@ -1,4 +1,4 @@
-// A long text with a field to search it.
+// A long text with a search field.
 
 import { make } from "../dom.js";
 import { visible } from "../visible.js";
@@ -61,7 +61,7 @@ export function searchable(text, label) {
     event.preventDefault();
     event.stopPropagation();
   });
-  const next = make("button", { type: "button", class: "quiet", "aria-label": "Next place", onclick: () => step(1) }, "↓");
-  const before = make("button", { type: "button", class: "quiet", "aria-label": "Place before", onclick: () => step(-1) }, "↑");
+  const next = make("button", { type: "button", class: "quiet", "aria-label": "Next match", onclick: () => step(1) }, "↓");
+  const before = make("button", { type: "button", class: "quiet", "aria-label": "Previous match", onclick: () => step(-1) }, "↑");
   return [make("div", { class: "finding" }, input, said, before, next), box];
 }

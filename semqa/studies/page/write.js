@@ -1,4 +1,4 @@
-// Writing an answer: passages at the left, of which words are quoted, and the answer at the right.
+// The writing task: passages to quote from on the left, the answer on the right.
 
 import { announce, make, plural } from "../dom.js";
 import { visible } from "../visible.js";
@@ -25,9 +25,9 @@ export function draw(task, { parts, asked }, changed) {
   const passages = sources.map((source) => {
     const tint = colour(source.number);
     const label = `Passage ${source.number}`;
-    const dragged = (quote, going) => {
-      editor.resize(quote, going);
-      if (!going) editor.focus();
+    const dragged = (quote, dragging) => {
+      editor.resize(quote, dragging);
+      if (!dragging) editor.focus();
     };
     const title = source.title ? new Quotable(source.title, { source: source.number, field: "title", tint, label: `${label}, title`, dragged }) : null;
     const body = new Quotable(source.text, { source: source.number, field: "body", tint, label, dragged });
@@ -69,7 +69,7 @@ export function draw(task, { parts, asked }, changed) {
     id: "answer",
     "aria-label": "Your answer",
     "aria-describedby": "counts",
-    "data-hint": "Select words in a passage and press Q, then go on typing here.",
+    "data-hint": "Select words in a passage and press Q, then continue typing here.",
   });
   if (locked) {
     editor.element.contentEditable = "false";
@@ -86,9 +86,9 @@ export function draw(task, { parts, asked }, changed) {
     }
   };
   const tools = make("span", { class: "tools", role: "group", "aria-label": "Selected quote" },
-    make("span", { class: "group" }, make("span", { class: "hint" }, "Start"), tool("−", "Begin a word earlier", () => stretch("start", -1)), tool("+", "Begin a word later", () => stretch("start", 1))),
-    make("span", { class: "group" }, make("span", { class: "hint" }, "End"), tool("−", "End a word earlier", () => stretch("end", -1)), tool("+", "End a word later", () => stretch("end", 1))),
-    make("span", { class: "group" }, make("span", { class: "hint" }, "Move"), tool("←", "Move to the left", () => editor.move(-1)), tool("→", "Move to the right", () => editor.move(1))),
+    make("span", { class: "group" }, make("span", { class: "hint" }, "Start"), tool("−", "Start one word earlier", () => stretch("start", -1)), tool("+", "Start one word later", () => stretch("start", 1))),
+    make("span", { class: "group" }, make("span", { class: "hint" }, "End"), tool("−", "End one word earlier", () => stretch("end", -1)), tool("+", "End one word later", () => stretch("end", 1))),
+    make("span", { class: "group" }, make("span", { class: "hint" }, "Move"), tool("←", "Move left", () => editor.move(-1)), tool("→", "Move right", () => editor.move(1))),
     tool("Remove", "Remove the quote", () => editor.remove()),
   );
   const undo = tool("↶", "Undo (Ctrl+Z)", () => editor.undo());
@@ -133,7 +133,7 @@ export function draw(task, { parts, asked }, changed) {
 
   function refused(found) {
     if (!/[[\]]/.test(textFor(found).text(found))) return false;
-    tell("A quote cannot hold a square bracket. Select the words before or after it.", true);
+    tell("A quote cannot contain a square bracket. Select the words before or after it.", true);
     return true;
   }
 
@@ -163,7 +163,7 @@ export function draw(task, { parts, asked }, changed) {
 
   const stop = new AbortController();
   document.addEventListener("selectionchange", offer, { signal: stop.signal });
-  // A button that appears under a mouse that is selecting would be selected as well.
+  // Hide the button while the mouse is selecting, or it would be selected too.
   document.addEventListener("pointerdown", (event) => (pressed = event.pointerType === "mouse"), { signal: stop.signal });
   document.addEventListener("pointerup", () => {
     pressed = false;
@@ -171,14 +171,14 @@ export function draw(task, { parts, asked }, changed) {
   }, { signal: stop.signal });
   document.addEventListener("scroll", offer, { signal: stop.signal, capture: true, passive: true });
 
-  // Put on the page
+  // Draw
 
   const remarks = task.reviews.filter(({ accepted, remark }) => !accepted && remark);
   const newest = task.reviews.at(-1);
   const notes = [
     locked ? make("p", { class: "note good" }, "A reviewer has accepted this answer.") : null,
     newest && !locked && !newest.accepted && newest.newest ? make("div", { class: "note remark" }, make("b", {}, "A reviewer sent this back: "), visible(remarks.at(-1).remark)) : null,
-    lost.length && !task.finished ? make("p", { class: "note" }, `${plural(lost.length, "quote")} of this answer stood in no passage and became plain text: ${visible(lost.map((text) => `“${text}”`).join(", "))}`) : null,
+    lost.length && !task.finished ? make("p", { class: "note" }, `${plural(lost.length, "quote")} of this answer did not match any passage and became plain text: ${visible(lost.map((text) => `“${text}”`).join(", "))}`) : null,
   ].filter(Boolean);
 
   parts.replaceChildren(drawPart(question), make("ol", { class: "passages" }, ...passages.map(({ element }) => element)), pick);
@@ -234,25 +234,25 @@ export function draw(task, { parts, asked }, changed) {
     end: () => stop.abort(),
     keys: [
       ["Q", "Quote the selected words"],
-      ["Esc", "From the answer to the passages, and back"],
-      ["1 – 8", "In the passages: go to the one of this number"],
-      ["← →", "In a passage: walk from word to word, with Shift select"],
-      ["← →", "In the answer: walk, also onto a quote"],
-      ["Shift ← →", "On a quote: move its end; with Alt its beginning"],
+      ["Esc", "Switch between the answer and the passages"],
+      ["1 – 8", "In the passages: go to the passage with this number"],
+      ["← →", "In a passage: move from word to word; with Shift, select words"],
+      ["← →", "In the answer: move, also onto quotes"],
+      ["Shift ← →", "On a quote: move its end; with Alt, its start"],
       ["Alt ← →", "On a quote: move it"],
       ["Delete", "On a quote: remove it"],
-      ["Ctrl Z", "Undo; with Shift redo"],
+      ["Ctrl Z", "Undo; with Shift, redo"],
     ],
   };
 
-  // What an answer lacks that is to be sent.
+  // Why the answer cannot be sent yet, or "".
   function lacking() {
     const used = quoted();
     const open = passages.filter(({ number }) => !used.has(number) && !leftOut.has(number)).map(({ number }) => number);
     const total = words(editor.draft, (quote) => textFor(quote).text(quote));
-    if (total > limit) return `The answer has ${total} words; ${limit} are allowed.`;
+    if (total > limit) return `The answer has ${total} words; the limit is ${limit}.`;
     if (used.size === 0) {
-      if (open.length || editor.pieces.length) return "Nothing is quoted yet. If no passage answers the question, leave all of them out and clear the answer.";
+      if (open.length || editor.pieces.length) return "Nothing is quoted yet. If no passage answers the question, leave out all of them and clear the answer.";
       if (countWords(comment.value) === 0) {
         comment.closest("details").open = true;
         comment.focus();
@@ -263,7 +263,7 @@ export function draw(task, { parts, asked }, changed) {
     if (open.length && !warned) {
       warned = true;
       const which = open.length === 1 ? `Passage ${open[0]} is` : `Passages ${open.join(", ")} are`;
-      return `${which} not quoted. Quote ${open.length === 1 ? "it" : "them"}, or send once more to leave ${open.length === 1 ? "it" : "them"} out.`;
+      return `${which} not quoted. Quote ${open.length === 1 ? "it" : "them"}, or send again to leave ${open.length === 1 ? "it" : "them"} out.`;
     }
     for (const number of open) leftOut.add(number);
     update();

@@ -196,7 +196,7 @@ def test_a_link_without_its_secret_says_so(tmp_path: Path, sight: Sight) -> None
     study = make_study(tmp_path / "new")
     with serving(study.folder) as served:
         bare = served.links["ann"].partition("#")[0]
-        sight.open(bare).get_by_text("This link is not complete").wait_for()
+        sight.open(bare).get_by_text("This link is incomplete").wait_for()
         sight.open(bare + "#" + "x" * 32).get_by_text("This link does not work").wait_for()
         owner = sight.open(served.links["owner"])
         owner.get_by_text("0 of 9 ratings").wait_for()

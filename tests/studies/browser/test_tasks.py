@@ -43,7 +43,7 @@ def finished(page: Page) -> bool:
 
 def look(page: Page) -> None:
     """Ask for new items, as a rater does who has finished before the others."""
-    button = page.get_by_role("button", name="Look for new items")
+    button = page.get_by_role("button", name="Check for new items")
     if button.is_visible():
         drawn = page.locator("html").get_attribute("data-ready")
         button.click()
@@ -156,7 +156,7 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
             drawn = eve.locator("html").get_attribute("data-ready")
             eve.locator("label", has_text="Attributable").click()
             eve.locator("#go").click()  # nothing is marked yet
-            eve.get_by_text("Please answer the marked question.").wait_for()
+            eve.get_by_text("Please answer the highlighted question.").wait_for()
             words = eve.locator("#part-reference .word")
             words.nth(4).click()
             words.nth(2).click()

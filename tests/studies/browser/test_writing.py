@@ -164,15 +164,15 @@ def test_an_answer_is_written_with_the_mouse(tmp_path: Path, sight: Sight) -> No
         page.mouse.move(target[2], target[3], steps=3)
         page.mouse.up()
         assert "<1 Bing Crosby in 1943>" in answer(page)
-        page.get_by_role("button", name="End a word earlier").click()
-        page.get_by_role("button", name="End a word earlier").click()
+        page.get_by_role("button", name="End one word earlier").click()
+        page.get_by_role("button", name="End one word earlier").click()
         page.locator(".chip").nth(2).click()
         page.get_by_role("button", name="Remove the quote").click()
         page.keyboard.type(".")
         assert answer(page) == "By <1 Bing Crosby> , (later) by <2 Josh Gates> ."
         # A mark's syntax has no place for a bracket.
         quote(page, 2, "2014 [live]")
-        told(page, "cannot hold a square bracket")
+        told(page, "cannot contain a square bracket")
         send(page)
     rows = export(study)
     row = next(row for row in rows if row["qid"] == "q1")
@@ -198,7 +198,7 @@ def test_an_answer_is_written_with_the_keyboard_alone(tmp_path: Path, sight: Sig
         if open_item(page) != "q2":
             for key in ("Escape", "1", "Home", "Shift+ArrowRight", "q", "Control+Enter"):
                 page.keyboard.press(key)
-            page.get_by_text("send once more to leave it out").wait_for()
+            page.get_by_text("send again to leave it out").wait_for()
             send(page)
         page.keyboard.type("Built in ")
         for key in ("Escape", "1", "End", "q"):
@@ -260,7 +260,7 @@ def test_passages_are_left_out_and_questions_commented_on(tmp_path: Path, sight:
     }  # fmt: skip
     with pytest.raises(subprocess.CalledProcessError) as failed:
         export(study)
-    assert b"no answer to export yet" in failed.value.stderr
+    assert b"no answers to export yet" in failed.value.stderr
 
 
 def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: Sight) -> None:
@@ -361,7 +361,7 @@ def test_composed_text_and_pasted_text_become_glue(tmp_path: Path, sight: Sight)
             }"""
         )
         assert answer(page) == found + " 日本a ( 1 forged ) line"
-        told(page, "so they became round ones")
+        told(page, "so they were replaced by round brackets")
         page.keyboard.press("Control+z")
         assert answer(page) == found + " 日本"
         kept(page)
