@@ -1,4 +1,4 @@
-"""Answering and scoring on Ray: on the processors of this machine, or on a cluster."""
+"""Answer and score with Ray, on this machine or on a cluster."""
 
 from semqa.distributed.cluster import RaySettings
 from semqa.distributed.workers import RayWorkers, open_ray

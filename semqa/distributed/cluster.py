@@ -1,6 +1,6 @@
-"""Ray: its settings, starting or joining it, and the room for workers there.
+"""Ray settings, starting or joining Ray, and the resources of workers.
 
-Imports Ray only when it is started, so that a wrong setting is found without it.
+Ray is imported only when it is started, so settings can be validated without it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from semqa.bench.plan import Plan
 
 MAX_WORKERS = 100_000
-"""More is a slip."""
+"""Limit that catches typos."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaySettings:
-    """Where work is done, and by how many workers.
+    """Cluster address, and number and resources of the workers.
 
     Attributes:
-        address: of a cluster, such as ``auto`` or ``10.0.0.1:6379``; None, or ``local``, starts one
-            on this machine that ends with the work.
-        workers: the fewest and the most of them; None for as many as there is room for.
-        num_cpus: processors of a worker; None for 1.
-        num_gpus: GPUs of a worker; None for as many as its engine needs.
+        address: cluster address, such as ``auto`` or ``10.0.0.1:6379``. None or ``local`` starts
+            Ray on this machine and stops it at the end.
+        workers: minimum and maximum number of workers; None for as many as fit.
+        num_cpus: CPUs per worker; None for 1.
+        num_gpus: GPUs per worker; None for as many as the engine needs.
     """
 
     address: str | None = None
@@ -52,12 +52,12 @@ class RaySettings:
 
     def __post_init__(self) -> None:
         if self.address is not None and not self.address.strip():
-            raise _no_cluster("is blank.", self.address)
+            raise _address_error("is blank.", self.address)
         if self.workers is not None:
-            fewest, most = self.workers
-            if not 1 <= fewest <= most <= MAX_WORKERS:
+            low, high = self.workers
+            if not 1 <= low <= high <= MAX_WORKERS:
                 raise InputError(
-                    f"must be from 1 to {MAX_WORKERS:,}, the fewest first, got {fewest} to {most}.",
+                    f"must be a range between 1 and {MAX_WORKERS:,}, got {low}-{high}.",
                     field="workers",
                 )
         for name, least in (("num_cpus", 0.01), ("num_gpus", 0.0)):
@@ -76,7 +76,7 @@ class RaySettings:
         num_cpus: float | None = None,
         num_gpus: float | None = None,
     ) -> Self:
-        """Make the settings from what a command line says.
+        """Parse the settings from command-line values.
 
         Example:
             >>> RaySettings.read(workers="2-8").workers, RaySettings.read(workers="4").workers
@@ -84,48 +84,50 @@ class RaySettings:
         """
         return cls(
             address=address,
-            workers=None if workers is None else _range(workers),
+            workers=None if workers is None else _parse_range(workers),
             num_cpus=num_cpus,
             num_gpus=num_gpus,
         )
 
 
-def _range(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", text)
-    if found is None:
+def _parse_range(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", text)
+    if match is None:
         raise InputError(
             f"must be a number or a range such as 2-8, got {text!r}.", field="workers", value=text
         )
-    fewest = int(found[1])
-    return fewest, fewest if found[2] is None else int(found[2])
+    low = int(match[1])
+    return low, low if match[2] is None else int(match[2])
 
 
-QUIET = {
+RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DATA_LOG_LEVEL": "CRITICAL",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
 }
-"""Ray reads these when it is imported. It sends nothing, says nothing, and leaves
-``CUDA_VISIBLE_DEVICES`` of workers without a GPU alone."""
+"""Environment variables read when Ray is imported.
+
+They disable usage statistics and logs, and keep ``CUDA_VISIBLE_DEVICES`` of workers without a GPU.
+"""
 
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""Has Ray listen on 127.0.0.1 alone, as it does by itself on systems other than Linux."""
+"""Makes Ray listen only on 127.0.0.1, its default on systems other than Linux."""
 
-TRIES = 2
-"""A machine under load may take longer to start Ray than Ray waits."""
+START_ATTEMPTS = 2
+"""Ray's own timeout may be too short on a machine under load."""
 
 CONNECT_SECONDS = 10.0
-"""How long the head of a cluster may take to be reached."""
+"""Timeout for connecting to the head of a cluster."""
 
-_LONGEST_FOLDER = 40
-"""Paths of sockets have 107 bytes at most, and Ray's own part of them is long."""
+_MAX_TEMP_PATH = 40
+"""Socket paths are limited to 107 bytes, and Ray's own part of them is long."""
 
 
 def require_ray() -> Any:
-    """Import Ray, with Ray Data."""
-    for name, value in QUIET.items():
+    """Import Ray and Ray Data."""
+    for name, value in RAY_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     ray = require("ray", extra="ray", purpose="--distributed ray")
     require("ray.data", extra="ray", purpose="--distributed ray")
@@ -133,31 +135,31 @@ def require_ray() -> Any:
 
 
 @contextmanager
-def joined(settings: RaySettings) -> Iterator[Any]:
-    """Start Ray on this machine, or join a cluster, for as long as the block runs.
+def ray_session(settings: RaySettings) -> Iterator[Any]:
+    """Start Ray on this machine or join a cluster for the duration of the block.
 
-    What is started here ends with the block, or with this process however that ends. Nobody else
-    can use it: it listens on 127.0.0.1, wants a secret that only this process and its workers have,
-    and has no dashboard. Its files lie in a folder that nobody else can read.
+    A local Ray stops with the block, or with this process even if it is killed. It is private: it
+    listens on 127.0.0.1, requires a secret token of this process, has no dashboard, and keeps its
+    files in a folder that only this user can read.
 
     Yields:
         The module ``ray``.
     """
     address = settings.address or os.environ.get("RAY_ADDRESS") or "local"
-    with _aside():
+    with _ray_output_to_log():
         if address == "local":
-            with _started(settings) as ray:
+            with _local_ray(settings) as ray:
                 yield ray
             return
-        _check_listens(address)
+        _check_reachable(address)
         ray = require_ray()
         already = ray.is_initialized()
         if not already:
             try:
-                with _hushed():
+                with _stderr_suppressed():
                     ray.init(address=address, **_SILENT)
             except (ConnectionError, ValueError, RuntimeError) as error:
-                raise _no_cluster(
+                raise _address_error(
                     f"{address!r} cannot be joined: {str(error)[:200]}", address
                 ) from error
         try:
@@ -167,19 +169,19 @@ def joined(settings: RaySettings) -> Iterator[Any]:
                 ray.shutdown()
 
 
-def _check_listens(address: str) -> None:
-    """Check that something listens at ``HOST:PORT``: otherwise Ray waits for minutes."""
-    found = re.fullmatch(r"\[?([^\[\]/]+)\]?:([0-9]{1,5})", address.strip())
-    if found is None:
-        return  # Ray says what is wrong with it
+def _check_reachable(address: str) -> None:
+    """Raise at once if ``HOST:PORT`` is unreachable; Ray itself would wait for minutes."""
+    match = re.fullmatch(r"\[?([^\[\]/]+)\]?:([0-9]{1,5})", address.strip())
+    if match is None:
+        return  # Ray validates other forms
     try:
-        socket.create_connection((found[1], int(found[2])), timeout=CONNECT_SECONDS).close()
+        socket.create_connection((match[1], int(match[2])), timeout=CONNECT_SECONDS).close()
     except (OSError, OverflowError, UnicodeError) as error:
-        raise _no_cluster(f"{address!r} does not answer: {error}.", address) from error
+        raise _address_error(f"{address!r} is not reachable: {error}.", address) from error
 
 
-def _no_cluster(message: str, address: str) -> InputError:
-    hint = "Give the address of a cluster, or leave it out to start Ray on this machine."
+def _address_error(message: str, address: str) -> InputError:
+    hint = "Give a cluster address, or omit it to start Ray on this machine."
     return InputError(message, field="ray_address", value=address, hint=hint)
 
 
@@ -191,11 +193,11 @@ _SILENT: dict[str, Any] = {
 
 
 @contextmanager
-def _started(settings: RaySettings) -> Iterator[Any]:
-    own = {**LOOPBACK, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _token()}
-    before = {name: os.environ.get(name) for name in own}
-    os.environ.update(own)
-    folder = tempfile.mkdtemp(prefix="semqa-ray-", dir=_short_folder())  # mode 0700
+def _local_ray(settings: RaySettings) -> Iterator[Any]:
+    environment = {**LOOPBACK, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _token()}
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    folder = tempfile.mkdtemp(prefix="semqa-ray-", dir=_temp_parent())  # mode 0700
     try:
         ray = require_ray()
         _start(ray, settings, folder)
@@ -213,9 +215,9 @@ def _started(settings: RaySettings) -> Iterator[Any]:
 
 
 def _start(ray: Any, settings: RaySettings, folder: str) -> None:
-    for tries_left in range(TRIES - 1, -1, -1):
+    for attempts_left in range(START_ATTEMPTS - 1, -1, -1):
         try:
-            with _hushed():
+            with _stderr_suppressed():
                 ray.init(
                     address="local",
                     num_cpus=_cpus(settings),
@@ -226,9 +228,9 @@ def _start(ray: Any, settings: RaySettings, folder: str) -> None:
                 )
         except (ConnectionError, ValueError, RuntimeError, OSError, TimeoutError) as error:
             ray.shutdown()
-            if not tries_left:
+            if not attempts_left:
                 raise UnavailableError(
-                    f"Ray did not start: {str(error)[:200]} Check memory and disk, and try again."
+                    f"Ray did not start: {str(error)[:200]} Check memory and disk space, then try again."
                 ) from error
         else:
             return
@@ -236,32 +238,32 @@ def _start(ray: Any, settings: RaySettings, folder: str) -> None:
 
 @cache
 def _token() -> str:
-    """Return the secret of this process: Ray reads one once, and keeps it."""
+    """Return the secret token of this process; cached, because Ray reads it only once."""
     return os.environ.get("RAY_AUTH_TOKEN") or secrets.token_hex(32)
 
 
-def _short_folder() -> str | None:
-    """Return where Ray's folder may lie: sockets in it must have short paths."""
-    return None if len(tempfile.gettempdir()) <= _LONGEST_FOLDER else "/tmp"  # noqa: S108
+def _temp_parent() -> str | None:
+    """Return the parent of Ray's temporary folder, in which socket paths must be short."""
+    return None if len(tempfile.gettempdir()) <= _MAX_TEMP_PATH else "/tmp"  # noqa: S108
 
 
 def _cpus(settings: RaySettings) -> int:
-    """Return the processors that Ray may count on: those there are, or those that were asked for."""
-    wanted = settings.workers[1] * (settings.num_cpus or 1) if settings.workers else 0
+    """Return the number of CPUs to declare to Ray: at least what the requested workers need."""
+    requested = settings.workers[1] * (settings.num_cpus or 1) if settings.workers else 0
     with suppress(AttributeError):
-        return max(len(os.sched_getaffinity(0)), int(-(-wanted // 1)))
-    return max(os.cpu_count() or 1, int(-(-wanted // 1)))
+        return max(len(os.sched_getaffinity(0)), math.ceil(requested))
+    return max(os.cpu_count() or 1, math.ceil(requested))
 
 
-class _Aside:
-    """Standard output without what Ray's threads print on it, which goes to a logger."""
+class _RayOutputFilter:
+    """Wraps standard output and sends what Ray's threads print to a logger."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._logger = logging.getLogger("semqa.distributed.ray")
 
     def write(self, text: str) -> int:
-        """Write a piece of text, or log it."""
+        """Write the text, or log it if a thread of Ray prints it."""
         if not threading.current_thread().name.startswith("ray_"):
             return self._stream.write(text)
         if text.strip():
@@ -273,86 +275,92 @@ class _Aside:
 
 
 @contextmanager
-def _aside() -> Iterator[None]:
-    with redirect_stdout(cast("TextIO", _Aside(sys.stdout))):
+def _ray_output_to_log() -> Iterator[None]:
+    with redirect_stdout(cast("TextIO", _RayOutputFilter(sys.stdout))):
         yield
 
 
 @contextmanager
-def _hushed() -> Iterator[None]:
-    """Keep from standard error what Ray's own log writes there while it is set up."""
+def _stderr_suppressed() -> Iterator[None]:
+    """Discard what Ray's C++ code writes to standard error during initialization."""
     try:
-        kept = os.dup(2)
-    except OSError:  # there is none
+        saved = os.dup(2)
+    except OSError:  # standard error is closed
         yield
         return
     try:
-        with Path(os.devnull).open("wb") as nowhere:
+        with Path(os.devnull).open("wb") as devnull:
             sys.stderr.flush()
-            os.dup2(nowhere.fileno(), 2)
+            os.dup2(devnull.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
-_FAMILIES = ("transformers", "vllm")
-"""Engines that load a model in their own process, or in processes of their own."""
+_LOCAL_MODEL_ENGINES = ("transformers", "vllm")
+"""Engines that load a model on the node where they run."""
 
 
-class Place(NamedTuple):
-    """What one worker needs.
+class WorkerResources(NamedTuple):
+    """Resources of one worker.
 
     Attributes:
-        num_cpus: processors.
-        num_gpus: GPUs, all on one node.
-        loads: whether it loads a model: then there is one of them a node without GPUs.
+        num_cpus: number of CPUs.
+        num_gpus: number of GPUs, all on one node.
+        loads_model: whether the worker loads a model. If so, a node runs only one without GPUs.
     """
 
     num_cpus: float
     num_gpus: float
-    loads: bool = False
+    loads_model: bool = False
 
 
-def place_of(plan: Plan, settings: RaySettings, resources: Mapping[str, float]) -> Place:
-    """Return what a worker of a plan needs; settings count before what the engine needs.
+def worker_resources(
+    plan: Plan, settings: RaySettings, cluster: Mapping[str, float]
+) -> WorkerResources:
+    """Return the resources that a worker of a plan needs; settings override the defaults.
 
-    `resources` are those of the whole cluster, by Ray's names.
+    Args:
+        cluster: total resources of the cluster, with Ray's names.
     """
     family = plan.engine.partition(":")[0]
     options = plan.given
-    loads = family in _FAMILIES
+    loads_model = family in _LOCAL_MODEL_ENGINES
     needed = 0.0
-    if loads and resources.get("GPU", 0) > 0 and not str(options.get("device")).startswith("cpu"):
-        needed = float(_world(options)) if family == "vllm" else 1.0
+    on_gpu = cluster.get("GPU", 0) > 0 and not str(options.get("device")).startswith("cpu")
+    if loads_model and on_gpu:
+        needed = float(_vllm_world_size(options)) if family == "vllm" else 1.0
     gpus = needed if settings.num_gpus is None else settings.num_gpus
-    return Place(settings.num_cpus or 1.0, gpus, loads)
+    return WorkerResources(settings.num_cpus or 1.0, gpus, loads_model)
 
 
-def room(place: Place, settings: RaySettings, nodes: list[Mapping[str, float]]) -> tuple[int, int]:
-    """Return the fewest and the most workers that nodes with these resources have room for."""
-    fit = 0
+def worker_range(
+    resources: WorkerResources, settings: RaySettings, nodes: list[Mapping[str, float]]
+) -> tuple[int, int]:
+    """Return the minimum and maximum number of workers on nodes with these resources."""
+    capacity = 0
     for node in nodes:
-        here = int(node.get("CPU", 0) // place.num_cpus)
-        if place.num_gpus:
-            here = min(here, int(node.get("GPU", 0) // place.num_gpus))
-        elif place.loads:
-            here = min(here, 1)  # a model takes memory, and works on all processors anyway
-        fit += here
-    if not fit:
+        workers = int(node.get("CPU", 0) // resources.num_cpus)
+        if resources.num_gpus:
+            workers = min(workers, int(node.get("GPU", 0) // resources.num_gpus))
+        elif resources.loads_model:
+            workers = min(workers, 1)  # a model takes memory and uses all CPUs anyway
+        capacity += workers
+    if not capacity:
         shown = [f"{node.get('CPU', 0):g} CPU and {node.get('GPU', 0):g} GPU" for node in nodes]
         raise InputError(
-            f"No node has room for a worker with {place.num_cpus:g} CPU and {place.num_gpus:g} GPU; "
-            f"there are: {'; '.join(shown[:5]) or 'no node'}.",
-            hint="Change --num-cpus or --num-gpus, or the options of the model.",
+            f"No node has room for a worker with {resources.num_cpus:g} CPU and "
+            f"{resources.num_gpus:g} GPU. Nodes: {'; '.join(shown[:5]) or 'none'}.",
+            hint="Change --num-cpus, --num-gpus or the model options.",
         )
-    return settings.workers or (1, fit)
+    return settings.workers or (1, capacity)
 
 
-def _world(options: Mapping[str, object]) -> int:
-    """Return over how many GPUs vLLM spreads a model."""
-    world = 1
+def _vllm_world_size(options: Mapping[str, object]) -> int:
+    """Return the number of GPUs that vLLM uses for a model."""
+    world_size = 1
     for name in ("tensor", "pipeline", "data"):
         size = options.get(f"{name}_parallel_size")
-        world *= size if isinstance(size, int) else 1
-    return world
+        world_size *= size if isinstance(size, int) else 1
+    return world_size

@@ -1,7 +1,7 @@
-"""What a worker does: create the engine once and answer tasks.
+"""The work of one worker: create the engine once and answer tasks.
 
-Knows nothing of Ray: plain objects in, plain objects out. Exemplars are chosen where the run was
-started; templates and exemplars travel with the tasks.
+This module does not use Ray. Exemplars are selected in the process that started the run and sent
+with the tasks.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class Job(NamedTuple):
-    """What is the same for all tasks of a run.
+    """Data shared by all tasks of a run.
 
     Attributes:
-        plan: what is run.
-        prompts: how questions are put to a model; None for engines that ask none.
-        expected: code and model of the process that started the run, as `Plan.versions` tells them.
+        plan: the plan of the run.
+        prompts: the packed prompt builder; None for engines without a model.
+        expected: code and model versions in the process that started the run, from `Plan.versions`.
     """
 
     plan: Plan
@@ -41,14 +41,14 @@ class Job(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Groups of items, each answered together, and the exemplars of their questions."""
+    """Groups of items to answer together, and the exemplars of their questions."""
 
     groups: Sequence[Sequence[Item]]
     exemplars: Mapping[str, Sequence[Exemplar]]
 
 
 class Failure(NamedTuple):
-    """An error of a worker, which ends the run: what semqa raised, or the traceback of a bug."""
+    """An error in a worker that ends the run: a SemqaError, or the traceback of a bug."""
 
     error: SemqaError | None
     traceback: str = ""
@@ -60,15 +60,16 @@ class Failure(NamedTuple):
             return cls(type(error)(str(error)))
         return cls(None, "".join(traceback.format_exception(error)))
 
-    def throw(self) -> None:
-        """Raise it again."""
+    def reraise(self) -> None:
+        """Raise the error in this process."""
         raise self.error or RuntimeError(f"a worker failed:\n{self.traceback}")
 
 
 class Answerer:
-    """Answers tasks of a job, with an engine of its own.
+    """Answers the tasks of a job with its own engine.
 
-    An engine that cannot be created is told at the first task: Ray would start the worker again.
+    If the engine cannot be created, the first task raises the error. Raised earlier, it would make
+    Ray restart the worker.
     """
 
     def __init__(self, job: Job) -> None:
@@ -89,7 +90,7 @@ class Answerer:
         return [record for group in task.groups for record in answer_items(group, self._engine)]
 
     def close(self) -> None:
-        """Let go of the engine."""
+        """Close the engine."""
         engine, self._engine = self._engine, None
         with suppress(Exception):
             close_engine(engine)
@@ -103,13 +104,13 @@ class Answerer:
             if found[name] != expected:
                 raise InputError(
                     f"A worker has {name} {found[name]!r}, but the run was started with {expected!r}.",
-                    hint="Install the same versions there, and give models the same path.",
+                    hint="Use the same versions and model paths on all nodes.",
                 )
         return plan.create_engine(None if packed is None else packed.unpack(self._exemplars))
 
 
 class PackedPrompts(NamedTuple):
-    """What a worker makes prompts from: the template's file, where it was and its name."""
+    """A prompt builder without its exemplars, ready to pickle."""
 
     template: bytes
     where: str
@@ -119,40 +120,40 @@ class PackedPrompts(NamedTuple):
 
     @classmethod
     def of(cls, prompts: PromptBuilder) -> PackedPrompts:
-        """Pack what makes prompts, without its exemplars."""
+        """Pack a prompt builder."""
         template = prompts.template
         return cls(template.raw, template.where, template.name, prompts.form, prompts.shots)
 
     def unpack(self, exemplars: ChosenExemplars) -> PromptBuilder:
-        """Return what makes the same prompts."""
+        """Return an equal prompt builder."""
         template = Template.parse(self.template, self.where, self.name)
         return PromptBuilder(template, exemplars if self.shots else None, self.shots, self.form)
 
 
 class ChosenExemplars:
-    """Exemplars that were chosen elsewhere, by the question that they were chosen for."""
+    """Exemplars selected in the process that started the run, by question."""
 
     def __init__(self) -> None:
         self.chosen: Mapping[str, Sequence[Exemplar]] = {}
 
     def select(self, question: str, count: int) -> Sequence[Exemplar]:
-        """Return what was chosen for a question, the most useful first."""
+        """Return the exemplars of a question, the most useful first."""
         if question not in self.chosen:
-            raise InputError(f"No exemplars were chosen for the question {question!r:.80}.")
+            raise InputError(f"No exemplars were selected for the question {question!r:.80}.")
         return self.chosen[question][:count]
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """Do nothing: all is chosen."""
+        """Do nothing: the exemplars are already selected."""
 
     def identity(self) -> dict[str, object]:
-        """Return nothing that a record should hold: what chose them is known elsewhere."""
+        """Return nothing: the process that started the run records the selector."""
         return {}
 
 
 def chosen_exemplars(
     prompts: PromptBuilder | None, items: Sequence[Item]
 ) -> dict[str, Sequence[Exemplar]]:
-    """Choose the exemplars of some items' questions."""
+    """Select the exemplars for the questions of some items."""
     if prompts is None or not prompts.shots:
         return {}
     questions = dict.fromkeys(item.question.question for item in items)

@@ -1,4 +1,4 @@
-"""The workers of a run on Ray: what is handed out, what comes back, and what never does."""
+"""Run tasks on Ray workers: scheduling, replies, and retries after a worker dies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.bench.run import failed_record
-from semqa.distributed.cluster import joined, place_of, room
+from semqa.distributed.cluster import ray_session, worker_range, worker_resources
 from semqa.distributed.tasks import (
     Answerer,
     Failure,
@@ -27,50 +27,47 @@ if TYPE_CHECKING:
 
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
-    from semqa.distributed.cluster import Place, RaySettings
+    from semqa.distributed.cluster import RaySettings, WorkerResources
     from semqa.prompting import PromptBuilder
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 ROUNDS = 3
-"""How often Ray is given a task: after the first time, each of its examples alone."""
+"""Maximum submissions of a task; after the first, each of its examples is submitted alone."""
 
 GROUPS = 16
-"""Groups of a task, where no model is asked: an answer takes a millisecond, handing it out more."""
+"""Groups per task without a model: scheduling takes longer than answering (about 1 ms)."""
 
-MOST_TASKS = 10_000
-"""Most tasks that Ray is handed at once; more groups make longer tasks."""
+MAX_TASKS = 10_000
+"""Maximum number of tasks submitted at once; tasks get larger if there are more groups."""
 
 RETRIES = 1
-"""How often Ray hands a task out again whose worker died."""
+"""How often Ray itself retries a task after its worker died."""
 
 RESTARTS = 3
-"""How often Ray starts a worker anew; then it takes another one."""
+"""How often Ray restarts a worker before it replaces it."""
 
 INIT_DEATHS = 1
-"""How many workers in a row may die while they make their engine, before all is given up."""
+"""How many workers in a row may die while creating their engine before the run fails."""
 
 
 @contextmanager
 def open_ray(
     settings: RaySettings, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[RayWorkers]:
-    """Start or join Ray for as long as the block runs.
+    """Start or join Ray for the duration of the block.
 
     Args:
-        settings: where, and how many workers.
-        say: told in words what went wrong.
-
-    Yields:
-        Workers that answer there.
+        settings: address, and number and resources of the workers.
+        say: called with messages about problems.
     """
-    with joined(settings) as ray:
+    with ray_session(settings) as ray:
         yield RayWorkers(ray, settings, say)
 
 
 class RayWorkers:
-    """Answers on Ray, the module joined to a cluster; a `semqa.bench.run.Workers`."""
+    """Answers questions on Ray; a `semqa.bench.run.Workers`. `ray` is the initialized module."""
 
     def __init__(
         self, ray: Any, settings: RaySettings, say: Callable[[str], None] = lambda _: None
@@ -86,67 +83,67 @@ class RayWorkers:
         prompts: PromptBuilder | None,
         groups: Sequence[Sequence[Item]],
     ) -> Iterator[Record]:
-        """Answer items, group by group, and give their records as they come.
+        """Answer items group by group and yield their records in order of completion.
 
-        What a worker that died had not delivered is answered by another. An example whose worker
-        dies every time comes as a failed record.
+        If a worker dies, another one answers its unfinished items. An item whose worker dies every
+        time gets a failed record.
         """
-        place = place_of(plan, self._settings, self._ray.cluster_resources())
-        self._workers = room(place, self._settings, self._nodes())
+        resources = worker_resources(plan, self._settings, self._ray.cluster_resources())
+        self._workers = worker_range(resources, self._settings, self._nodes())
         packed = None if prompts is None else PackedPrompts.of(prompts)
         expected = plan.versions(asking=prompts is not None)
-        # By value where it must be: a plan may be of a script that workers do not have.
+        # cloudpickle, because the plan's class may be in a script that workers do not have.
         job = self._ray.cloudpickle.dumps(Job(plan, packed, expected))
         tasks = _tasks(groups, prompts)
         for round_number in range(ROUNDS):
             replied: set[int] = set()
             replies = answer_tasks(
-                self._ray, job, tasks, place, self._workers, alone=round_number > 0
+                self._ray, job, tasks, resources, self._workers, one_at_a_time=round_number > 0
             )
             for number, records in replies:
                 if number not in replied:
                     replied.add(number)
                     yield from records
-            left = [task for number, task in enumerate(tasks) if number not in replied]
-            tasks = [each for task in left for each in _apart(task)]
+            unanswered = [task for number, task in enumerate(tasks) if number not in replied]
+            tasks = [single for task in unanswered for single in _split(task)]
             if not tasks:
                 return
             if round_number + 1 < ROUNDS:
-                self._say(f"workers died: {len(tasks)} examples are answered again")
+                self._say(f"workers died: retrying {len(tasks)} examples")
         times = ROUNDS * (RETRIES + 1)
         for task in tasks:
             for item in chain(*task.groups):
                 yield failed_record(
                     item,
-                    f"The worker died in each of {times} tries; check memory and logs of the node.",
+                    f"The worker died in each of {times} tries. Check the node's memory and logs.",
                 )
 
     def map(self, work: Callable[[_T], _R], tasks: Sequence[_T]) -> list[_R]:
-        """Return what a function makes of each task, in order.
+        """Apply a function to each task and return the results in order.
 
         Args:
-            work: a function of a module that the workers have.
-            tasks: what can be pickled.
+            work: a function from a module that the workers can import.
+            tasks: arguments that can be pickled.
         """
-        if len(tasks) < 2:  # done before Ray has begun
+        if len(tasks) < 2:  # faster than a Ray task
             return [work(task) for task in tasks]
-        found: dict[int, _R] = {}
+        results: dict[int, _R] = {}
         for _ in range(ROUNDS):
-            waiting = [number for number in range(len(tasks)) if number not in found]
-            if not waiting:
+            pending = [number for number in range(len(tasks)) if number not in results]
+            if not pending:
                 break
-            some = [tasks[number] for number in waiting]
-            for place, reply in map_tasks(self._ray, work, some, self._settings):
-                found[waiting[place]] = reply
-        if len(found) < len(tasks):
+            batch = [tasks[number] for number in pending]
+            for index, reply in map_tasks(self._ray, work, batch, self._settings):
+                results[pending[index]] = reply
+        if len(results) < len(tasks):
             raise UnavailableError(
-                f"Workers died: {len(found)} of {len(tasks)} blocks are done after {ROUNDS} tries. "
-                "Check the memory of the nodes, and try again."
+                f"Workers died: {len(results)} of {len(tasks)} blocks are done after {ROUNDS} "
+                "tries. Check the memory of the nodes and try again."
             )
-        return [found[number] for number in range(len(tasks))]
+        return [results[number] for number in range(len(tasks))]
 
     def describe(self) -> dict[str, object]:
-        """Return what worked, for the record of a run."""
+        """Return the Ray version and the number of nodes and workers, for the record of a run."""
         return {
             "distributed": {
                 "ray": self._ray.__version__,
@@ -160,16 +157,16 @@ class RayWorkers:
 
 
 def _tasks(groups: Sequence[Sequence[Item]], prompts: PromptBuilder | None) -> list[Task]:
-    """Put groups into tasks: a group a task where a model is asked, which takes seconds."""
-    size = max(1 if prompts is not None else GROUPS, -(-len(groups) // MOST_TASKS))
+    """Split groups into tasks: one group per task with a model, several without."""
+    size = max(1 if prompts is not None else GROUPS, -(-len(groups) // MAX_TASKS))
     return [
         Task(some, chosen_exemplars(prompts, [*chain(*some)]))
         for some in (groups[start : start + size] for start in range(0, len(groups), size))
     ]
 
 
-def _apart(task: Task) -> Iterator[Task]:
-    """Take a task apart into tasks of one item."""
+def _split(task: Task) -> Iterator[Task]:
+    """Split a task into tasks of one item."""
     for item in chain(*task.groups):
         question = item.question.question
         chosen = {question: task.exemplars[question]} if task.exemplars else {}
@@ -177,7 +174,7 @@ def _apart(task: Task) -> Iterator[Task]:
 
 
 class _AnswerActor:
-    """A worker of Ray: an `Answerer`, and bytes in and out."""
+    """A Ray actor that runs an `Answerer` on pickled tasks."""
 
     def __init__(self, job: bytes) -> None:
         self._answerer = Answerer(pickle.loads(job))  # noqa: S301  (our own)
@@ -197,7 +194,7 @@ def _replies(batch: Any, work: Callable[[Any], object]) -> Any:
         reply: object
         try:
             reply = work(pickle.loads(raw))  # noqa: S301  (our own)
-        except Exception as error:  # noqa: BLE001  (the command raises it)
+        except Exception as error:  # noqa: BLE001  (raised in the main process)
             reply = Failure.of(error)
         replies.append(pickle.dumps(reply, pickle.HIGHEST_PROTOCOL))
     return pa.table({"number": batch.column("number"), "reply": pa.array(replies, pa.binary())})
@@ -207,32 +204,32 @@ def answer_tasks(
     ray: Any,
     job: bytes,
     tasks: Sequence[Task],
-    place: Place,
+    resources: WorkerResources,
     workers: tuple[int, int],
     *,
-    alone: bool,
+    one_at_a_time: bool,
 ) -> Iterator[tuple[int, Any]]:
-    """Give the records of tasks, with the number of each task, as they come.
+    """Yield the number and the records of each task in order of completion.
 
     Args:
-        ray: the module, joined to a cluster.
-        job: what the workers are made from, pickled.
-        tasks: what they answer.
-        place: what a worker needs.
-        workers: the fewest and the most.
-        alone: no other task waits at a worker for the one that it is at: none dies with it.
+        ray: the initialized module.
+        job: the pickled job.
+        tasks: the tasks to answer.
+        resources: resources per worker.
+        workers: minimum and maximum number of workers.
+        one_at_a_time: queue no task at a busy worker, so that a dying worker loses only one.
 
     Raises:
-        SemqaError: what a worker raised.
+        SemqaError: a worker raised it.
         UnavailableError: no worker could be started, or Ray stopped working.
     """
-    fewest, most = workers
-    # A fixed number may shrink: a worker whose node died waits for another one's place.
+    low, high = workers
+    # A fixed size must be able to shrink: after a node died, its workers wait for resources.
     strategy = ray.data.ActorPoolStrategy(
-        min_size=fewest if fewest < most else 1,
-        max_size=most,
-        initial_size=min(fewest if fewest < most else most, len(tasks)),
-        max_tasks_in_flight_per_actor=1 if alone else None,
+        min_size=low if low < high else 1,
+        max_size=high,
+        initial_size=min(low if low < high else high, len(tasks)),
+        max_tasks_in_flight_per_actor=1 if one_at_a_time else None,
     )
     yield from _run(
         ray,
@@ -240,8 +237,8 @@ def answer_tasks(
         tasks,
         compute=strategy,
         fn_constructor_args=[job],
-        num_cpus=place.num_cpus,
-        num_gpus=place.num_gpus,
+        num_cpus=resources.num_cpus,
+        num_gpus=resources.num_gpus,
         max_restarts=RESTARTS,
         max_task_retries=RETRIES,
     )
@@ -250,37 +247,37 @@ def answer_tasks(
 def map_tasks(
     ray: Any, work: Callable[[Any], object], tasks: Sequence[object], settings: RaySettings
 ) -> Iterator[tuple[int, Any]]:
-    """Give what a function makes of tasks, as `answer_tasks` does."""
-    most = None if settings.workers is None else settings.workers[1]
+    """Yield the number and the result of a function for each task, in order of completion."""
+    high = None if settings.workers is None else settings.workers[1]
     yield from _run(
         ray,
         partial(_replies, work=work),
         tasks,
-        compute=ray.data.TaskPoolStrategy(size=most),
+        compute=ray.data.TaskPoolStrategy(size=high),
         num_cpus=settings.num_cpus or 1.0,
         num_gpus=settings.num_gpus or 0.0,
     )
 
 
-def _run(ray: Any, work: Any, tasks: Sequence[object], **how: Any) -> Iterator[tuple[int, Any]]:
+def _run(ray: Any, work: Any, tasks: Sequence[object], **options: Any) -> Iterator[tuple[int, Any]]:
     rows = [
         {"number": number, "task": pickle.dumps(task, pickle.HIGHEST_PROTOCOL)}
         for number, task in enumerate(tasks)
     ]
-    with _unwarned(), _settings(ray):
-        asked = ray.data.from_items(rows, override_num_blocks=len(rows))
-        done = asked.map_batches(work, batch_size=1, batch_format="pyarrow", **how)
+    with _no_warnings(), _data_settings(ray):
+        dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
+        done = dataset.map_batches(work, batch_size=1, batch_format="pyarrow", **options)
         replies = iter(
             done.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
         )
     while True:
         try:
-            with _unwarned():
+            with _no_warnings():
                 batch = next(replies, None)
         except ray.exceptions.RayError as error:
             raise UnavailableError(
                 f"Ray stopped working: {_first_line(error)}. Check that the model fits into memory, "
-                "and give the same command again; finished examples are kept."
+                "then run the same command again; finished examples are kept."
             ) from error
         if batch is None:
             return
@@ -288,31 +285,31 @@ def _run(ray: Any, work: Any, tasks: Sequence[object], **how: Any) -> Iterator[t
         for number, packed in zip(numbers, raw, strict=True):
             reply = pickle.loads(packed)  # noqa: S301  (our own)
             if isinstance(reply, Failure):
-                reply.throw()
+                reply.reraise()
             yield number, reply
 
 
 @contextmanager
-def _unwarned() -> Iterator[None]:
-    """Hide Ray's warnings about its next versions, which the user cannot act on."""
+def _no_warnings() -> Iterator[None]:
+    """Hide Ray's deprecation warnings, which the user cannot act on."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 @contextmanager
-def _settings(ray: Any) -> Iterator[None]:
-    """Have Ray Data go on when a task is lost, and say nothing; as before, afterwards."""
+def _data_settings(ray: Any) -> Iterator[None]:
+    """Make Ray Data continue after lost tasks, without output; restore its settings at the end."""
     context = ray.data.DataContext.get_current()
-    wanted = {
+    settings = {
         "max_errored_blocks": -1,
         "max_consecutive_actor_init_deaths": INIT_DEATHS,
         "enable_progress_bars": False,
         "print_on_execution_start": False,
     }
-    before = {name: getattr(context, name) for name in wanted if hasattr(context, name)}
+    before = {name: getattr(context, name) for name in settings if hasattr(context, name)}
     for name in before:
-        setattr(context, name, wanted[name])
+        setattr(context, name, settings[name])
     try:
         yield
     finally:

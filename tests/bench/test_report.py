@@ -120,7 +120,7 @@ def test_tests_that_cannot_be_told_apart_are_said_to_be_so(runs: Path) -> None:
     for resamples, said in ((100, True), (10_000, False)):
         compared = comparison_table(loaded, loaded[0], resamples)
         assert compared is not None
-        assert any(note.startswith("No difference can be bold") for note in compared.notes) == said
+        assert any(note.startswith("No p-value can be in bold") for note in compared.notes) == said
         if said:
             assert not any(cell.strong for row in compared.rows for cell in row)
 
@@ -154,7 +154,7 @@ def test_runs_over_one_question_have_no_intervals_and_are_not_compared(tmp_path:
     for engine in ("lead-1", "tail-1"):
         run(Plan(DATA, engine, limit=1), tmp_path / engine)
     report = make_report(load_runs(tmp_path))
-    assert report.notes == ["nothing is compared: one question shows no spread"]
+    assert report.notes == ["no comparison: a single question has no variance"]
     cells = [cell for row in table(report, "scores").rows for cell in row if cell.n]
     assert cells
     assert all(cell.low is None for cell in cells)
@@ -166,7 +166,7 @@ def test_runs_over_other_questions_are_not_compared(runs: Path, tmp_path: Path) 
     report = make_report(load_runs(tmp_path))
     assert all(each.key != "comparison" for each in report.tables)
     (note,) = report.notes
-    assert note.startswith("nothing is compared: no other run is over the questions of lead-1")
+    assert note.startswith("no comparison: no other run has the same questions as lead-1")
     scores = table(report, "scores")
     assert scores.columns[1] == "data"
     assert [row[1].text for row in scores.rows] == ["quotesum.jsonl", "quotesum.jsonl, first 2"]
@@ -181,7 +181,7 @@ def test_runs_over_other_questions_are_not_compared(runs: Path, tmp_path: Path) 
 def test_a_run_without_its_data_is_left_out(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "lead-1", tmp_path / "runs")
     (tmp_path / "runs/about.json").write_text('{"data_path": "/none"}', "utf-8")
-    with pytest.raises(InputError, match=r"its data \(quotesum.jsonl\) was not found"):
+    with pytest.raises(InputError, match=r"data file quotesum.jsonl not found"):
         load_runs(tmp_path / "runs")
     assert len(load_runs(tmp_path / "runs", [DATA]).runs) == 1
 
@@ -191,7 +191,7 @@ def test_runs_are_told_of_without_the_order_of_their_grid(runs: Path, tmp_path: 
     (tmp_path / "grid.json").write_text('{"cells": [', "utf-8")
     loaded = load_runs(tmp_path)
     assert [each.label for each in loaded.runs] == ["lead-1"]
-    assert re.match("not in the order of their grid: .*grid.json: invalid JSON", loaded.notes[0])
+    assert re.match("grid order ignored: .*grid.json: invalid JSON", loaded.notes[0])
 
 
 def test_torn_foreign_and_unfinished_runs(runs: Path, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_torn_foreign_and_unfinished_runs(runs: Path, tmp_path: Path) -> None:
     assert any("examples.jsonl:1: not an object" in note for note in loaded.notes)
     assert (tmp_path / "a/examples.jsonl").read_bytes() == torn, "a report changes nothing"
     (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="has no readable run"):
         load_runs(tmp_path / "none")
 
 
@@ -237,8 +237,8 @@ def test_what_a_grid_has_no_run_of_is_told(runs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("most", "mean", "said"),
     [
-        (0, 0.0, ["lead-1: exemplars: 2 asked, none fit: these are the scores of 0 shots"]),
-        (2, 0.4, ["lead-1: exemplars: 2 asked, 0.4 in a prompt on average"]),
+        (0, 0.0, ["lead-1: exemplars: 2 requested, but none fit the prompt (0-shot scores)"]),
+        (2, 0.4, ["lead-1: exemplars: 2 requested, 0.4 per prompt on average"]),
         (2, 2.0, []),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 from semqa.bench import Plan
 from semqa.distributed import RaySettings, open_ray
-from semqa.distributed.cluster import Place, place_of, room
+from semqa.distributed.cluster import WorkerResources, worker_range, worker_resources
 from semqa.errors import InputError, MissingExtraError
 from tests.cli.conftest import EXAMPLES, Command, fails, forks, semqa
 
@@ -37,55 +37,65 @@ def test_settings_out_of_range(wrong: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "options", "place"),
+    ("engine", "options", "resources"),
     [
-        ("extractive", {}, Place(1, 0)),
-        ("human", {}, Place(1, 0)),
-        ("openai:m", {}, Place(1, 0)),
-        ("transformers:m", {}, Place(1, 1, loads=True)),
-        ("transformers:m", {"device": "cpu"}, Place(1, 0, loads=True)),
-        ("vllm:m", {}, Place(1, 1, loads=True)),
-        ("vllm:m", {"tensor_parallel_size": 2, "pipeline_parallel_size": 2}, Place(1, 4, True)),
-        ("vllm:m", {"tensor_parallel_size": 2, "data_parallel_size": 3}, Place(1, 6, True)),
+        ("extractive", {}, WorkerResources(1, 0)),
+        ("human", {}, WorkerResources(1, 0)),
+        ("openai:m", {}, WorkerResources(1, 0)),
+        ("transformers:m", {}, WorkerResources(1, 1, loads_model=True)),
+        ("transformers:m", {"device": "cpu"}, WorkerResources(1, 0, loads_model=True)),
+        ("vllm:m", {}, WorkerResources(1, 1, loads_model=True)),
+        (
+            "vllm:m",
+            {"tensor_parallel_size": 2, "pipeline_parallel_size": 2},
+            WorkerResources(1, 4, True),
+        ),
+        (
+            "vllm:m",
+            {"tensor_parallel_size": 2, "data_parallel_size": 3},
+            WorkerResources(1, 6, True),
+        ),
     ],
 )
-def test_what_a_worker_needs(engine: str, options: dict[str, object], place: Place) -> None:
-    assert place_of(Plan(DATA, engine, options), RaySettings(), GPUS) == place
+def test_what_a_worker_needs(
+    engine: str, options: dict[str, object], resources: WorkerResources
+) -> None:
+    assert worker_resources(Plan(DATA, engine, options), RaySettings(), GPUS) == resources
 
 
 def test_without_gpus_a_model_needs_none_and_what_is_asked_for_counts() -> None:
     plan = Plan(DATA, "vllm:m", {"tensor_parallel_size": 2})
-    assert place_of(plan, RaySettings(), {"CPU": 4.0}).num_gpus == 0
+    assert worker_resources(plan, RaySettings(), {"CPU": 4.0}).num_gpus == 0
     asked = RaySettings(num_gpus=0.5, num_cpus=3)
-    assert place_of(Plan(DATA, "transformers:m"), asked, GPUS)[:2] == (3, 0.5)
+    assert worker_resources(Plan(DATA, "transformers:m"), asked, GPUS)[:2] == (3, 0.5)
 
 
 @pytest.mark.parametrize(
-    ("place", "nodes", "most"),
+    ("resources", "nodes", "most"),
     [
-        (Place(1, 0), [{"CPU": 4.0}, {"CPU": 2.0}], 6),
-        (Place(2, 0), [{"CPU": 3.0}, {"CPU": 3.0}], 2),
-        (Place(1, 0, loads=True), [{"CPU": 4.0}, {"CPU": 2.0}, {}], 2),
-        (Place(1, 4, loads=True), [GPUS, GPUS, {"CPU": 64.0}], 4),
+        (WorkerResources(1, 0), [{"CPU": 4.0}, {"CPU": 2.0}], 6),
+        (WorkerResources(2, 0), [{"CPU": 3.0}, {"CPU": 3.0}], 2),
+        (WorkerResources(1, 0, loads_model=True), [{"CPU": 4.0}, {"CPU": 2.0}, {}], 2),
+        (WorkerResources(1, 4, loads_model=True), [GPUS, GPUS, {"CPU": 64.0}], 4),
     ],
 )
-def test_room(place: Place, nodes: list[dict[str, float]], most: int) -> None:
-    assert room(place, RaySettings(), [*nodes]) == (1, most)
-    assert room(place, RaySettings(workers=(2, 7)), [*nodes]) == (2, 7)
+def test_room(resources: WorkerResources, nodes: list[dict[str, float]], most: int) -> None:
+    assert worker_range(resources, RaySettings(), [*nodes]) == (1, most)
+    assert worker_range(resources, RaySettings(workers=(2, 7)), [*nodes]) == (2, 7)
 
 
 @pytest.mark.parametrize(
-    ("place", "nodes"),
+    ("resources", "nodes"),
     [
-        (Place(8, 0), [{"CPU": 4.0}, {"CPU": 4.0}]),
-        (Place(1, 16, loads=True), [GPUS, GPUS]),
-        (Place(1, 1), [{"CPU": 4.0}]),
-        (Place(1, 0), []),
+        (WorkerResources(8, 0), [{"CPU": 4.0}, {"CPU": 4.0}]),
+        (WorkerResources(1, 16, loads_model=True), [GPUS, GPUS]),
+        (WorkerResources(1, 1), [{"CPU": 4.0}]),
+        (WorkerResources(1, 0), []),
     ],
 )
-def test_no_room(place: Place, nodes: list[dict[str, float]]) -> None:
+def test_no_room(resources: WorkerResources, nodes: list[dict[str, float]]) -> None:
     with pytest.raises(InputError, match="No node has room"):
-        room(place, RaySettings(workers=(1, 1)), [*nodes])
+        worker_range(resources, RaySettings(workers=(1, 1)), [*nodes])
 
 
 def test_ray_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +125,7 @@ def test_an_address_where_nobody_listens_is_told_at_once() -> None:
         address = f"127.0.0.1:{server.getsockname()[1]}"
     for wrong in (address, "127.0.0.1:99999"):
         with (
-            pytest.raises(InputError, match=r"ray_address .* does not answer"),
+            pytest.raises(InputError, match=r"ray_address .* is not reachable"),
             open_ray(RaySettings(address=wrong)),
         ):
             pytest.fail("there is no cluster")

@@ -1,4 +1,4 @@
-"""Finished runs as tables and pages that one can publish."""
+"""Reports on finished runs: tables and a web page, ready to publish."""
 
 from semqa.bench.report.report import FORMATS, BenchReport, make_report, write_report
 from semqa.bench.report.runs import FinishedRun, load_runs

@@ -1,4 +1,4 @@
-"""The examples of a report: each question with its sources, human answers, and answers of runs."""
+"""Examples in a report: a question, its sources, and the answers of people and runs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from semqa.bench.report.runs import FinishedRun
     from semqa.data.quotesum import Question
 
-MOST_SIGNS = 4  # shown after a quoted text; beyond that, their number
+MAX_SIGNS = 4  # shown after a quoted text; if there are more, only their number is
 
 
 class Part(NamedTuple):
-    """A run of text.
+    """A segment of text.
 
     Attributes:
-        source: number that a quote names; None for free text.
-        status: of the quote; empty for free text.
-        by: in a source, the signs of the answers that quote it here.
+        source: source number of a quote; None for free text.
+        status: verification status of a quote; empty for free text.
+        why: explanation of the status.
+        by: in a source, signs of the answers that quote this part.
     """
 
     text: str
@@ -35,7 +36,7 @@ class Part(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """The signs to show after the text, or their number; empty for text without letters.
+        """Signs to show after the text, or their number; empty if the text is only punctuation.
 
         Example:
             >>> Part("Ann", by=("h1", "A")).mark, Part("Ann", by=("h1", "h2", "A", "B", "C")).mark
@@ -43,13 +44,13 @@ class Part(NamedTuple):
         """
         if not any(character.isalnum() for character in self.text):
             return ""
-        if len(self.by) <= MOST_SIGNS:
+        if len(self.by) <= MAX_SIGNS:
             return " ".join(self.by)
         people = sum(sign.startswith("h") for sign in self.by)
         runs = len(self.by) - people
-        told = ((people, "person", "people"), (runs, "run", "runs"))
+        counts = ((people, "person", "people"), (runs, "run", "runs"))
         return ", ".join(
-            f"{count} {one if count == 1 else many}" for count, one, many in told if count
+            f"{count} {one if count == 1 else many}" for count, one, many in counts if count
         )
 
 
@@ -57,8 +58,8 @@ class Answer(NamedTuple):
     """One answer.
 
     Attributes:
-        sign: short name, also used in the sources: h1, h2 for people, A, B for runs.
-        name: of the run; for a reference, its id.
+        sign: short name, also used in the sources: h1, h2, … for people; A, B, … for runs.
+        name: name of the run, or id of the reference.
     """
 
     sign: str
@@ -69,7 +70,7 @@ class Answer(NamedTuple):
 
 
 class SourceView(NamedTuple):
-    """A source, cut at the borders of all quotes."""
+    """A source, split at the boundaries of all quotes."""
 
     number: int
     title: tuple[Part, ...]
@@ -77,7 +78,7 @@ class SourceView(NamedTuple):
 
 
 class Example(NamedTuple):
-    """One question; `spread` is the points of SEMQA between the best and the worst run."""
+    """One question; `spread` is the difference in SEMQA between the best and the worst run."""
 
     qid: str
     question: str
@@ -88,10 +89,12 @@ class Example(NamedTuple):
 
 
 def make_examples(runs: Sequence[FinishedRun], most: int) -> tuple[list[Example], int]:
-    """Return the questions on which runs differ most in SEMQA, ties in the order of the data.
+    """Return the questions on which runs differ most in SEMQA, and the number of all questions.
+
+    Ties are in the order of the data.
 
     Args:
-        most: how many questions to return.
+        most: maximum number of questions to return.
     """
     questions: dict[tuple[str, str], Question] = {}
     rows: dict[tuple[str, str], list[tuple[FinishedRun, int]]] = {}
@@ -106,7 +109,7 @@ def make_examples(runs: Sequence[FinishedRun], most: int) -> tuple[list[Example]
         key: _spread(run.scores[at].semqa for run, at in asked) for key, asked in rows.items()
     }
     order = sorted(rows, key=lambda key: -spreads[key])
-    signs = {run.label: _sign(place) for place, run in enumerate(runs)}
+    signs = {run.label: _sign(index) for index, run in enumerate(runs)}
     shown = [_example(questions[key], rows[key], spreads[key], signs) for key in order[:most]]
     return shown, len(order)
 
@@ -116,12 +119,12 @@ def _spread(values: Iterable[float | None]) -> float:
     return max(scored) - min(scored) if scored else 0.0
 
 
-def _sign(place: int) -> str:
-    """Return A, B and so on to Z, then AA."""
+def _sign(index: int) -> str:
+    """Return A to Z, then AA, AB and so on."""
     letters = ""
-    place += 1
-    while place:
-        place, rest = divmod(place - 1, 26)
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
         letters = chr(ord("A") + rest) + letters
     return letters
 
@@ -132,14 +135,14 @@ def _example(
     spread: float,
     signs: dict[str, str],
 ) -> Example:
-    read: list[tuple[str, QuotedAnswer]] = []
+    parsed: list[tuple[str, QuotedAnswer]] = []
 
     def parts(sign: str, text: str) -> tuple[Part, ...]:
         try:
             answer = QuotedAnswer.parse(text, question.sources)
-        except InputError:  # more marks than can be checked: shown as it is
+        except InputError:  # too many marks to verify: show the raw text
             answer = QuotedAnswer((FreeText(text, 0, len(text), 0, len(text)),), question.sources)
-        read.append((sign, answer))
+        parsed.append((sign, answer))
         return tuple(
             Part(segment.text)
             if isinstance(segment, FreeText)
@@ -148,39 +151,39 @@ def _example(
         )
 
     references = [
-        Answer(f"h{place}", reference.unique_id, parts(f"h{place}", reference.text))
-        for place, reference in enumerate(question.references, 1)
+        Answer(f"h{number}", reference.unique_id, parts(f"h{number}", reference.text))
+        for number, reference in enumerate(question.references, 1)
     ]
     answers = []
     for run, at in rows:
         record, sign = run.records[at], signs[run.label]
-        told = parts(sign, record.prediction)
-        answers.append(Answer(sign, run.label, told, run.scores[at].semqa, record.error))
+        segments = parts(sign, record.prediction)
+        answers.append(Answer(sign, run.label, segments, run.scores[at].semqa, record.error))
     sources = []
     for number in question.numbers:
         source = question.sources[number - 1]
-        title = _highlighted(source.title, "title", number, read)
-        sources.append(SourceView(number, title, _highlighted(source.text, "body", number, read)))
+        title = _highlighted(source.title, "title", number, parsed)
+        sources.append(SourceView(number, title, _highlighted(source.text, "body", number, parsed)))
     return Example(
         question.qid, question.question, spread, tuple(references), tuple(answers), tuple(sources)
     )
 
 
 def _highlighted(
-    text: str, field: str, number: int, read: Sequence[tuple[str, QuotedAnswer]]
+    text: str, field: str, number: int, answers: Sequence[tuple[str, QuotedAnswer]]
 ) -> tuple[Part, ...]:
-    """Cut a field at the borders of all quotes of it; each part lists the answers that quote it."""
+    """Split a field at the boundaries of its quotes; each part lists the answers quoting it."""
     begins: dict[int, list[str]] = {}
     ends: dict[int, list[str]] = {}
-    for sign, answer in read:
+    for sign, answer in answers:
         for quote in answer.quotes:
             start, end = quote.source_start, quote.source_end
-            here = quote.verified and quote.source == number and quote.field == field
-            if here and start is not None and end is not None and start < end:
+            in_field = quote.verified and quote.source == number and quote.field == field
+            if in_field and start is not None and end is not None and start < end:
                 begins.setdefault(start, []).append(sign)
                 ends.setdefault(end, []).append(sign)
     covering: list[str] = []
-    order = {sign: at for at, (sign, _) in enumerate(read)}
+    order = {sign: at for at, (sign, _) in enumerate(answers)}
     parts = []
     for start, end in itertools.pairwise(sorted({0, len(text), *begins, *ends})):
         for sign in ends.get(start, ()):

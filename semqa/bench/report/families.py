@@ -1,7 +1,7 @@
-"""Tables of runs that differ in one setting: their prompt, exemplars, baseline or seed.
+"""Tables of runs that differ in one setting: prompt, exemplars, baseline or seed.
 
-Runs of a *family* agree in everything else. Within a row, runs that differ in their seed alone are
-averaged.
+Runs in a *family* agree in all other settings. Runs that differ only in their seed are averaged in
+one row.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from semqa.bench.results import RESAMPLES, SEED
 from semqa.metrics.bootstrap import question_mean
 
 SCORES = {"rougeLsum": "ROUGE-L", "sem_f1": "Sem-F1", "sem_recall": "Sem-Rec", "semqa": "SEMQA"}
-"""The scores of the paper's Table 2; its ROUGE-L is ROUGE-Lsum."""
+"""Metrics in the paper's Table 2; its ROUGE-L is ROUGE-Lsum."""
 
-CITES = "its prompt asks for citations, which quote nothing"
-NOT_READ = "not judged by a judge that answers questions"
+CITES = "the prompt asks for citations instead of quotes"
+NOT_READ = "not judged by a question-answering judge"
 ZERO_SHOT = "zero-shot"
 STRATEGIES = {"knn": "nearest", "random": "random", "fixed": "fixed"}
-"""Names of the ways to choose exemplars, in the order shown."""
+"""Display names of the exemplar selection methods, in table order."""
 
 Figures = Mapping[str, Callable[[FinishedRun], Cell]]
 Rows = list[tuple[list[Cell], list[FinishedRun]]]
 
 
 def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
-    """Compare prompts: runs of one engine, number of shots and choice of exemplars.
+    """Compare prompts on one engine with the same number and selection of exemplars.
 
-    The run of the prompt ``zero-shot``, which has no exemplars, is shown beside any number of shots.
+    Runs with the prompt ``zero-shot`` have no exemplars and are shown with any number of shots.
     """
     families = _prompt_families(runs)
     if not families:
@@ -50,7 +50,7 @@ def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
         for name, digest in found
     }
 
-    def told(run: FinishedRun) -> dict[str, object]:
+    def described(run: FinishedRun) -> dict[str, object]:
         rules = {key: run.settings[key] for key in RULES if key in run.settings}
         return {"engine": names[_prompt(run)], **rules}
 
@@ -58,36 +58,38 @@ def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
     several = len(families) > 1
     made: list[Rows] = []
     for label, members in zip(labels, families, strict=True):
-        pooled = _pooled(members, lambda run: json.dumps([told(run), run.settings.get("shots")]))
+        pooled = _pooled(
+            members, lambda run: json.dumps([described(run), run.settings.get("shots")])
+        )
         rows: Rows = []
-        for name, alike in zip(labels_of([told(a[0]) for a in pooled]), pooled, strict=True):
+        for name, alike in zip(labels_of([described(a[0]) for a in pooled]), pooled, strict=True):
             shots = alike[0].settings.get("shots")
             cells = [words(name), *([words(label)] if several else [])]
             rows.append(([*cells, number(shots if isinstance(shots, int) else None, 0)], alike))
         made.append(rows)
     notes = [
-        "As the paper's Table 3: runs of one engine that differ in their prompt, the best in bold; "
-        "with 95% intervals over questions and the number of shots."
+        "As in the paper's Table 3: runs of one engine with different prompts, with 95% intervals "
+        "over questions. The best is in bold."
     ]
     if any(run.cites for run in shown):
         notes.append(
-            "Prompts that ask for citations quote nothing, so they have no scores of quotes, and "
-            "their ROUGE-L ignores the citations; Scores has it with them."
+            "Prompts that ask for citations have no quote scores. Their ROUGE-L ignores the "
+            "citations here, but not in the table Scores."
         )
     if judged:
         judges = [short_judge(str(_judged(run).get("judge", "unknown"))) for run in judged]
         notes += [f"Judged by {', '.join(dict.fromkeys(judges))}.", *disambig_note(shown)]
     if _spread(made):
-        notes.append("Runs that differ in their seed alone: mean and standard deviation.")
+        notes.append("Mean and standard deviation of runs that differ only in their seed.")
     head = ["prompt", *(["engine"] if several else []), "shots"]
     return _family_table("prompts", "Prompts", head, made, figures, notes)
 
 
 def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
-    """Compare how exemplars are chosen and how many there are, for one engine and prompt.
+    """Compare the selection and number of exemplars for one engine and prompt.
 
-    A run without exemplars is shown beside those of its prompt, or beside all others of its engine if
-    its prompt is only asked without exemplars, as ``zero-shot`` mostly is.
+    Runs without exemplars are shown with runs of the same prompt. If that prompt was only run
+    without exemplars, as is usual for ``zero-shot``, they are shown with all runs of the engine.
     """
     families = _exemplar_families(runs)
     if not families:
@@ -103,25 +105,25 @@ def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
             ]
         )
     notes = [
-        "As the paper's Table D.1: runs of one engine and prompt that differ in how the exemplars "
-        "are chosen and how many there are, the best in bold. Shots are those asked for; a prompt "
-        "that would be too long has fewer.",
+        "As in the paper's Table D.1: runs of one engine and prompt with different exemplars. The "
+        "best is in bold. Shots is the requested number; prompts that would be too long have "
+        "fewer.",
     ]
     if _spread(made):
         notes.append(
-            "Runs that differ in their seed alone are one row: mean and sample standard deviation "
-            "(SD). A row of one seed has a 95% interval over questions instead."
+            "Runs that differ only in their seed share a row: mean and sample standard deviation "
+            "(SD). Rows with one seed have a 95% interval over questions instead."
         )
     head = ["exemplars", *(["run of"] if several else []), "shots"]
     return _family_table("exemplars", "Exemplars", head, made, _scores(), notes)
 
 
 def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
-    """Compare ``lead-K`` and ``tail-K`` by the number of sentences."""
-    found = [run for run in runs if run.kind == "baseline"]
-    data = [run.data for run in found]
+    """Compare ``lead-K`` and ``tail-K`` by number of sentences."""
+    baselines = [run for run in runs if run.kind == "baseline"]
+    data = [run.data for run in baselines]
     made: list[Rows] = []
-    for members in _by(found, lambda run: run.data).values():
+    for members in _by(baselines, lambda run: run.data).values():
         if data.count(members[0].data) > 1:
             ordered = sorted((*_baseline(run), at, run) for at, run in enumerate(members))
             made.append(
@@ -130,16 +132,16 @@ def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
     if not made:
         return None
     note = (
-        "As the paper's Table 5: the first (lead) or last (tail) sentences of each source, quoted "
-        "whole and joined; with 95% intervals over questions. ROUGE-L is the mean, where the "
-        "authors' notebook takes the middle of a bootstrap. The best is bold."
+        "As in the paper's Table 5: the first (lead) or last (tail) sentences of each source, "
+        "quoted whole and joined, with 95% intervals over questions. ROUGE-L is the mean; the "
+        "authors' notebook uses the median of a bootstrap. The best is in bold."
     )
-    head = ["baseline", "sentences of each source"]
+    head = ["baseline", "sentences per source"]
     return _family_table("baselines", "Baselines", head, made, _scores(), [note])
 
 
 def seeds_table(runs: Sequence[FinishedRun]) -> Table | None:
-    """Return means and standard deviations of runs that differ in their seed alone."""
+    """Return means and standard deviations of runs that differ only in their seed."""
 
     def key(run: FinishedRun) -> str:
         return f"{run.data} {run.prompts.get('sha256')} {_without(run, 'seed')}"
@@ -154,32 +156,32 @@ def seeds_table(runs: Sequence[FinishedRun]) -> Table | None:
         [words(label), number(len(members), 0), *_cells(members, figures)]
         for label, members in zip(labels, several, strict=True)
     ]
-    note = "Means and sample standard deviations (SD) of runs that differ in their seed alone."
+    note = "Means and sample standard deviations (SD) of runs that differ only in their seed."
     return Table("seeds", "Over seeds", ("run", "seeds", *figures), rows, (note,))
 
 
 def disambig_cell(run: FinishedRun) -> Cell:
-    """Return Disambig-F1 of a run."""
+    """Return the Disambig-F1 of a run."""
     if run.read is None:
         return figure(None, why=NOT_READ)
-    told = sum_up([record.qid for record in run.records], run.read, [None] * len(run.read))
-    return figure(told.f1, told.interval, told.n, why="" if told.n else "no sub-questions")
+    total = sum_up([record.qid for record in run.records], run.read, [None] * len(run.read))
+    return figure(total.f1, total.interval, total.n, why="" if total.n else "no sub-questions")
 
 
 def dr_cell(run: FinishedRun) -> Cell:
-    """Return DR of a run, over the answers that have Disambig-F1."""
+    """Return the DR of a run over the answers with a Disambig-F1."""
     if run.read is None:
         return figure(None, why=NOT_READ)
     rouge = [
         rouge_of(item, record.prediction) if read.pairs else None
         for item, record, read in zip(run.items, run.records, run.read, strict=True)
     ]
-    told = sum_up([record.qid for record in run.records], run.read, rouge)
-    return figure(told.dr, told.dr_interval, told.n, why="" if told.n else "no sub-questions")
+    total = sum_up([record.qid for record in run.records], run.read, rouge)
+    return figure(total.dr, total.dr_interval, total.n, why="" if total.n else "no sub-questions")
 
 
 def disambig_note(runs: Sequence[FinishedRun]) -> list[str]:
-    """Explain Disambig-F1 and DR, if a run has them."""
+    """Return a note on Disambig-F1 and DR if a run has them."""
     counts: dict[tuple[int, int], None] = {}
     for run in runs:
         if run.read is not None:
@@ -188,26 +190,26 @@ def disambig_note(runs: Sequence[FinishedRun]) -> list[str]:
             counts[len(scored), len(run.qids)] = None
     if not counts:
         return []
-    said = ", ".join(f"{scored} of {total}" for scored, total in counts)
+    shares = ", ".join(f"{scored} of {total}" for scored, total in counts)
     return [
-        "Disambig-F1 and DR are ASQA's, over the questions whose readings QuoteSum lists "
-        f"({said}): those from AmbigQA. The judge is asked each reading, and what it finds in the "
-        "answer is compared with that source's short answer. DR is √(Disambig-F1 · ROUGE-L) of the "
-        "means over these questions, ROUGE-L without the numbers of citations. ASQA's own judge is "
-        "RoBERTa-large trained on SQuAD 2.0."
+        "Disambig-F1 and DR are metrics of ASQA. They cover the questions for which QuoteSum lists "
+        f"disambiguated questions ({shares}), which come from AmbigQA. The judge answers each of "
+        "these from the generated answer, and its reply is compared with that source's short "
+        "answer. DR is √(Disambig-F1 · ROUGE-L) of the means over these questions; ROUGE-L ignores "
+        "citation numbers. ASQA's own judge is RoBERTa-large trained on SQuAD 2.0."
     ]
 
 
 def mark_best(
     rows: Sequence[Sequence[Cell]], first: int, among: Sequence[bool] = ()
 ) -> list[list[Cell]]:
-    """Return rows with the best figure of each column in bold, unless all are equal."""  # fmt: skip
+    """Return the rows with the best figure of each column in bold, unless all are equal."""
     made = [list(row) for row in rows]
-    taking = [row for row, one in zip(made, among or [True] * len(made), strict=True) if one]
+    ranked = [row for row, use in zip(made, among or [True] * len(made), strict=True) if use]
     for at in range(first, len(made[0])):
-        values = [value for row in taking if (value := row[at].value) is not None]
+        values = [value for row in ranked if (value := row[at].value) is not None]
         if len(set(values)) > 1:
-            for row in taking:
+            for row in ranked:
                 if row[at].value == max(values):
                     row[at] = replace(row[at], strong=True)
     return made
@@ -221,7 +223,7 @@ def _family_table(
     figures: Figures,
     notes: Sequence[str],
 ) -> Table:
-    """Make a table of families of rows, each with its first cells and the runs that it averages."""
+    """Make a table of families; each row has its first cells and the runs to average."""
     seeds = ["seeds"] if _spread(families) else []
     columns = [*head, *seeds, "questions", *figures]
     rows: list[list[Cell]] = []
@@ -240,7 +242,7 @@ def _spread(families: Sequence[Rows]) -> bool:
 
 
 def _cells(runs: Sequence[FinishedRun], figures: Figures) -> list[Cell]:
-    """Return the figures of one run, or mean and standard deviation of runs of several seeds."""
+    """Return the figures of one run, or mean and standard deviation over several seeds."""
     cells = []
     for find in figures.values():
         found = [find(run) for run in runs]
@@ -262,7 +264,7 @@ def _scores() -> Figures:
 def _score_cell(run: FinishedRun, metric: str) -> Cell:
     """Return a score of a run.
 
-    If its prompt asks for citations, ROUGE ignores their numbers, and there are no scores of quotes.
+    If the prompt asks for citations, ROUGE ignores citation numbers and other scores are missing.
     """
     if run.cites and metric != "rougeLsum":
         return figure(None, why=CITES)
@@ -279,7 +281,7 @@ def _score_cell(run: FinishedRun, metric: str) -> Cell:
 def _by(
     runs: Iterable[FinishedRun], key: Callable[[FinishedRun], object]
 ) -> dict[object, list[FinishedRun]]:
-    """Group runs by a key, in the order in which they come."""
+    """Group runs by a key, in order of first appearance."""
     found: dict[object, list[FinishedRun]] = {}
     for run in runs:
         found.setdefault(key(run), []).append(run)
@@ -289,10 +291,10 @@ def _by(
 def _pooled(
     runs: Iterable[FinishedRun], key: Callable[[FinishedRun], object]
 ) -> list[list[FinishedRun]]:
-    """Return the runs of each row: those that share a key and have different seeds.
+    """Return the runs of each row: runs with the same key and different seeds.
 
-    Two runs of one key and seed differ in something that no setting shows, such as the version of a
-    model; they are rows of their own.
+    If runs with the same key share a seed, something else differs, such as the model version. Each
+    of them gets its own row.
     """
     rows: list[list[FinishedRun]] = []
     for members in _by(runs, key).values():
@@ -319,10 +321,10 @@ def _prompt(run: FinishedRun) -> tuple[str, str]:
 
 
 def _prompt_families(runs: Sequence[FinishedRun]) -> list[list[FinishedRun]]:
-    """Return the runs to compare with each other, of at least two prompts per family."""
+    """Return families of comparable runs with at least two prompts each."""
 
     def key(run: FinishedRun, *apart: str) -> str:
-        # Citations are outside the constraint's language, so its rules differ between prompts.
+        # The constraint does not allow citations, so its settings differ between prompts.
         rest = _without(run, "prompt", "seed", *RULES, *apart)
         return json.dumps([run.data, rest], sort_keys=True, default=str)
 
@@ -348,7 +350,7 @@ def _prompt_families(runs: Sequence[FinishedRun]) -> list[list[FinishedRun]]:
 def _exemplar_families(
     runs: Sequence[FinishedRun],
 ) -> list[tuple[dict[str, object], list[tuple[str, int, list[FinishedRun]]]]]:
-    """Return families as settings and rows: how exemplars are chosen, how many, which runs."""
+    """Return the settings and rows of each family; a row has selection, shots and runs."""
     left = ("shots", "exemplars", "seed")
 
     def engine(run: FinishedRun) -> str:
@@ -366,45 +368,46 @@ def _exemplar_families(
         own = members[0].settings["prompt"]
         peers = [run for run in asked if engine(run) == engine(members[0])]
         elsewhere = {run.settings.get("prompt") for run in peers if run.settings["shots"]} - {own}
-        none = [
+        zero_shot = [
             run
             for run in peers
             if not run.settings["shots"] and run.settings.get("prompt") not in elsewhere
         ]
-        rows = _exemplar_rows(members, none)
+        rows = _exemplar_rows(members, zero_shot)
         if sum(shots > 0 for _, shots, _ in rows) > 1 or any(
-            run.settings.get("prompt") == own for run in none
+            run.settings.get("prompt") == own for run in zero_shot
         ):
             families.append((_without(members[0], *left), rows))
     return families
 
 
 def _exemplar_rows(
-    members: Sequence[FinishedRun], none: Sequence[FinishedRun]
+    members: Sequence[FinishedRun], zero_shot: Sequence[FinishedRun]
 ) -> list[tuple[str, int, list[FinishedRun]]]:
     def strategy(run: FinishedRun) -> str:
         name = str(run.settings.get("exemplars"))
         return STRATEGIES.get(name, name)
 
-    def way(run: FinishedRun) -> str:
+    def selection(run: FinishedRun) -> str:
         chosen = _chosen(run)
         keys = [key for key in ("encoder", "encoder_id", "qids") if key in chosen]
-        told = {"engine": strategy(run)} | {key: str(chosen[key]) for key in keys}
-        return json.dumps(told, sort_keys=True)
+        settings = {"engine": strategy(run)} | {key: str(chosen[key]) for key in keys}
+        return json.dumps(settings, sort_keys=True)
 
     rows = []
-    prompts = _by(none, lambda run: str(run.settings.get("prompt")))
+    prompts = _by(zero_shot, lambda run: str(run.settings.get("prompt")))
     for prompt, without in prompts.items():
         name = "none" if len(prompts) == 1 else f"none, {prompt}"
         rows += [(name, 0, alike) for alike in _pooled(without, lambda _: 0)]
-    ways = list(dict.fromkeys(map(way, members)))
-    names = dict(zip(ways, labels_of([json.loads(each) for each in ways]), strict=True))
+    selections = list(dict.fromkeys(map(selection, members)))
+    labels = labels_of([json.loads(each) for each in selections])
+    names = dict(zip(selections, labels, strict=True))
     order = {name: at for at, name in enumerate((*STRATEGIES.values(), *names))}
     found = []
-    for alike in _pooled(members, lambda run: (way(run), run.settings["shots"])):
+    for alike in _pooled(members, lambda run: (selection(run), run.settings["shots"])):
         first = alike[0]
         place = order.get(strategy(first), len(order))
-        found.append((place, names[way(first)], int(str(first.settings["shots"])), alike))
+        found.append((place, names[selection(first)], int(str(first.settings["shots"])), alike))
     found.sort(key=lambda row: row[:3])
     return rows + [(name, shots, alike) for _, name, shots, alike in found]
 

@@ -1,4 +1,4 @@
-"""A report of finished runs: its tables and examples, and the files it is written to."""
+"""Make a report on finished runs and write it to files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class BenchReport:
     """A report.
 
     Attributes:
-        tables: in the order shown; the last says what was run.
+        tables: in display order; the last one describes the runs.
+        questions: number of questions of the runs, including those not shown.
     """
 
     title: str
@@ -63,7 +64,7 @@ class BenchReport:
     questions: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tables ready for JSON, figures in full."""
+        """Return the tables for JSON, with unrounded figures."""
         return {
             "title": self.title,
             "notes": list(self.notes),
@@ -74,18 +75,18 @@ class BenchReport:
 def make_report(
     loaded: Loaded, *, title: str = "QuoteSum", baseline: str | None = None, examples: int = 200
 ) -> BenchReport:
-    """Make a report of runs.
+    """Make a report on runs.
 
     Args:
-        baseline: label or folder of the run that others are compared with.
-        examples: at most this many questions, those first on which runs differ most.
+        baseline: label or folder of the run to compare the others with.
+        examples: maximum number of example questions; those with the largest differences are shown.
     """
     runs = loaded.runs
     against = choose_baseline(runs, baseline)
     compared = comparison_table(runs, against)
     notes = [*loaded.notes]
     if compared is None and len(runs) > 1:
-        notes.append(f"nothing is compared: {not_compared(runs, against)}")
+        notes.append(f"no comparison: {not_compared(runs, against)}")
     tables = [
         main_table(runs),
         quoting_table(runs),
@@ -104,11 +105,11 @@ def make_report(
 
 
 def write_report(report: BenchReport, out: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write ``report.html``, ``report.md``, ``report.tex`` and a CSV file per table."""
+    """Write ``report.html``, ``report.md``, ``report.tex`` and one CSV file per table."""
     for name in formats:
         if name not in FORMATS:
             raise InputError(
-                f"takes some of {', '.join(FORMATS)}, got {name!r}.", field="format", value=name
+                f"must be one of {', '.join(FORMATS)}, got {name!r}.", field="format", value=name
             )
     make_folder(out)
     texts: dict[str, str] = {}
@@ -128,8 +129,8 @@ def write_report(report: BenchReport, out: Path, formats: Sequence[str] = FORMAT
 def to_page(report: BenchReport) -> str:
     """Return a report as a standalone HTML page.
 
-    Questions, sources, answers and names are untrusted: all text is escaped, and the page's policy
-    allows nothing but its own script.
+    Questions, sources, answers and names are untrusted, so all text is escaped and the content
+    security policy allows only the page's own script.
     """
     script = _asset("report.js")
     return _template().render(

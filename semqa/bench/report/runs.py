@@ -1,4 +1,4 @@
-"""Read finished runs from their folders, and score their answers."""
+"""Load finished runs from their folders and score their answers."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ if TYPE_CHECKING:
 Kind = Literal["human", "engine", "baseline"]
 
 RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)))
-"""Settings of the copy constraint; without it they do nothing."""
+"""Settings of the copy constraint; they have no effect without it."""
 
-MOST_NAMED = 5  # runs that a note names
+MAX_NAMED = 5  # runs named in one note
 
 _FOLDER = re.compile(r"(?:[/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\])")
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """One run, as a report needs it.
+    """A run with its scores, as used in a report.
 
     Attributes:
         kind: the human row, a baseline (``lead-K``, ``tail-K``) or an engine.
-        records: its rows, in the order of the data.
+        records: rows of the run, in the order of the data.
         quoted: scores over quoted sources, one per row.
-        expected: number of rows of a finished run.
-        results: contents of ``results.json``; empty if the run is not finished.
-        read: short answers that a judge read, one per row; None if no judge read these answers.
+        expected: number of rows once the run is complete.
+        results: contents of ``results.json``; empty if the run is not complete.
+        read: a judge's Disambig scores, one per row; None if no judge has seen these answers.
     """
 
     folder: str
@@ -74,27 +74,27 @@ class FinishedRun:
 
     @property
     def prompts(self) -> Mapping[str, object]:
-        """How questions were put to a model; empty if none was asked."""
+        """Prompt settings; empty if the run used no model."""
         return as_object(self.identity.get("prompts"))
 
     @property
     def cites(self) -> bool:
-        """Whether its prompt asks for citations instead of quotes."""
+        """Whether the prompt asks for citations instead of quotes."""
         return self.prompts.get("answers") == "citations"
 
     @property
     def data(self) -> str:
-        """Digest of the data, and how much of it was asked."""
+        """Digest of the data and the limit on its questions."""
         return f"{self.identity.get('data_sha256')}/{self.identity.get('limit')}"
 
     @property
     def qids(self) -> set[str]:
-        """The questions."""
+        """Ids of the questions."""
         return {record.qid for record in self.records}
 
 
 class Loaded(NamedTuple):
-    """The runs of a folder."""
+    """The runs in a folder, and notes for the reader of a report."""
 
     runs: list[FinishedRun]
     notes: list[str]
@@ -115,26 +115,26 @@ class _GridCell(NamedTuple):
 
 
 def as_object(value: object) -> Mapping[str, object]:
-    """Return a JSON object, or an empty one for anything else."""
+    """Return a JSON object, or an empty one if the value is not an object."""
     return value if isinstance(value, dict) else {}
 
 
 def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
-    """Read all runs below a folder.
+    """Load all runs below a folder.
 
     Args:
-        data: QuoteSum files of the runs. A run's data is looked for among these, then at its
-            original path; the digest decides.
+        data: QuoteSum files of the runs. A run's data is searched by digest in these files, then at
+            its original path.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder.", hint="Name one that semqa bench wrote.")
+        raise InputError(f"{folder} is not a folder.", hint="Give a folder written by semqa bench.")
     for path in data:
         if not path.is_file():
             raise InputError(f"{path} is not a file.", field="data", value=str(path))
     digests = {path: data_digest(path) for path in data}
     found: list[_Found] = []
     notes: list[str] = []
-    said: list[tuple[str, str]] = []
+    remarks: list[tuple[str, str]] = []
     cells = _read_grids(folder, notes)
     for path in _in_order(folder, cells):
         try:
@@ -145,42 +145,45 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
             found.append(_Found(path, identity, name if isinstance(name, str) else None, where))
         except InputError as error:
             notes.append(f"left out: {error}")
-    told = [settings_of_identity(each.identity) for each in found]
-    engines = short_engines([str(each["engine"]) for each in told])
-    told = [{**each, "engine": engines[str(each["engine"])]} for each in told]
+    settings_of_runs = [settings_of_identity(each.identity) for each in found]
+    engines = short_engines([str(each["engine"]) for each in settings_of_runs])
+    settings_of_runs = [
+        {**each, "engine": engines[str(each["engine"])]} for each in settings_of_runs
+    ]
+    labels = labels_of(settings_of_runs)
     runs: list[FinishedRun] = []
-    for each, label, settings in zip(found, labels_of(told), told, strict=True):
+    for each, label, settings in zip(found, labels, settings_of_runs, strict=True):
         try:
             runs.append(_load(each, each.name or label, settings, folder))
         except InputError as error:
             notes.append(f"left out: {error}")
             continue
-        said += [(runs[-1].label, note) for note in _remarks(runs[-1])]
+        remarks += [(runs[-1].label, note) for note in _remarks(runs[-1])]
     if not runs:
         why = "; ".join(notes[:3]) or "Make one with: semqa bench quotesum"
-        raise InputError(f"{folder} holds no run that can be read.", hint=why)
-    there = {each.folder for each in found}
+        raise InputError(f"{folder} has no readable run.", hint=why)
+    loaded = {each.folder for each in found}
     for cell in cells:
-        if cell.folder not in there and cell.state == "failed":
-            said.append((cell.label, f"missing because it failed: {cell.error}"))
-        elif cell.folder not in there and cell.state == "waiting":
-            said.append((cell.label, "missing because it has not run yet"))
+        if cell.folder not in loaded and cell.state == "failed":
+            remarks.append((cell.label, f"missing because it failed: {cell.error}"))
+        elif cell.folder not in loaded and cell.state == "waiting":
+            remarks.append((cell.label, "missing because it has not run yet"))
     names = [run.label for run in runs]
     runs = [
         run if names.count(run.label) == 1 else replace(run, label=f"{run.label} [{run.folder}]")
         for run in runs
     ]
-    return Loaded(runs, [*notes, *_grouped(said)])
+    return Loaded(runs, [*notes, *_grouped(remarks)])
 
 
 def _read_grids(folder: Path, notes: list[str]) -> list[_GridCell]:
-    """Return the runs of all grids below a folder, in the order of their files."""
+    """Return the runs of all grids below a folder, sorted by grid file."""
     found = []
     for path in sorted(folder.rglob(GRID_FILE)):
         try:
             cells = read_object(path).get("cells")
         except InputError as error:
-            notes.append(f"not in the order of their grid: {error}")
+            notes.append(f"grid order ignored: {error}")
             continue
         for cell in cells if isinstance(cells, list) else []:
             if isinstance(cell, dict) and isinstance(cell.get("folder"), str):
@@ -224,8 +227,8 @@ def _load(found: _Found, label: str, settings: Mapping[str, object], top: Path) 
     rows = read_records(path) if path.is_file() else {}
     if found.data is None:
         raise InputError(
-            f"{found.folder}: its data ({found.identity.get('data')}) was not found.",
-            hint="Name the file with --data.",
+            f"{found.folder}: data file {found.identity.get('data')} not found.",
+            hint="Give the file with --data.",
         )
     every = items_of(found.identity, found.data, found.folder)
     items = [item for item in every if item.key in rows]
@@ -257,19 +260,19 @@ def _load(found: _Found, label: str, settings: Mapping[str, object], top: Path) 
 
 
 def _read_judged(path: Path, records: Sequence[Record]) -> list[DisambigScores] | None:
-    """Return what a judge read, if it read exactly these answers."""
+    """Return a judge's Disambig scores if they are for exactly these answers."""
     if not path.is_file():
         return None
     found: dict[str, DisambigScores] = {}
-    told = {record.id: record.prediction for record in records}
+    predictions = {record.id: record.prediction for record in records}
     for line in read_lines(path):
         row = decode_row(line)
         key = row.text("id")
-        if told.get(key) == row.text("prediction"):
+        if predictions.get(key) == row.text("prediction"):
             scores = disambig_again(row.fields, row.where)
             if scores is not None:
                 found[key] = scores
-    return [found[record.id] for record in records] if found.keys() == told.keys() else None
+    return [found[record.id] for record in records] if found.keys() == predictions.keys() else None
 
 
 def _quoted(item: Item, prediction: str) -> QuotedScores:
@@ -282,46 +285,48 @@ def _quoted(item: Item, prediction: str) -> QuotedScores:
 
 
 def _remarks(run: FinishedRun) -> list[str]:
-    """Return what readers must know about one run."""
+    """Return notes on one run for the reader of a report."""
     notes = []
     if len(run.records) < run.expected:
         notes.append(f"not finished: {len(run.records)} of {run.expected} examples")
     if run.read is None and "disambig_f1" in as_object(run.results.get("judged")):
         notes.append(
-            "its answers have changed since they were judged, so Disambig-F1 is missing; judge it "
-            "again with --judge"
+            "Disambig-F1 is missing because answers changed after they were judged; judge again "
+            "with --judge"
         )
     failed = sum(record.error is not None for record in run.records)
     if failed:
-        notes.append(f"{failed} of {len(run.records)} examples failed, scored as empty answers")
+        notes.append(
+            f"{failed} of {len(run.records)} examples failed and are scored as empty answers"
+        )
     exemplars = as_object(run.results.get("exemplars"))
     asked, mean = exemplars.get("asked"), exemplars.get("mean")
     if exemplars.get("up_to") is False and isinstance(asked, int) and isinstance(mean, int | float):
         if asked and not exemplars.get("most"):
-            notes.append(f"exemplars: {asked} asked, none fit: these are the scores of 0 shots")
+            notes.append(f"exemplars: {asked} requested, but none fit the prompt (0-shot scores)")
         elif mean < asked:
-            notes.append(f"exemplars: {asked} asked, {mean:.1f} in a prompt on average")
+            notes.append(f"exemplars: {asked} requested, {mean:.1f} per prompt on average")
     return notes
 
 
 def _grouped(notes: Sequence[tuple[str, str]]) -> list[str]:
-    """Return (label, note) pairs as lines; a note on several runs appears once."""
+    """Format (label, note) pairs as lines; a note on several runs appears once."""
     labels_by_text: dict[str, list[str]] = {}
     for label, text in notes:
         labels_by_text.setdefault(text, []).append(label)
     lines = []
     for text, labels in labels_by_text.items():
-        more = [f"and {len(labels) - MOST_NAMED} more"] if len(labels) > MOST_NAMED else []
-        listed = "; ".join([*labels[:MOST_NAMED], *more])
+        more = [f"and {len(labels) - MAX_NAMED} more"] if len(labels) > MAX_NAMED else []
+        listed = "; ".join([*labels[:MAX_NAMED], *more])
         several = f"{len(labels)} runs: {text} ({listed})"
         lines.append(f"{labels[0]}: {text}" if len(labels) == 1 else several)
     return lines
 
 
 def short_engines(engines: Sequence[str]) -> dict[str, str]:
-    """Return a short name for each engine: a model in a folder goes by the folder's own name.
+    """Return a short name for each engine: a model path is shortened to its last folder.
 
-    If two engines would get the same name, all keep their paths.
+    If two engines would get the same name, all keep their full names.
 
     Example:
         >>> short_engines(["transformers:/data/models/m", "transformers:org/m"])
@@ -335,7 +340,7 @@ def short_engines(engines: Sequence[str]) -> dict[str, str]:
 
 
 def short_judge(name: str) -> str:
-    """Return a short name for a judge: models in folders go by the folders' own names.
+    """Return a short name for a judge: model paths are shortened to their last folder.
 
     Example:
         >>> short_judge("transformers:nli=org/m,qa=/data/models/reader/")

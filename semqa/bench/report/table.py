@@ -1,6 +1,6 @@
-"""A table of a report, and the same table as Markdown, LaTeX and CSV.
+"""Report tables, and their output as Markdown, LaTeX and CSV.
 
-Names of runs and notes are untrusted text; each format escapes them.
+Run names and notes are untrusted; each format escapes them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell.
+    """One table cell.
 
     Attributes:
-        value: the unrounded figure; None for words and missing figures.
-        n: number of examples behind it, if that differs from the row's.
-        why: why the figure is missing, or a remark on it.
-        spread: standard deviation over the runs averaged here, instead of an interval.
+        value: unrounded figure; None for text and missing figures.
+        n: number of examples, if it differs from that of the row.
+        why: reason why the figure is missing, or a remark on it.
+        spread: standard deviation over the averaged runs, instead of an interval.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def interval(self) -> str:
-        """The interval or standard deviation as text, or empty."""
+        """The interval or standard deviation as text, or an empty string."""
         if self.spread is not None:
             return f"SD {self.spread:.2f}"
         if self.low is None or self.high is None:
@@ -49,7 +49,7 @@ class Cell:
         return form.format(self.low, self.high).replace("-", "−").replace("–", " – ")
 
     def to_json(self) -> object:
-        """Return the text of a cell of words, else its figures in full."""
+        """Return the text of a text cell, otherwise the unrounded figures."""
         if self.value is None and self.n is None and not self.why:
             return self.text
         row: dict[str, object] = {"value": self.value}
@@ -64,7 +64,7 @@ class Table:
     """A table.
 
     Attributes:
-        key: name in files: lower-case letters and hyphens.
+        key: name used in files, of lower-case letters and hyphens.
     """
 
     key: str
@@ -74,7 +74,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table ready for JSON, figures in full."""
+        """Return the table for JSON, with unrounded figures."""
         return {
             "title": self.title,
             "columns": list(self.columns),
@@ -84,7 +84,7 @@ class Table:
 
 
 def words(text: str) -> Cell:
-    """Return a cell of words."""
+    """Return a cell with text."""
     return Cell(text)
 
 
@@ -109,7 +109,7 @@ def figure(
     """Return a cell with a score and its interval.
 
     Args:
-        why: why the score is undefined, or a remark on it.
+        why: reason why the score is undefined, or a remark on it.
 
     Example:
         >>> figure(-1.25, (-2.0, 0.5), signed=True).text
@@ -123,7 +123,7 @@ def figure(
 
 
 def to_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = ()) -> str:
-    """Return tables as a document in GitHub's Markdown."""
+    """Return tables as a document in GitHub Flavored Markdown."""
 
     def shown(cell: Cell) -> str:
         text = _md(cell.text)
@@ -143,7 +143,7 @@ def to_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = ()) 
 
 
 def to_latex(tables: Sequence[Table]) -> str:
-    """Return tables as LaTeX for the package booktabs, one ``table`` each."""
+    """Return tables as LaTeX ``table`` environments, for the booktabs package."""
 
     def shown(cell: Cell) -> str:
         text = _tex(cell.text)
@@ -172,14 +172,18 @@ def to_latex(tables: Sequence[Table]) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Return a table as CSV with full figures; intervals, deviations and n get their own columns.
+    """Return a table as CSV with unrounded figures; intervals, deviations and n are extra columns.
 
-    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    Text that a spreadsheet would treat as a formula is prefixed with an apostrophe.
     """
     extra = [
-        [name for name in ("low", "high", "spread", "n") if any(getattr(c, name) is not None for c in column)]
+        [
+            name
+            for name in ("low", "high", "spread", "n")
+            if any(getattr(cell, name) is not None for cell in column)
+        ]
         for column in (zip(*table.rows, strict=True) if table.rows else ([] for _ in table.columns))
-    ]  # fmt: skip
+    ]
     stream = io.StringIO()
     out = csv.writer(stream, lineterminator="\n")
     header: list[str] = []

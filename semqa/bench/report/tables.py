@@ -1,4 +1,4 @@
-"""Tables of all runs: scores, quoting, comparison with a baseline, judgements, breakdowns, settings."""
+"""Tables of all runs: scores, quoting, comparisons, judgements, breakdowns and settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEVEL = 0.05
 
 
 def main_table(runs: Sequence[FinishedRun]) -> Table:
-    """Return the scores of all runs, as in the paper's Table 2, and Sem-F1 over quoted sources."""
+    """Return the scores in the paper's Table 2 and Sem-F1 over quoted sources for all runs."""
     several = len({run.data for run in runs}) > 1
     rows = []
     for run in runs:
@@ -47,25 +47,25 @@ def main_table(runs: Sequence[FinishedRun]) -> Table:
     if not several:
         rows = mark_best(rows, 2, [run.kind != "human" for run in runs])
     notes = [
-        f"0 to 100, with 95% percentile intervals of {RESAMPLES:,} resamples of questions (seed "
-        f"{SEED}); the best run, not counting human rows, in bold. "
+        f"Scores from 0 to 100 with 95% percentile intervals ({RESAMPLES:,} bootstrap resamples of "
+        f"questions, seed {SEED}). The best run, human rows excluded, is in bold. "
         "ROUGE-L is ROUGE-Lsum; SEMQA is √(Sem-F1 · ROUGE-L) of the two means.",
-        "Sem-F1 (quoted) is not a score of the paper: it is Sem-F1 over the sources that the "
-        "answer or a reference quotes, so an answer without quotes scores 0. Sem-F1 itself "
-        "gives it points for every source that some reference does not quote.",
+        "Sem-F1 (quoted) is not in the paper. It is Sem-F1 over the sources quoted in the answer "
+        "or in a reference, so an answer without quotes scores 0. Sem-F1 itself also gives such an "
+        "answer points for each source that some reference does not quote.",
     ]
     if any(run.kind == "human" for run in runs):
         notes.append(
-            "The human row is leave-one-out: each reference against the others of its question. "
-            "It is compared with one reference fewer, and never marked as the best."
+            "The human row is leave-one-out: each reference is scored against the other references "
+            "of its question, one fewer than runs have. It is never in bold."
         )
     if cited := dict.fromkeys(str(run.settings.get("prompt")) for run in runs if run.cites):
         one = len(cited) == 1
         notes.append(
-            f"{' and '.join(cited)} {'asks' if one else 'ask'} for citations instead of quotes: "
-            f"Sem-F1, Sem-Rec and SEMQA of {'its' if one else 'these'} runs are what the scorer "
-            "gives to answers that quote nothing."
-            + ("" if one else " Prompts has what can be compared.")
+            f"{' and '.join(cited)} {'asks' if one else 'ask'} for citations instead of quotes, so "
+            f"Sem-F1, Sem-Rec and SEMQA of {'its' if one else 'their'} runs are the scores of "
+            "answers without quotes."
+            + ("" if one else " See the table Prompts for comparable scores.")
         )
     columns = ["run", *(["data"] if several else []), "questions", *SCORES.values()]
     return Table("scores", "Scores", [*columns, "Sem-F1 (quoted)"], rows, notes)
@@ -77,12 +77,12 @@ def _quoted_cell(run: FinishedRun) -> Cell:
         ((record.qid, scores.f1) for record, scores in pairs), resamples=RESAMPLES, seed=SEED
     )
     if mean.value is None:
-        return Cell("–", why="nobody quotes a source")
+        return Cell("–", why="neither answers nor references quote a source")
     return figure(mean.value, mean.interval, mean.n)
 
 
 def quoting_table(runs: Sequence[FinishedRun]) -> Table:
-    """Return how each run quoted."""
+    """Return quote statistics for each run."""
     statuses = ("verified", "misattributed", "fabricated", "malformed")
     verdicts = (Verdict.QUOTED, Verdict.UNVERIFIED, Verdict.UNQUOTED, Verdict.ABSTAINED)
     rows = []
@@ -93,7 +93,7 @@ def quoting_table(runs: Sequence[FinishedRun]) -> Table:
             quotes.update(record.quotes)
         total = sum(record.words for record in answered)
         free = sum(record.free_words for record in answered)
-        found = Counter(record.verdict for record in answered)
+        counts = Counter(record.verdict for record in answered)
         n = len(answered) or None
         seconds = [record.seconds for record in answered if run.kind != "human"]
         rows.append(
@@ -103,7 +103,7 @@ def quoting_table(runs: Sequence[FinishedRun]) -> Table:
                 number(total / n if n else None),
                 number(100 * (1 - free / total) if total else None, unit=" %"),
                 *(number(quotes[status], 0) for status in statuses),
-                *(number(found[verdict], 0) for verdict in verdicts),
+                *(number(counts[verdict], 0) for verdict in verdicts),
                 number(len(run.records) - len(answered), 0),
                 number(median(seconds) if seconds else None, 3),
             ]
@@ -111,22 +111,22 @@ def quoting_table(runs: Sequence[FinishedRun]) -> Table:
     columns = ["run", "quotes per answer", "words per answer", "words quoted", *statuses]
     columns += [*(f"answers {verdict}" for verdict in verdicts), "failed", "seconds per answer"]
     notes = (
-        "A quote is verified if it stands in the source that it names, character for character; "
-        "misattributed if it stands in another source; fabricated if it stands in none; malformed "
-        "if its mark cannot be parsed. Seconds are the median.",
-        "An answer is quoted if it quotes, every quote is verified, and no other word outside of "
-        "quotes claims anything; unverified if a quote is not verified or lost its brackets; "
-        "unquoted if it quotes nothing or claims something outside of quotes; abstained if it "
-        "says that the sources do not answer.",
+        "A quote is verified if it occurs verbatim in the source it cites, misattributed if it "
+        "occurs in another source, fabricated if it occurs in no source, and malformed if its mark "
+        "cannot be parsed. Seconds are medians.",
+        "An answer is quoted if it has quotes, all of them are verified, and the text outside "
+        "quotes claims nothing; unverified if a quote is not verified or lost its brackets; "
+        "unquoted if it has no quotes or claims something outside them; abstained if it says that "
+        "the sources do not answer.",
     )
-    return Table("quoting", "What quoting looked like", columns, rows, notes)
+    return Table("quoting", "Quoting", columns, rows, notes)
 
 
 def choose_baseline(runs: Sequence[FinishedRun], name: str | None) -> FinishedRun:
-    """Return the run that others are compared with.
+    """Return the run to compare the others with.
 
     Args:
-        name: label or folder of one; by default the first that is not the human row.
+        name: its label or folder; by default the first run that is not a human row.
     """
     if name is None:
         return next((run for run in runs if run.kind != "human"), runs[0])
@@ -140,9 +140,9 @@ def choose_baseline(runs: Sequence[FinishedRun], name: str | None) -> FinishedRu
 def comparison_table(
     runs: Sequence[FinishedRun], baseline: FinishedRun, resamples: int = COMPARED_RESAMPLES
 ) -> Table | None:
-    """Return how each run differs from the baseline, with Holm's correction over all tests.
+    """Return the differences from the baseline, with Holm's correction over all tests.
 
-    Runs over other questions are left out, with a note. None if there is nothing to compare.
+    Runs over other questions are left out, with a note. Return None if nothing can be compared.
 
     Source: Holm 1979; `semqa.metrics.bootstrap.paired_bootstrap`.
     """
@@ -152,7 +152,7 @@ def comparison_table(
         if run is baseline:
             continue
         if not _same_questions(run, baseline):
-            notes.append(f"Not compared because it is over other questions: {run.label}.")
+            notes.append(f"{run.label} is not compared because its questions differ.")
             continue
         for metric in SCORES:
             try:
@@ -160,7 +160,7 @@ def comparison_table(
                     run.scores, baseline.scores, metric=metric, resamples=resamples, seed=SEED
                 )
             except InputError as error:
-                notes.append(f"Not compared: {run.label}: {error}")
+                notes.append(f"{run.label} is not compared: {error}")
     if not tests:
         return None
     corrected = dict(zip(tests, holm([t.p for t in tests.values()]), strict=True))
@@ -179,29 +179,30 @@ def comparison_table(
             shown = f"{p:.3f}" if p >= 0.001 else "< 0.001"
             cells.append(Cell(shown, p, strong=p < LEVEL, why=f"uncorrected {test.p:.4f}"))
         rows.append(cells)
-    told = [
-        f"Differences in points with 95% intervals, by a paired bootstrap of {resamples:,} "
-        f"resamples over questions (seed {SEED}); two-sided p, corrected by Holm for all "
-        f"{len(tests)} tests of this table; bold if below {LEVEL:g}. Intervals are not "
-        "corrected: one without 0 is no proof if its p is not bold."
+    explanations = [
+        f"Differences in points with 95% intervals, from a paired bootstrap over questions "
+        f"({resamples:,} resamples, seed {SEED}). P-values are two-sided and Holm-corrected for the "
+        f"{len(tests)} tests in this table; those below {LEVEL:g} are in bold. Intervals are not "
+        "corrected: an interval without 0 proves nothing if its p is not in bold."
     ]
-    least = 1 / (1 + resamples)
-    if len(tests) * least >= LEVEL:
-        told.append(
-            f"No difference can be bold here: the least p of {resamples:,} resamples is "
-            f"{least:.1g}, which Holm multiplies by {len(tests):,} tests. Report fewer runs at once."
+    smallest = 1 / (1 + resamples)
+    if len(tests) * smallest >= LEVEL:
+        explanations.append(
+            f"No p-value can be in bold here: the smallest p of {resamples:,} resamples is "
+            f"{smallest:.1g}, which Holm's correction multiplies by {len(tests):,}. Report fewer "
+            "runs at once."
         )
     columns = ["run", *(each for name in SCORES.values() for each in (f"Δ {name}", f"p ({name})"))]
-    return Table("comparison", f"Against {baseline.label}", columns, rows, [*told, *notes])
+    return Table("comparison", f"Against {baseline.label}", columns, rows, [*explanations, *notes])
 
 
 def not_compared(runs: Sequence[FinishedRun], baseline: FinishedRun) -> str:
-    """Return why there is nothing to compare the baseline with."""
+    """Return why nothing can be compared with the baseline."""
     if not any(_same_questions(run, baseline) for run in runs if run is not baseline):
-        return f"no other run is over the questions of {baseline.label}"
+        return f"no other run has the same questions as {baseline.label}"
     if len(baseline.qids) == 1:
-        return "one question shows no spread"
-    return f"no question has a score of {baseline.label} and of another run"
+        return "a single question has no variance"
+    return f"no question is scored in both {baseline.label} and another run"
 
 
 def _same_questions(run: FinishedRun, other: FinishedRun) -> bool:
@@ -209,32 +210,34 @@ def _same_questions(run: FinishedRun, other: FinishedRun) -> bool:
 
 
 def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
-    """Return what judges said of the runs; None if none was judged."""
+    """Return the judges' scores; None if no run was judged."""
     judged = [run for run in runs if run.results.get("judged")]
     if not judged:
         return None
     rows = []
     for run in judged:
-        told = as_object(run.results.get("judged"))
-        ais = as_object(told.get("auto_ais"))
+        scores = as_object(run.results.get("judged"))
+        ais = as_object(scores.get("auto_ais"))
         n = as_object(ais.get("n"))
-        cells = [words(run.label), words(short_judge(str(told.get("judge"))))]
+        cells = [words(run.label), words(short_judge(str(scores.get("judge"))))]
         cells += [
             _judged_cell(ais.get(key), ais.get(f"{key}_interval"), n.get(key))
             for key in ("sentences", "answers")
         ]
         cells += [
             _judged_cell(found.get("value"), found.get("interval"), found.get("n"))
-            for found in (as_object(told.get(f"citation_{key}")) for key in ("recall", "precision"))
+            for found in (
+                as_object(scores.get(f"citation_{key}")) for key in ("recall", "precision")
+            )
         ]
         rows.append([*cells, disambig_cell(run), dr_cell(run)])
     columns = ["run", "judge", "AutoAIS, sentences", "AutoAIS, answers", "citation recall"]
     columns += ["citation precision", "Disambig-F1", "DR"]
     notes = [
-        "Judgements, not verifications: 0 to 100, by the judge named; figures of two judges do not "
-        "compare. Answers that failed or are empty count in Disambig-F1 only, where they score 0. "
-        "95% intervals: percentiles over resamples of questions; Wilson's for AutoAIS of answers if "
-        "each question has one answer.",
+        "Scores from 0 to 100 by the judge shown. They are judgements, not verifications, and "
+        "scores of different judges are not comparable. Failed and empty answers count only in "
+        "Disambig-F1, where they score 0. 95% intervals are bootstrap percentiles over questions; "
+        "for AutoAIS of answers they are Wilson intervals if each question has one answer.",
         *disambig_note(judged),
     ]
     return Table("judged", "Judged", columns, rows, notes)
@@ -242,15 +245,15 @@ def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
 
 def _judged_cell(value: object, interval: object, n: object) -> Cell:
     if not isinstance(value, int | float):
-        return Cell("–", why="not judged by such a judge")
+        return Cell("–", why="the judge does not give this score")
     ends = interval if isinstance(interval, list) and len(interval) == 2 else []
-    around = [float(end) for end in ends if isinstance(end, int | float)]
+    bounds = [float(end) for end in ends if isinstance(end, int | float)]
     count = n if isinstance(n, int) else None
-    return figure(float(value), around if len(around) == 2 else None, count)
+    return figure(float(value), bounds if len(bounds) == 2 else None, count)
 
 
 def _question_word(question: Question) -> str:
-    """Return the first question word of a question, which may follow others (``in which``).
+    """Return the first question word, which need not come first (``in which``).
 
     Example:
         >>> from semqa.data.quotesum import Question
@@ -258,8 +261,8 @@ def _question_word(question: Question) -> str:
         ['which', 'what']
     """
     known = ("who", "what", "when", "where", "which", "how", "why")
-    said = re.findall(r"\w+", question.question.lower())
-    return next((word for word in said if word in known), "other")
+    found = re.findall(r"\w+", question.question.lower())
+    return next((word for word in found if word in known), "other")
 
 
 GROUPINGS: dict[str, tuple[str, Callable[[Question], str]]] = {
@@ -267,11 +270,11 @@ GROUPINGS: dict[str, tuple[str, Callable[[Question], str]]] = {
     "question-word": ("question word", _question_word),
     "origin": ("origin", lambda question: question.origin),
 }
-"""How results are broken down: a title, and the group of a question."""
+"""Breakdowns of the results: title, and function from question to group."""
 
 
 def breakdown(runs: Sequence[FinishedRun], key: str) -> Table:
-    """Return SEMQA by groups of questions."""
+    """Return SEMQA by group of questions."""
     title, group_of = GROUPINGS[key]
     grouped: dict[str, dict[str, list[ExampleScores]]] = {}
     for run in runs:
@@ -291,27 +294,27 @@ def breakdown(runs: Sequence[FinishedRun], key: str) -> Table:
                 figure(estimate.value, estimate.interval if questions > 1 else None, questions)
             )
         rows.append(cells)
-    most = {
+    counts = {
         name: max(len({s.qid for s in groups.get(name, ())}) for groups in grouped.values())
         for name in order
     }
-    columns = ("run", *(f"{name} (n = {most[name]})" for name in order))
-    note = "n is the number of questions that have a score; a single one has no interval."
+    columns = ("run", *(f"{name} (n = {counts[name]})" for name in order))
+    note = "n is the number of scored questions. Groups of one question have no interval."
     return Table(f"by-{key}", f"{SCORES['semqa']} by {title}", columns, rows, (note,))
 
 
 def records_table(runs: Sequence[FinishedRun]) -> Table:
-    """Return what each run was, from its record."""
+    """Return the settings, data and environment of each run."""
     rows = []
     for run in runs:
-        identity, told = run.identity, run.results
+        identity, results = run.identity, run.results
         settings = [
             f"{key}={value}"
             for key, value in run.settings.items()
             if key not in ("engine", "data", "prompt") and value is not None
         ]
         prompt = f"{run.prompts.get('template')} {str(run.prompts.get('sha256'))[:12]}"
-        machine = as_object(told.get("machine"))
+        machine = as_object(results.get("machine"))
         shown = [
             run.label,
             run.folder,
@@ -321,7 +324,7 @@ def records_table(runs: Sequence[FinishedRun]) -> Table:
             f"{identity.get('data')} {str(identity.get('data_sha256'))[:12]}",
             str(identity.get("semqa")),
             _join(as_object(identity.get("model_versions")))
-            or _join(as_object(told.get("versions"))),
+            or _join(as_object(results.get("versions"))),
             _join({k: machine[k] for k in ("processor", "gpus", "python") if k in machine}),
         ]
         rows.append([words(each) for each in shown])
@@ -336,7 +339,7 @@ def records_table(runs: Sequence[FinishedRun]) -> Table:
         "versions",
         "machine",
     )
-    return Table("records", "What was run", columns, rows)
+    return Table("records", "Runs", columns, rows)
 
 
 def _join(found: Mapping[str, object]) -> str:
