@@ -33,7 +33,7 @@ Label = Literal["Attributable", "Contradictory", "Extrapolatory"]
 """A label, as spelled in the paper and its data."""
 
 LABELS: Final[tuple[Label, ...]] = ("Attributable", "Contradictory", "Extrapolatory")
-"""In the order of the paper's table."""
+"""All labels, in the order of the paper's table."""
 
 RELATIONS: Final[Mapping[Label, Relation]] = {
     "Attributable": "entailment",

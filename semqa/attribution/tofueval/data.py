@@ -206,7 +206,7 @@ def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
             raise InputError("is empty.", field=name, where=row.where)
     index = row.text("sent_idx").strip().removesuffix(".0")  # as written by pandas
     if not (index.isascii() and index.isdigit() and len(index) <= 6):
-        raise must_be(row, "sent_idx", "the number of the sentence")
+        raise must_be(row, "sent_idx", "a sentence number")
     return AnnotatedSentence(
         SummaryKey(dataset, *names),
         int(index),

@@ -259,7 +259,7 @@ def _index(row: Row) -> int:
     index = row.fields["sent_idx"]
     text = str(index).strip()
     if isinstance(index, bool) or not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise must_be(row, "sent_idx", "the number of the sentence")
+        raise must_be(row, "sent_idx", "a sentence number")
     return int(text)
 
 
