@@ -118,7 +118,7 @@ def test_related_data_are_mapped(semqa: Command, tmp_path: Path) -> None:
         "eval", "attrscore", "map", "nli.jsonl", "--as", "nli", "--out", "m.tsv", "--balance"
     )
     assert "9 examples: 3 Attributable, 3 Contradictory, 3 Extrapolatory" in told.out
-    assert "skipped: 3 (no label that annotators agree on)" in told.out
+    assert "skipped: 3 (no agreed label)" in told.out
     assert (tmp_path / "m.tsv").read_text().startswith("query\tanswer\treference\tlabel\tid\thow\n")
     shown = semqa(
         "eval",
@@ -143,7 +143,7 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "--shots" in fails(*run, "--shots", "7")
     assert "--by entailment has no prompt" in fails(*run, "--by", "entailment", "--shots", "1")
     assert "would overwrite an input" in fails(*run, "--out", "e.csv")
-    assert "e.csv:2: There is" in fails(*attrscore, "score", "e.csv")
+    assert "e.csv:2: The output is missing" in fails(*attrscore, "score", "e.csv")
     assert "--label-word must be" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"
     )
@@ -154,4 +154,4 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
         *attrscore, "train", "e.csv", "--model", "./m", "--out", "t", "--epochs", "0"
     )
     (tmp_path / "r.json").write_text('{"kind": "other"}')
-    assert "r.json: kind is" in fails(*attrscore, "score", "r.json")
+    assert "r.json: kind must" in fails(*attrscore, "score", "r.json")

@@ -35,7 +35,7 @@ MARGIN = 0.1
 """Entailment is unclear if its probability is closer to one half than this."""
 
 QUOTES_NOTHING = "quotes and cites no source"
-NO_SUCH_SOURCE = "the sources that it names do not exist"
+NO_SUCH_SOURCE = "the cited sources do not exist"
 TOO_LONG = "too long for the judge"
 
 

@@ -146,7 +146,7 @@ def report(
 
     Raises:
         InputError: a named system does not exist, or a setting is out of range.
-        MissingExtraError: a package that a figure needs is not installed.
+        MissingExtraError: a required package is not installed.
     """
     settings = settings or Settings()
     released = [_released(file, settings) for file in files]

@@ -1,4 +1,4 @@
-"""Short answers: what kind of thing one is, and whether a text contains it, however it is written."""
+"""Short answers: classify them, and find them in texts in any spelling."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _SCALE = r"(?:hundred|thousand|million|billion|trillion)"
 
 
-def _listed(words: str) -> list[str]:
+def _split(words: str) -> list[str]:
     return words.split()
 
 
-_CARDINALS: Final = _listed(
+_CARDINALS: Final = _split(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"
 )
-_WORDS: Final = [*_CARDINALS[2:], *_listed("thirty forty fifty sixty seventy eighty ninety")]
+_WORDS: Final = [*_CARDINALS[2:], *_split("thirty forty fifty sixty seventy eighty ninety")]
 _WORD_NUMBER = rf"(?:zero|one|{'|'.join(_WORDS)})(?:[ -](?:one|{'|'.join(_WORDS)}|{_SCALE}))*"
-_SMALL: Final = frozenset(
-    _listed("a an and at by da de del der des di du for in la le of on or the to und van vom von y")
+_NAME_PARTICLES: Final = frozenset(
+    _split("a an and at by da de del der des di du for in la le of on or the to und van vom von y")
 )
 
 _KINDS: Final[tuple[tuple[str, str], ...]] = (
@@ -58,7 +58,7 @@ _QUANTITY: Final = re.compile(rf"(?:{_NUMBER}|{_WORD_NUMBER})(?: {_SCALE})?[ -]?
 
 
 def kind_of(answer: str) -> str:
-    """Return the kind of an answer; of a number with a unit, the unit with it.
+    """Return the kind of an answer; for a number with a unit, the kind includes the unit.
 
     Example:
         >>> [kind_of(each) for each in ("1932", "7 May 1840", "12 miles", "Ann Lee", "in the rain")]
@@ -71,14 +71,18 @@ def kind_of(answer: str) -> str:
             return kind
     if (quantity := _QUANTITY.fullmatch(low)) is not None:
         return f"quantity of {quantity[1].strip()}"
-    words = [word for word in re.findall(r"[^\W\d_][\w'’.-]*", text) if word.lower() not in _SMALL]
+    words = [
+        word
+        for word in re.findall(r"[^\W\d_][\w'’.-]*", text)
+        if word.lower() not in _NAME_PARTICLES
+    ]
     if words and all(word[0].isupper() for word in words):
         return "name"
     return "phrase"
 
 
 def asked_for(question: str) -> str:
-    """Return what a question asks for, by its question word.
+    """Return what a question asks for, based on its question word.
 
     Example:
         >>> asked_for("In which city was Ann born?"), asked_for("How many came?")
@@ -105,25 +109,25 @@ _UNSPACED: Final = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
 _ARTICLES: Final = frozenset({"a", "an", "the"})
-_ORDINALS: Final = _listed(
+_ORDINALS: Final = _split(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 )
 _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
-_SAME: Final = {word: str(value) for value, word in enumerate(_CARDINALS)} | {
+_DIGITS: Final = {word: str(value) for value, word in enumerate(_CARDINALS)} | {
     word: f"{value}{_ENDINGS.get(value, 'th')}" for value, word in enumerate(_ORDINALS, start=1)
 }
-"""Words for small numbers, and their digits."""
+"""Digits of small numbers and ordinals, by word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """A text in the three forms in which it is searched.
+    """A text in three normalised forms for searching.
 
     Attributes:
-        words: its words between blanks, in small letters, without articles, small numbers as digits;
-            punctuation parts words.
-        squad: as SQuAD's script normalises it, between blanks: punctuation joins words.
-        bare: its letters and digits alone, for scripts without blanks.
+        words: lower-case words between spaces, without articles, with small numbers as digits;
+            punctuation separates words.
+        squad: words between spaces as normalised by SQuAD's script; punctuation joins words.
+        bare: only letters and digits, for scripts without spaces.
     """
 
     words: str
@@ -132,7 +136,7 @@ class Forms:
 
     @classmethod
     def of(cls, text: str) -> Forms:
-        """Return the forms of a text.
+        """Normalise a text.
 
         Example:
             >>> Forms.of("The well-known Twelve: 1,200.")
@@ -140,41 +144,41 @@ class Forms:
         """
         folded = _THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold())
         found = _WORD.findall(folded)
-        words = [_SAME.get(word, word) for word in found if word not in _ARTICLES]
-        return cls(_spaced(words), _spaced(normalise_answer(folded).split()), "".join(found))
+        words = [_DIGITS.get(word, word) for word in found if word not in _ARTICLES]
+        return cls(_pad(words), _pad(normalise_answer(folded).split()), "".join(found))
 
 
-def _spaced(words: Sequence[str]) -> str:
+def _pad(words: Sequence[str]) -> str:
     return f" {' '.join(words)} " if words else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Needle:
-    """Answers to be found in texts."""
+class AnswerMatcher:
+    """Answers to search for in texts."""
 
     answers: tuple[Forms, ...]
     unspaced: tuple[bool, ...]
 
     @classmethod
-    def of(cls, answers: Iterable[str]) -> Needle:
-        """Return what finds these answers."""
+    def of(cls, answers: Iterable[str]) -> AnswerMatcher:
+        """Create a matcher for answers."""
         kept = tuple(answers)
         return cls(
             tuple(map(Forms.of, kept)), tuple(_UNSPACED.search(text) is not None for text in kept)
         )
 
     @property
-    def sayable(self) -> bool:
-        """Whether each answer has a word that could be found."""
+    def searchable(self) -> bool:
+        """Whether each answer has a letter or digit to search for."""
         return all(each.words or each.bare for each in self.answers)
 
     def within(self, text: Forms) -> bool:
-        """Return whether a text holds one of the answers, as whole words.
+        """Return whether a text contains one of the answers as whole words.
 
         Example:
-            >>> Needle.of(["Ann Lee"]).within(Forms.of("by ANN LEE's hand"))
+            >>> AnswerMatcher.of(["Ann Lee"]).within(Forms.of("by ANN LEE's hand"))
             True
-            >>> Needle.of(["10"]).within(Forms.of("in 1910"))
+            >>> AnswerMatcher.of(["10"]).within(Forms.of("in 1910"))
             False
         """
         return any(
@@ -186,9 +190,9 @@ class Needle:
 
 
 def occurrences(text: str, phrase: str) -> list[tuple[int, int]]:
-    """Return the spans of a phrase as whole words, in any case and with any white space.
+    """Return the spans of a phrase as whole words, ignoring case and the kind of white space.
 
-    A number is not found within a larger one: neither "10" in "1,910" nor "5" in "3.5".
+    A number does not match inside a larger one: neither "10" in "1,910" nor "5" in "3.5".
 
     Example:
         >>> occurrences("Ann  Lee met ann lee; Leeann did not.", "Ann Lee")

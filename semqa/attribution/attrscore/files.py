@@ -1,9 +1,9 @@
-"""Files of examples: read from CSV, TSV or JSON lines, written as CSV or JSON lines.
+"""Read and write files of examples: CSV, TSV, JSON or JSON lines.
 
-The columns are those of the released files: ``query``, ``answer``, ``reference``, ``label``, perhaps with
-an ``id``; others are ignored.
+The columns are those of the released files: ``query``, ``answer``, ``reference``, ``label`` and
+optionally ``id``; others are ignored.
 
-Source: the data sets AttrEval-GenSearch and AttrEval-Simulation at Hugging Face, osunlp/AttrScore.
+Source: the data sets AttrEval-GenSearch and AttrEval-Simulation on Hugging Face, osunlp/AttrScore.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-"""The sign between the columns of a file, by the end of its name."""
+"""Column delimiters by file suffix."""
 
 
 def read_table(path: Path | str) -> Iterator[Row]:
     """Read the rows of a file.
 
-    It is a ``.csv`` or ``.tsv`` with a header, a ``.json`` array, a ``.txt`` that is one of TSV and
-    JSON lines, else JSON lines; ``-`` is standard input, as JSON lines.
+    The suffix selects the format: ``.csv`` or ``.tsv`` with a header, ``.json`` for an array,
+    ``.txt`` for TSV or JSON lines; otherwise JSON lines. ``-`` is standard input, as JSON lines.
 
     Raises:
         InputError: the file or a row is invalid; the message names the file and line.
@@ -63,10 +63,10 @@ def read_table(path: Path | str) -> Iterator[Row]:
             if not header:
                 header = _header(cells, opened.name)
                 continue
-            # Files of SNLI and MultiNLI leave out empty cells at the end.
+            # Files of SNLI and MultiNLI omit empty cells at the end of a line.
             if len(cells) > len(header):
                 raise InputError(
-                    f"There are {len(cells)} cells, but {len(header)} in the header.",
+                    f"The line has {len(cells)} cells, but the header has {len(header)}.",
                     where=line.where,
                 )
             cells += [""] * (len(header) - len(cells))
@@ -75,14 +75,14 @@ def read_table(path: Path | str) -> Iterator[Row]:
 
 def _header(cells: tuple[str, ...] | list[str], name: str) -> tuple[str, ...]:
     header = tuple(cell.strip() for cell in cells)
-    doubled = next((cell for cell in header if cell and header.count(cell) > 1), None)
-    if doubled is not None:
-        raise InputError(f"The column {doubled!r} is there twice.", where=f"{name}:1")
+    duplicate = next((cell for cell in header if cell and header.count(cell) > 1), None)
+    if duplicate is not None:
+        raise InputError(f"The column {duplicate!r} is duplicated.", where=f"{name}:1")
     return header
 
 
 def _array(file: InputFile) -> Iterator[Row]:
-    """Read one JSON array of objects, or JSON lines under this name."""
+    """Read a JSON array of objects, or JSON lines in a ``.json`` file."""
     text = decode_text(file.read_all(), file.name)
     if not text.lstrip().startswith("["):
         for number, line in enumerate(text.split("\n"), start=1):
@@ -92,35 +92,34 @@ def _array(file: InputFile) -> Iterator[Row]:
         return
     values = decode_json(text, display_name(file.name))
     if not isinstance(values, list):
-        raise InputError(f"Not an array of objects: {describe(values)}.", where=file.name)
+        raise InputError(f"Expected an array of objects, got {describe(values)}.", where=file.name)
     for number, value in enumerate(values, start=1):
         yield as_row(value, f"{file.name}: item {number}")
 
 
-def column_of(row: Row, names: Sequence[str], what: str, hint: str | None = None) -> str:
-    """Return the first of some columns that a row has.
+def column_of(row: Row, names: Sequence[str], what: str) -> str:
+    """Return the first of several column names that a row has.
 
     Raises:
-        InputError: it has none of them.
+        InputError: the row has none of them.
     """
     found = next((name for name in names if name in row.fields), None)
     if found is None:
-        there = ", ".join(map(repr, row.fields)) or "no fields"
+        present = ", ".join(map(repr, row.fields)) or "none"
         raise InputError(
-            f"There is no {what}: none of {', '.join(map(repr, names))} among {there}.",
+            f"The {what} is missing: expected one of {', '.join(map(repr, names))}. The fields are {present}.",
             where=row.where,
-            hint=hint,
         )
     return found
 
 
 COLUMNS = ("query", "answer", "reference", "label")
 _MISSING = "nan"
-"""What an empty cell becomes on its way through pandas; the released code takes it for none, too."""
+"""An empty cell as written by pandas; the released code treats it as empty, too."""
 
 
 def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
-    """Read a file of examples, as `read_table` does; `labelled` if each must have a label.
+    """Read a file of examples with `read_table`; with `labelled`, each must have a label.
 
     Raises:
         InputError: the file or a row is invalid; the message names the file and line.
@@ -131,12 +130,12 @@ def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
         example = _example(row, number, labelled)
         if example.id in places:
             raise InputError(
-                f"The id {example.id!r} is there already, at {places[example.id]}.", where=row.where
+                f"The id {example.id!r} is already used at {places[example.id]}.", where=row.where
             )
         places[example.id] = row.where
         examples.append(example)
     if not examples:
-        raise InputError("There are no examples below the header.", where=str(path))
+        raise InputError("The file has no examples.", where=str(path))
     return examples
 
 
@@ -175,14 +174,14 @@ def _label(row: Row, labelled: bool) -> Label | None:
             f"must be one of {', '.join(LABELS)}, got {what}.",
             field="label",
             where=row.where,
-            hint="semqa eval attrscore map translates those of other data sets.",
+            hint="To convert labels of other data sets, use semqa eval attrscore map.",
         )
     return found
 
 
 def _how(row: Row) -> dict[str, object]:
     how = row.fields.get("how", {})
-    if isinstance(how, str) and how:  # a cell of a table
+    if isinstance(how, str) and how:
         try:
             how = json.loads(how)
         except ValueError:
@@ -191,7 +190,7 @@ def _how(row: Row) -> dict[str, object]:
 
 
 def write_examples(path: Path | str, examples: Sequence[Example]) -> None:
-    """Write examples whole or not at all: as CSV or TSV by the file's name, else as JSON lines."""
+    """Write examples atomically, as CSV or TSV by the file suffix, otherwise as JSON lines."""
     path = Path(path)
     delimiter = DELIMITERS.get(path.suffix.lower())
     if delimiter is None:
@@ -209,6 +208,6 @@ def _lines(examples: Iterable[Example], delimiter: str) -> Iterator[bytes]:
 
 
 def _line(cells: Iterable[str], delimiter: str) -> bytes:
-    if delimiter == "\t":  # which has no quotation
+    if delimiter == "\t":  # TSV has no quoting
         return ("\t".join(" ".join(cell.split()) for cell in cells) + "\n").encode("utf-8")
     return encode_record(cells).encode("utf-8")

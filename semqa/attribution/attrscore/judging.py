@@ -1,4 +1,4 @@
-"""Asking a judge for the label of each claim: by prompts, or by entailment."""
+"""Ask a judge for the label of each claim, with prompts or by entailment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A judged claim that a prompt shows, with a reason in a sentence, or none."""
+    """A labelled claim shown in a prompt; `why` is an optional one-sentence reason."""
 
     claim: str
     reference: str
@@ -51,14 +51,14 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class AttrPrompt:
-    """How claims are put to a language model; make it with `create`.
+    """A prompt for a language model; create it with `create`.
 
     Attributes:
-        family: whose label words are used.
-        template: the text with its holes: ``claim``, ``reference``, ``words`` (by label in small
-            letters, such as ``words.attributable``) and ``exemplars`` (each with ``claim``,
+        family: the prompt family, which defines the label words.
+        template: a template with the variables ``claim``, ``reference``, ``words`` (by lower-case
+            label, such as ``words.attributable``) and ``exemplars`` (each with ``claim``,
             ``reference``, ``word`` and ``why``).
-        shots: the exemplars that every prompt shows, in this order.
+        shots: the exemplars shown in every prompt, in order.
     """
 
     family: Family
@@ -76,23 +76,23 @@ class AttrPrompt:
         """Load the prompt of a family, or the user's own template.
 
         Raises:
-            InputError: there is no such family, or the template is invalid.
+            InputError: the family is unknown, or the template is invalid.
         """
         chosen = family_named(family)
         made = cls(chosen, JudgePrompt.load(prompt or chosen.prompt), tuple(shots))
-        tried = made.fill("A claim to be tried?", "A reference to be tried.")
-        for part in ("A claim to be tried?", "A reference to be tried."):
-            if part not in tried:
+        filled = made.fill("A test claim?", "A test reference.")
+        for part in ("A test claim?", "A test reference."):
+            if part not in filled:
                 raise InputError(
-                    f"The prompt {made.template.name} does not show {'{{ claim }}' if '?' in part else '{{ reference }}'}."
+                    f"The prompt {made.template.name} must contain {'{{ claim }}' if '?' in part else '{{ reference }}'}."
                 )
         return made
 
     def fill(self, claim: str, reference: str) -> str:
-        """Return the prompt for a claim; line breaks in texts become blanks.
+        """Render the prompt for a claim.
 
-        So no text can pass for a part of the prompt, and a label stands at the beginning of a line
-        only where the template puts it.
+        Line breaks in texts become spaces. So a text cannot imitate a part of the prompt, and only
+        the template can put a label at the beginning of a line.
         """
         return self.template.fill(
             claim=_one_line(claim),
@@ -110,11 +110,11 @@ class AttrPrompt:
         )
 
     def fill_all(self, examples: Iterable[Example], *, with_query: bool = True) -> list[str]:
-        """Return the prompt of each example."""
+        """Render the prompt for each example."""
         return [self.fill(each.claim(with_query), each.reference) for each in examples]
 
     def to_dict(self) -> dict[str, object]:
-        """Return what makes the prompts again, for records."""
+        """Return a JSON-ready object that identifies the prompt, for records."""
         shown = json.dumps([[s.claim, s.reference, s.label, s.why] for s in self.shots])
         return {
             "family": self.family.name,
@@ -126,13 +126,17 @@ class AttrPrompt:
 
 
 def shipped_shots() -> tuple[Shot, ...]:
-    """Return the exemplars that come with semqa: two of each label, the labels in turns."""
+    """Return the exemplars shipped with semqa: two of each label, in alternating order."""
     raw = files("semqa.attribution.attrscore").joinpath("exemplars.json").read_text("utf-8")
     return tuple(_shot(Row("exemplars.json", row)) for row in json.loads(raw))
 
 
 def read_shots(path: Path | str) -> tuple[Shot, ...]:
-    """Read exemplars: rows with ``reference``, ``label``, ``claim`` or ``query`` and ``answer``, ``why``?."""
+    """Read exemplars.
+
+    A row has ``reference``, ``label``, optionally ``why``, and ``claim`` or ``query`` with
+    ``answer``.
+    """
     return tuple(_shot(row) for row in read_table(path))
 
 
@@ -142,7 +146,7 @@ def _shot(row: Row) -> Shot:
     if label is None:
         raise must_be(row, "label", f"one of {', '.join(LABELS)}")
     if not claim.strip():
-        raise InputError("There is no claim, nor query and answer.", where=row.where)
+        raise InputError("The claim is missing: give claim, or query and answer.", where=row.where)
     return Shot(claim, row.text("reference"), label, row.text("why", ""))
 
 
@@ -151,7 +155,7 @@ def _one_line(text: str) -> str:
 
 
 MAX_NEW_TOKENS = 64
-"""Room for a label and a sentence; what comes after a verdict is not needed."""
+"""Enough for a label and a sentence; text after the verdict is not needed."""
 
 Way = Literal["prompt", "entailment"]
 
@@ -161,9 +165,10 @@ class Judged:
     """A judge's label of an example.
 
     Attributes:
-        label: None if the output is unparsed, or the example too long for the judge.
-        output: what it wrote, if it was asked by a prompt.
-        entailment: its probabilities, if it was asked for those.
+        label: None if the output is unparsed or the example is too long for the judge.
+        output: the judge's output, if a prompt was used.
+        entailment: the judge's probabilities, if entailment was used.
+        too_long: whether the example is too long for the judge.
     """
 
     example: Example
@@ -173,23 +178,27 @@ class Judged:
     too_long: bool = False
 
 
-def way_of(judge: Judge, asked: Way | None = None, *, prompted: bool = False) -> Way:
-    """Return how a judge is to be asked.
+def way_of(judge: Judge, requested: Way | None = None, *, prompted: bool = False) -> Way:
+    """Return whether to use prompts or entailment with a judge.
 
-    That is the way asked for; else by prompts if the user named one (`prompted`), if the judge is a
-    language model (``engine:…``), or if it cannot judge entailment; else by entailment.
+    A requested way is returned unchanged. By default, it is prompts if the user named a prompt
+    (`prompted`), the judge is a language model (``engine:…``), or the judge cannot judge
+    entailment; otherwise entailment.
 
     Raises:
-        InputError: the judge cannot be asked so.
+        InputError: the judge does not support the way.
     """
-    known = abilities_of(judge)
-    can: dict[Way, bool] = {"prompt": "complete" in known, "entailment": "entailment" in known}
-    wanted = asked
-    if wanted is None:
-        model = judge.name.startswith("engine:") and can["prompt"]
-        wanted = "prompt" if prompted or model or not can["entailment"] else "entailment"
-    able(judge, "complete" if wanted == "prompt" else "entailment")
-    return wanted
+    abilities = abilities_of(judge)
+    supported: dict[Way, bool] = {
+        "prompt": "complete" in abilities,
+        "entailment": "entailment" in abilities,
+    }
+    way = requested
+    if way is None:
+        model = judge.name.startswith("engine:") and supported["prompt"]
+        way = "prompt" if prompted or model or not supported["entailment"] else "entailment"
+    able(judge, "complete" if way == "prompt" else "entailment")
+    return way
 
 
 def judge_by_prompt(
@@ -200,13 +209,13 @@ def judge_by_prompt(
     with_query: bool = True,
     max_new_tokens: int = MAX_NEW_TOKENS,
 ) -> list[Judged]:
-    """Put each claim to a judge that writes, and parse what it says.
+    """Ask a judge about each claim with a prompt, and parse its output.
 
     Source: Yue et al. 2023, prompting.
     """
     prompts = prompt.fill_all(examples, with_query=with_query)
     schema = None
-    if prompt.template.name == prompt.family.prompt:  # a user's own may ask for another form
+    if prompt.template.name == prompt.family.prompt:  # a user's prompt may request another format
         schema = verdict_schema("label", tuple(prompt.family.words))
     outputs = unless_too_long(
         lambda some: judge.complete(some, max_new_tokens=max_new_tokens, schema=schema), prompts
@@ -223,10 +232,10 @@ def judge_by_prompt(
 def judge_by_entailment(
     judge: EntailmentJudge, examples: Sequence[Example], *, with_query: bool = True
 ) -> list[Judged]:
-    """Ask whether each claim follows from its reference; the most probable relation is the label.
+    """Judge whether each reference entails its claim; the most probable relation is the label.
 
-    Source: differs in the model alone from Yue et al. 2023, fine-tuning, where classifiers are
-    trained on the three labels; an entailment model takes them for its three relations.
+    Source: like the fine-tuned classifiers in Yue et al. 2023, except that an entailment model's
+    three relations stand for the three labels.
     """
     pairs = [Pair(each.reference, each.claim(with_query)) for each in examples]
     relations = unless_too_long(judge.entailment, pairs)

@@ -1,14 +1,15 @@
-"""AttrScore's examples, its three labels, its prompt families, and how outputs are parsed.
+"""AttrScore's examples, labels and prompt families, and the parsing of outputs.
 
-*Attributable*: the reference supports the claim in full. *Extrapolatory*: it says too little to tell.
-*Contradictory*: it says otherwise. Outputs are parsed by `semqa.attribution.judges.replies`.
+*Attributable*: the reference fully supports the claim. *Extrapolatory*: the reference is not
+sufficient. *Contradictory*: the reference contradicts the claim. `semqa.attribution.judges.replies`
+parses outputs.
 
-`official_label` reproduces the released code, defects included, so that figures made with it can be
-compared; nothing else should use it. It takes the first label word, even inside a word
-("Unattributable") or after "not"; two families can never say Extrapolatory.
+`official_label` reproduces the released code, defects included, to make results comparable; do not
+use it for anything else. It returns the first label word, even inside a word ("Unattributable") or
+after "not". With two of the families, it can never return Extrapolatory.
 
-Source: Yue et al. 2023; github.com/OSU-NLP-Group/AttrScore, June 2023. The label words are the paper's,
-the prompts in ``prompts/judge/attrscore-*.jinja`` are ours.
+Source: Yue et al. 2023; github.com/OSU-NLP-Group/AttrScore, June 2023. The label words are from the
+paper; the prompts in ``prompts/judge/attrscore-*.jinja`` are ours.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ if TYPE_CHECKING:
 
 
 Label = Literal["Attributable", "Contradictory", "Extrapolatory"]
-"""A label as the paper and its data write it."""
+"""A label, as spelled in the paper and its data."""
 
 LABELS: Final[tuple[Label, ...]] = ("Attributable", "Contradictory", "Extrapolatory")
-"""In the order of the paper's table."""
+"""All labels, in the order of the paper's table."""
 
 RELATIONS: Final[Mapping[Label, Relation]] = {
     "Attributable": "entailment",
     "Contradictory": "contradiction",
     "Extrapolatory": "neutral",
 }
-"""The relation of entailment that each label names."""
+"""The entailment relation of each label."""
 
 LABEL_OF: Final[Mapping[Relation, Label]] = {name: label for label, name in RELATIONS.items()}
 
@@ -47,7 +48,7 @@ _BY_NAME: Final[Mapping[str, Label]] = {label.lower(): label for label in LABELS
 
 
 def label_named(name: str) -> Label | None:
-    """Return the label with this name, in any case and with blanks around it, or None.
+    """Return a label by name, ignoring case and surrounding blanks; None if unknown.
 
     Example:
         >>> label_named(" extrapolatory ")
@@ -57,9 +58,9 @@ def label_named(name: str) -> Label | None:
 
 
 def label_of_relation(found: Entailment) -> Label:
-    """Return the label of an entailment judge's probabilities: the most probable relation.
+    """Return the label of the most probable relation.
 
-    A tie is extrapolatory: an undecided judge has found too little.
+    A tie is extrapolatory, because an undecided judge has not found sufficient evidence.
 
     Example:
         >>> from semqa.attribution.judges import Entailment
@@ -70,17 +71,17 @@ def label_of_relation(found: Entailment) -> Label:
 
 
 DEFAULT_FAMILY = "attribution-defined"
-"""As in the paper, whose attribution prompt defines its labels."""
+"""As in the paper, where the attribution prompt defines the labels."""
 
 PAPER_FAMILIES = (DEFAULT_FAMILY, "fact-checking", "nli", "summarization")
-"""The four prompts over which the paper averages."""
+"""The four prompt families that the paper averages over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A prompt family: its name, that in the released code, and the label of each word.
+    """A prompt family: its name here and in the released code, and the label of each word.
 
-    The words are in the order in which the released code looks for them.
+    The words are in the order in which the released code searches for them.
     """
 
     name: str
@@ -89,7 +90,7 @@ class Family:
 
     @property
     def prompt(self) -> str:
-        """The name of the shipped prompt."""
+        """Name of the shipped prompt."""
         return f"attrscore-{self.name}"
 
     def word(self, label: Label) -> str:
@@ -99,10 +100,10 @@ class Family:
             >>> FAMILIES["nli"].word("Extrapolatory")
             'Neutral'
         """
-        return next(word for word, meant in self.words.items() if meant == label)
+        return next(word for word, its_label in self.words.items() if its_label == label)
 
 
-_OWN: Final[Mapping[str, Label]] = {
+_PLAIN_WORDS: Final[Mapping[str, Label]] = {
     "Attributable": "Attributable",
     "Extrapolatory": "Extrapolatory",
     "Contradictory": "Contradictory",
@@ -111,8 +112,8 @@ _OWN: Final[Mapping[str, Label]] = {
 FAMILIES: Final[Mapping[str, Family]] = {
     family.name: family
     for family in (
-        Family("attribution", "attribution-no-definition", _OWN),
-        Family("attribution-defined", "attribution-with-definition", _OWN),
+        Family("attribution", "attribution-no-definition", _PLAIN_WORDS),
+        Family("attribution-defined", "attribution-with-definition", _PLAIN_WORDS),
         Family(
             "fact-checking",
             "fact-checking",
@@ -144,14 +145,14 @@ FAMILIES: Final[Mapping[str, Family]] = {
 }
 """All families by name."""
 
-_FAMILY_NAMED: Final[Mapping[str, Family]] = {
+_FAMILY_BY_NAME: Final[Mapping[str, Family]] = {
     **FAMILIES,
     **{family.official: family for family in FAMILIES.values()},
 }
 
 
 def family_named(name: str) -> Family:
-    """Return a family by its name, or by that of the released code.
+    """Return a family by its name here or in the released code.
 
     Raises:
         InputError: the family is unknown.
@@ -160,9 +161,9 @@ def family_named(name: str) -> Family:
         >>> family_named("attribution-no-definition").name
         'attribution'
     """
-    found = _FAMILY_NAMED.get(name)
+    found = _FAMILY_BY_NAME.get(name)
     if found is None:
-        close = difflib.get_close_matches(name, _FAMILY_NAMED, n=1, cutoff=0.5)
+        close = difflib.get_close_matches(name, _FAMILY_BY_NAME, n=1, cutoff=0.5)
         raise InputError(
             f"must be one of {', '.join(FAMILIES)}, got {name!r}.",
             field="family",
@@ -177,13 +178,13 @@ class Example:
     """A row of AttrEval-GenSearch, of AttrEval-Simulation, or of a training set.
 
     Attributes:
-        id: of the row; by default its number, from 1.
-        query: the question; may be empty.
-        answer: the answer to it, or the whole claim.
-        reference: the text that is to support it.
+        id: id of the row; by default its number, from 1.
+        query: the question; can be empty.
+        answer: the answer to the question, or the whole claim.
+        reference: the text that should support the claim.
         label: the gold label, or None.
-        how: how a simulated or mapped row was made.
-        where: ``file:line``, for messages.
+        how: how a simulated or mapped row was created.
+        where: ``file:line``, for error messages.
     """
 
     id: str
@@ -195,7 +196,7 @@ class Example:
     where: str = ""
 
     def claim(self, with_query: bool = True) -> str:
-        """Return the claim as the paper makes it: the query and the answer, joined by a space.
+        """Return the claim as in the paper: the query and the answer, joined by a space.
 
         Example:
             >>> Example("1", "Who sang it?", "Bing Crosby", "…").claim()
@@ -205,7 +206,7 @@ class Example:
         return " ".join(text for part in parts if (text := " ".join(part.split())))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the row of a data file, without missing fields."""
+        """Return a row for a data file, without missing fields."""
         row: dict[str, object] = {
             "id": self.id,
             "query": self.query,
@@ -220,7 +221,7 @@ class Example:
 
 
 def official_label(output: str, family: str) -> Label | None:
-    """Return the label that the released code reads from an output, or None.
+    """Return the label that the released code parses from an output, or None.
 
     Example:
         >>> official_label("Unattributable", "attribution")
@@ -234,7 +235,7 @@ def official_label(output: str, family: str) -> Label | None:
 
 
 def parse_label(output: str) -> Label | None:
-    """Return the label that an output states, or None if it is unparsed.
+    """Return the label that an output states; None if unparsed.
 
     Example:
         >>> parse_label("It is not attributable; it is contradictory.")

@@ -1,11 +1,11 @@
-"""Data sets of related tasks as training data: their labels and columns in AttrScore's terms.
+"""Convert data sets of related tasks to AttrScore's columns and labels, as training data.
 
-Fact-checking (FEVER and its like), natural language inference (SNLI, MultiNLI, ANLI) and
-faithfulness of summaries. Labels are compared without case, blanks and punctuation; numbers are
-those of the Hugging Face versions of the NLI sets.
+The tasks are fact-checking (FEVER and similar), natural language inference (SNLI, MultiNLI, ANLI)
+and faithfulness of summaries. Labels are matched without case, blanks and punctuation. Numeric
+labels are those of the Hugging Face versions of the NLI data sets.
 
-Source: Yue et al. 2023, repurposed data, for which task's label is which; the spellings are those of
-the data sets.
+Source: the mapping of labels is from Yue et al. 2023, repurposed data; the spellings are from the
+data sets.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _NO_LABEL: Final = frozenset({"", "-", "1-", "none", "nan"})
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A related task: the columns of its claims, references and labels, likeliest first.
+    """A related task: possible columns of claims, references and labels, most likely first.
 
-    `words` has the label of each spelling, and None for one that is none of the three.
+    `words` maps spellings to labels, or to None if no label corresponds.
     """
 
     name: str
@@ -50,13 +50,13 @@ def _spellings(
     attributable: str, extrapolatory: str, contradictory: str, none: str = ""
 ) -> dict[str, Label | None]:
     words: dict[str, Label | None] = {}
-    meant: tuple[tuple[str, Label | None], ...] = (
+    spellings: tuple[tuple[str, Label | None], ...] = (
         (attributable, "Attributable"),
         (extrapolatory, "Extrapolatory"),
         (contradictory, "Contradictory"),
         (none, None),
     )
-    for spelled, label in meant:
+    for spelled, label in spellings:
         words |= dict.fromkeys(spelled.split(), label)
     return words
 
@@ -107,12 +107,12 @@ TASKS: Final[Mapping[str, Task]] = {
         ),
     )
 }
-"""The tasks by name."""
+"""All tasks by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """Rows in AttrScore's terms, and how many were skipped, by reason."""
+    """Converted examples, and numbers of skipped rows by reason."""
 
     examples: tuple[Example, ...]
     skipped: Counter[str]
@@ -123,46 +123,47 @@ def map_examples(
 ) -> Mapped:
     """Read a data set of a related task: CSV, TSV, JSON lines or a JSON array.
 
-    `words` are further spellings of labels; None skips rows. A reference of several texts is joined.
+    `words` has additional spellings of labels; rows with a label mapped to None are skipped. If a
+    reference has several texts, they are joined.
 
     Raises:
-        InputError: the file or a row is invalid, or a label is of no known spelling; the message
-            names file and line.
+        InputError: the file or a row is invalid, or a label is unknown; the message names the file
+            and line.
     """
-    known = {**task.words, **{_key(word): meant for word, meant in (words or {}).items()}}
+    known = {**task.words, **{_key(word): label for word, label in (words or {}).items()}}
     examples: list[Example] = []
     skipped: Counter[str] = Counter()
     for number, row in enumerate(read_table(path), start=1):
         column = column_of(row, task.labels, "label")
         spelled = _spelling(row, column)
         if spelled in _NO_LABEL:
-            skipped["no label that annotators agree on"] += 1
+            skipped["no agreed label"] += 1
             continue
         if spelled not in known:
             raise InputError(
-                f"is unknown: {describe(row.fields[column])}. Known are {', '.join(sorted(word for word in known if word))}.",
+                f"is unknown: {describe(row.fields[column])}. Known labels: {', '.join(sorted(word for word in known if word))}.",
                 field=column,
                 where=row.where,
-                hint="Say what it stands for with --label-word WORD=LABEL.",
+                hint="Add it with --label-word WORD=LABEL.",
             )
-        meant = known[spelled]
-        if meant is None:
-            skipped[f"the label {spelled} is none of the three"] += 1
+        label = known[spelled]
+        if label is None:
+            skipped[f"no label corresponds to {spelled}"] += 1
             continue
         claim = column_of(row, task.claims, "claim")
-        said = _text(row, claim)
+        answer = _text(row, claim)
         references = [name for name in task.references if name != claim]
-        against = _text(row, column_of(row, references, "reference"))
-        if not said or not against:
+        reference = _text(row, column_of(row, references, "reference"))
+        if not answer or not reference:
             skipped["no claim or no reference"] += 1
             continue
         examples.append(
             Example(
                 id=str(number),
                 query="",
-                answer=said,
-                reference=against,
-                label=meant,
+                answer=answer,
+                reference=reference,
+                label=label,
                 how={"made": f"mapped from {task.name}", "label": row.fields[column]},
             )
         )
@@ -170,7 +171,7 @@ def map_examples(
 
 
 def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> tuple[Example, ...]:
-    """Return equally many examples of each label, and at most `per_label`, in a seeded order.
+    """Sample the same number of examples of each label, at most `per_label`, in random order.
 
     Raises:
         InputError: a label has no example.
@@ -179,7 +180,7 @@ def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> t
     missing = [label for label, some in by_label.items() if not some]
     if missing:
         raise InputError(
-            f"No example is {missing[0]}, so labels cannot be balanced.",
+            f"Cannot balance labels, because there is no {missing[0]} example.",
             hint="Leave out --per-label and --balance.",
         )
     count = min(len(some) for some in by_label.values())
@@ -213,6 +214,6 @@ def _text(row: Row, column: str) -> str:
         raise must_be(
             row,
             column,
-            "a string or an array of strings (FEVER's own files have numbers of sentences: join the sentences in first)",
+            "a string or an array of strings (FEVER's own files have sentence numbers: replace them with the sentences first)",
         )
     return value.strip()

@@ -1,4 +1,4 @@
-"""The settings of AttrScore's training, each with its help; see `semqa.training.options`."""
+"""Options of AttrScore training, with their help; see `semqa.training.options`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -11,46 +11,44 @@ from semqa.training.options import check_options, invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOptions:
-    """Settings of a training. A batch times `accumulate` is 64 examples, as in the paper.
+    """Options of a training run. As in the paper, a step has 64 examples by default.
 
     Raises:
-        InputError: a setting is out of its range.
+        InputError: an option is out of range.
     """
 
-    model: Annotated[str, Option(help="The model to begin with: a folder or a name on the Hub.")]
+    model: Annotated[str, Option(help="Base model: a folder or a name on the Hub.")]
     kind: Annotated[
         Literal["auto", "classifier", "seq2seq"],
-        Option(help="auto: seq2seq for encoder-decoder models, else classifier."),
+        Option(help="auto: seq2seq for encoder-decoders, otherwise classifier."),
     ] = "auto"
     family: Annotated[
         Literal["attribution-defined", "attribution", "fact-checking", "nli", "summarization"],
         Option(help="Prompt family, for seq2seq."),
     ] = "attribution-defined"
-    epochs: Annotated[float, Option(help="Passes over the examples.")] = 3.0
+    epochs: Annotated[float, Option(help="Number of epochs.")] = 3.0
     max_steps: Annotated[
-        int | None, Option(help="End after so many steps, whatever --epochs says.")
+        int | None, Option(help="Maximum number of steps; overrides --epochs.")
     ] = None
-    batch_size: Annotated[int, Option(help="Examples a step, in all processes.")] = 8
-    accumulate: Annotated[int, Option(help="Batches that make a step.")] = 8
+    batch_size: Annotated[int, Option(help="Examples per batch, over all processes.")] = 8
+    accumulate: Annotated[int, Option(help="Batches per step (gradient accumulation).")] = 8
     learning_rate: Annotated[
-        float, Option(help="At its highest; it falls to 0 along a cosine.")
+        float, Option(help="Peak learning rate; decays to 0 along a cosine.")
     ] = 2e-5
-    max_length: Annotated[
-        int, Option(help="Tokens of an input; references are cut, claims never.")
-    ] = 512
+    max_length: Annotated[int, Option(help="Maximum input tokens; only references are cut.")] = 512
     save_steps: Annotated[
-        int | None, Option(help="Steps between checkpoints, if not an epoch.")
+        int | None, Option(help="Steps between checkpoints (default: one epoch).")
     ] = None
-    seed: Annotated[
-        int, Option(help="Of initial weights, order and dropout.", envvar="SEMQA_SEED")
-    ] = 0
-    device: Annotated[Literal["cpu"] | None, Option(help="Keep off the GPU.")] = None
+    seed: Annotated[int, Option(help="Random seed.", envvar="SEMQA_SEED")] = 0
+    device: Annotated[Literal["cpu"] | None, Option(help="Use the CPU even if there is a GPU.")] = (
+        None
+    )
     bf16: Annotated[bool, Option("--bf16", help="Compute in bfloat16.")] = False
-    fp16: Annotated[bool, Option("--fp16", help="Compute in float16, on a GPU.")] = False
+    fp16: Annotated[bool, Option("--fp16", help="Compute in float16 (GPU only).")] = False
 
     def __post_init__(self) -> None:
         check_options(self)
         if not 0 < self.epochs <= 10_000:
             raise invalid("epochs", self.epochs, "above 0 and at most 10,000")
         if self.fp16 and self.bf16:
-            raise InputError("excludes bf16.", field="fp16")
+            raise InputError("cannot be combined with bf16.", field="fp16")

@@ -1,4 +1,4 @@
-"""Outputs with gold labels, and the record of a run: settings, examples, replies and scores."""
+"""Outputs with gold labels, and the record of a run: settings, examples, outputs and scores."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _LABEL = ("label", "Label", "gold")
 
 
 def read_outputs(path: Path | str) -> tuple[tuple[Judged, ...], str | None]:
-    """Read outputs with gold labels: rows of a file, or the record of a run.
+    """Read outputs with gold labels from a table or from the record of a run.
 
-    In CSV, TSV, JSON lines or a JSON array, the output stands under ``output``, ``prediction`` or
-    ``response``, the label under ``label`` or ``gold``; the released code's ``predictions.json`` is
-    such a file.
+    In CSV, TSV, JSON lines or a JSON array, the output is in ``output``, ``prediction`` or
+    ``response``, and the label in ``label`` or ``gold``. The released code's ``predictions.json``
+    has this format.
 
     Returns:
-        The outputs, parsed; and the prompt family of a record.
+        The parsed outputs, and the prompt family if the file is a record.
     """
     if kind_of(path) is None:
         rows = enumerate(read_table(path), start=1)
@@ -64,7 +64,7 @@ def _judged_row(row: Row) -> Judged:
         return Judged(example, None, too_long=True)
     if "output" not in row.fields:
         raise InputError(
-            "There is no output to parse: the judge was asked for entailment.", where=row.where
+            "There is no output to parse, because the run used entailment.", where=row.where
         )
     return Judged(example, parse_label(row.text("output")), row.text("output"))
 
@@ -88,7 +88,7 @@ _NO_LABELS = "no example has a gold label"
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What a run did; `settings` are judge, way, prompt, data and versions, ready for JSON."""
+    """The record of a run; `settings` has judge, way, prompt, data and versions, JSON-ready."""
 
     settings: Mapping[str, Any]
     judged: tuple[Judged, ...]
@@ -97,7 +97,7 @@ class RunRecord:
     seed: int = 0
 
     def scores(self) -> dict[str, Any]:
-        """Return the scores of the labelled examples, and ``unlabelled``, the number of the others."""
+        """Score the labelled examples; ``unlabelled`` is the number of other examples."""
         pairs = [(each.example.label, each.label) for each in self.judged if each.example.label]
         scores = score_labels(
             [gold for gold, _ in pairs],
@@ -111,11 +111,11 @@ class RunRecord:
 
     @property
     def too_long(self) -> int:
-        """How many examples the judge could not read."""
+        """Number of examples that are too long for the judge."""
         return sum(each.too_long for each in self.judged)
 
     def official(self) -> dict[str, Any] | None:
-        """Score as the released code does, from outputs; None if missing."""
+        """Score outputs like the released code; None without labelled outputs."""
         pairs = [
             (each.example.label, official_label(each.output, self.family))
             for each in self.judged
@@ -124,7 +124,7 @@ class RunRecord:
         return official_figures(pairs) if pairs else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record ready for JSON."""
+        """Return the JSON-ready record."""
         official = self.official()
         return {
             "kind": KIND,
@@ -140,7 +140,7 @@ class RunRecord:
 
 
 def official_figures(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, Any]:
-    """Return the released code's figures ready for JSON: None for NaN, which is listed in ``nan``."""
+    """Return the released code's scores, JSON-ready: NaN becomes None and is listed in ``nan``."""
     scores = official_scores([gold for gold, _ in pairs], [label for _, label in pairs])
     values = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
     for name in ("f1", "precision", "recall"):

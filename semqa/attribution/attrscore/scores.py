@@ -1,8 +1,8 @@
-"""The scores of AttrScore: F1 of each label, micro and macro, with what could not be parsed.
+"""AttrScore's scores: F1 of each label, micro and macro F1, and unparsed outputs.
 
-The paper's overall figure is the accuracy over all examples, an output without a label being wrong;
-that is `micro_f1` here. The released code (`official_scores`) leaves such outputs out, and is NaN for a
-class that is never predicted.
+The paper's overall score is the accuracy over all examples, where an unparsed output is wrong;
+here, it is ``micro_f1``. The released code (`official_scores`) leaves unparsed outputs out, and
+returns NaN for a class that is never predicted.
 
 Source: Yue et al. 2023, metrics.
 """
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 UNPARSED = "unparsed"
 _NO_EXAMPLE = "no example has this label"
 _NEVER_PREDICTED = "this label is never predicted"
-_NEITHER = "no example has this label, and none is predicted"
-_NOTHING = "no labelled examples"
+_NEITHER = "no example has this label, and it is never predicted"
+_NO_EXAMPLES = "no labelled examples"
 
 
 def score_labels(
@@ -42,13 +42,14 @@ def score_labels(
     """Score predicted labels; None is an unparsed output.
 
     Returns:
-        The record for JSON, with scores in [0, 1]: ``n``; ``unparsed``; ``micro_f1``, right ones over
-        all examples, which is the paper's overall figure; ``macro_f1``, the mean F1 of the labels
-        that have one; ``micro_f1_labels``, the micro-average over the three labels alone, in which
-        an unparsed output is a miss of its own label but no false alarm of another;
-        ``parsed_accuracy``, right ones over parsed outputs; ``labels``; ``confusion``, whose rows are
-        true labels, columns predicted ones and last the unparsed; ``intervals`` of 95% by name, over
-        resampled examples; and ``unscored``, why a score is None, by name.
+        A JSON-ready object, with scores in [0, 1]: ``n``; ``unparsed``; ``micro_f1``, the accuracy
+        over all examples, which is the paper's overall score; ``macro_f1``, the mean F1 of labels
+        with a defined F1; ``micro_f1_labels``, the micro-average over the three labels, where an
+        unparsed output is a false negative of its label but no false positive;
+        ``parsed_accuracy``, the accuracy over parsed outputs; ``labels``, scores by label;
+        ``confusion``, with true labels as rows, predicted labels as columns and a last column for
+        unparsed outputs; ``intervals``, 95% bootstrap intervals by name; and ``unscored``, the
+        reason for each score that is None.
 
     Example:
         >>> scores = score_labels(["Attributable", "Contradictory"], ["Attributable", None])
@@ -64,9 +65,9 @@ def score_labels(
     parsed = n - unparsed
     unscored = {}
     if not n:
-        unscored = dict.fromkeys(("micro_f1", "macro_f1", "micro_f1_labels"), _NOTHING)
+        unscored = dict.fromkeys(("micro_f1", "macro_f1", "micro_f1_labels"), _NO_EXAMPLES)
     if not parsed:
-        unscored["parsed_accuracy"] = "no output was parsed" if n else _NOTHING
+        unscored["parsed_accuracy"] = "no output was parsed" if n else _NO_EXAMPLES
     return {
         "n": n,
         "unparsed": unparsed,
@@ -86,9 +87,10 @@ def score_labels(
 
 
 def mean_scores(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the mean F1 over several prompts, of each label and overall, as the paper reports it.
+    """Average F1 over several prompts, for each label and overall, as reported in the paper.
 
-    It is ``micro_f1``, ``macro_f1`` and ``f1 LABEL``; None if a prompt lacks the score.
+    The keys are ``micro_f1``, ``macro_f1`` and ``f1 LABEL``. A mean is None if one of its scores
+    is.
     """
 
     def mean(values: Sequence[float | None]) -> float | None:
@@ -104,16 +106,16 @@ def mean_scores(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _confusion(
     true: Sequence[Label], predicted: Sequence[Label | None]
 ) -> tuple[tuple[int, ...], ...]:
-    """Count pairs: rows are true labels, columns predicted ones and last the unparsed."""
+    """Return the confusion matrix: true labels by predicted labels, unparsed ones last."""
     counts = Counter(zip(true, predicted, strict=True))
     return tuple(tuple(counts[gold, guess] for guess in (*LABELS, None)) for gold in LABELS)
 
 
 class OfficialScores(NamedTuple):
-    """The released code's figures, in the order of `LABELS`; NaN if it divides by zero.
+    """The released code's scores, in the order of `LABELS`; NaN after a division by zero.
 
-    Outputs without a label are nowhere: `micro_f1` is the accuracy over the others, contrary to the
-    paper's over all.
+    Unparsed outputs are left out: `micro_f1` is the accuracy over parsed outputs, unlike in the
+    paper.
     """
 
     confusion: tuple[tuple[int, ...], ...]
@@ -125,7 +127,7 @@ class OfficialScores(NamedTuple):
 
 
 def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) -> OfficialScores:
-    """Score as the released code does; None is an unparsed reply."""
+    """Score like the released code; None is an unparsed output."""
     confusion = tuple(row[:-1] for row in _confusion(true, predicted))
     precision, recall, f1 = [], [], []
     for i in range(len(LABELS)):
@@ -146,7 +148,7 @@ def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) ->
 
 
 def _ratio(part: float, whole: float) -> float:
-    """Divide; 0/0 and everything with NaN in it is NaN."""
+    """Divide; return NaN for 0/0, or if an operand is NaN."""
     return part / whole if whole else math.nan
 
 
@@ -173,7 +175,7 @@ def _label_scores(confusion: Sequence[Sequence[int]], i: int) -> dict[str, Any]:
 def _intervals(
     confusion: Sequence[Sequence[int]], resamples: int, seed: int
 ) -> dict[str, list[float]]:
-    """Return percentile intervals: drawing examples again is drawing the cells of the table."""
+    """Return percentile intervals; resampling examples is resampling the cells of the table."""
     import numpy as np
 
     cells = np.array(confusion, dtype=np.int64)

@@ -1,16 +1,17 @@
-"""Training data for AttrScore made of questions with answers and the passage that answers them.
+"""Create training data for AttrScore from questions with answers and passages.
 
-*Attributable*: a question, its answer and its passage as they are. *Contradictory*: the answer is
-replaced by a wrong one of its kind, or the answer stays and each of its occurrences in the passage is
-replaced. *Extrapolatory*: the passage is replaced by the nearest one by BM25 that contains no form of
-the answer.
+- *Attributable*: a question, its answer and its passage, unchanged.
+- *Contradictory*: the answer is replaced with a wrong one of the same kind, or all occurrences of
+  the answer in the passage are replaced.
+- *Extrapolatory*: the passage is replaced with the best BM25 match that contains no form of the
+  answer.
 
-Reads SQuAD's nested JSON; and rows, as JSON lines or CSV, with ``question``, ``answers`` (texts, or SQuAD's
-``{"text": […]}``) and ``context``, or several passages under ``ctxs`` or ``contexts``, of which the first
-that contains an answer is taken.
+Input is SQuAD's nested JSON, or rows (JSON lines or CSV) with ``question``, ``answers`` (texts, or
+SQuAD's ``{"text": […]}``) and ``context``. There can be multiple passages in ``ctxs`` or
+``contexts``; the first one that contains an answer is used.
 
-Source: Yue et al. 2023, data simulated from question answering. Answers are used as they are, without
-being put into sentences. How a wrong answer is chosen and what counts as a form of the answer is ours.
+Source: Yue et al. 2023, data simulated from question answering. Answers are not rewritten as
+sentences. The choice of wrong answers and the definition of an answer's forms are ours.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from semqa.attribution.attrscore.answers import (
+    AnswerMatcher,
     Forms,
-    Needle,
     asked_for,
     kind_of,
     occurrences,
@@ -50,7 +51,7 @@ _CONTEXTS = ("ctxs", "contexts", "passages")
 
 @dataclass(frozen=True, slots=True)
 class QAItem:
-    """One question; `answers` are all forms of the answer, of which the first is in the context."""
+    """A question; `answers` has all forms of the answer, and the first occurs in the context."""
 
     id: str
     question: str
@@ -60,7 +61,7 @@ class QAItem:
 
 @dataclass(frozen=True, slots=True)
 class QASet:
-    """Questions that can be used, and how many could not, by reason."""
+    """Usable questions, and numbers of skipped ones by reason."""
 
     items: tuple[QAItem, ...]
     skipped: Counter[str]
@@ -69,8 +70,8 @@ class QASet:
 def read_qa(path: Path | str) -> QASet:
     """Read a QA data set; ``-`` is standard input, as JSON lines.
 
-    A question without an answer, or whose answer is not in its context, is skipped and counted: it
-    supports nothing as it is.
+    Questions without an answer, or with an answer that does not occur in the context, are skipped
+    and counted.
 
     Raises:
         InputError: the file or a row is invalid; the message names the file and line.
@@ -83,7 +84,7 @@ def read_qa(path: Path | str) -> QASet:
         if isinstance(found, str):
             skipped[found] += 1
         elif found.id in seen:
-            raise InputError(f"The id {found.id!r} is there already.", where=row.where)
+            raise InputError(f"The id {found.id!r} is already used.", where=row.where)
         else:
             seen.add(found.id)
             items.append(found)
@@ -102,9 +103,9 @@ def _rows(path: Path | str) -> Iterator[Row]:
     articles = as_row(decode_json(text, file.name), file.name).fields.get("data")
     if not isinstance(articles, list):
         raise InputError(
-            f"must be SQuAD's articles, got {describe(articles)}.",
+            f"must be an array of SQuAD articles, got {describe(articles)}.",
             field="data",
-            hint="Give rows of question, answers and context as .jsonl.",
+            hint="Or use a .jsonl file with question, answers and context.",
             where=file.name,
         )
     for article in articles:
@@ -113,15 +114,15 @@ def _rows(path: Path | str) -> Iterator[Row]:
 
 def _squad(article: Row, name: str) -> Iterator[Row]:
     for paragraph in _list(article, "paragraphs"):
-        held = as_row(paragraph, f"{name}: a paragraph")
-        for asked in _list(held, "qas"):
+        parent = as_row(paragraph, f"{name}: a paragraph")
+        for asked in _list(parent, "qas"):
             qa = as_row(asked, f"{name}: a question")
             where = f"{name}: question {qa.fields.get('id', '?')!s:.80}"
             texts = [
                 answer.get("text") if isinstance(answer, dict) else answer
                 for answer in _list(Row(where, qa.fields), "answers")
             ]
-            yield Row(where, {**qa.fields, "answers": texts, "context": held.text("context")})
+            yield Row(where, {**qa.fields, "answers": texts, "context": parent.text("context")})
 
 
 def _list(row: Row, name: str) -> list[object]:
@@ -139,20 +140,20 @@ def _item(row: Row, number: int) -> QAItem | str:
     contexts = _contexts(row)
     if not answers or row.fields.get("is_impossible") is True:
         return "no answer"
-    needles = {answer: Needle.of([answer]) for answer in answers}
+    matchers = {answer: AnswerMatcher.of([answer]) for answer in answers}
     for context in contexts:
         forms = Forms.of(context)
-        held = [answer for answer in answers if needles[answer].within(forms)]
-        if held:
-            rest = tuple(answer for answer in answers if answer != held[0])
+        present = [answer for answer in answers if matchers[answer].within(forms)]
+        if present:
+            rest = tuple(answer for answer in answers if answer != present[0])
             given = row.fields.get("id")
             name = str(number) if given is None or given == "" else str(given)
-            return QAItem(name, question, (held[0], *rest), context)
+            return QAItem(name, question, (present[0], *rest), context)
     return "the answer is not in the context"
 
 
 def _answers(row: Row) -> list[str]:
-    value = row.fields[column_of(row, _ANSWERS, "answers")]
+    value = row.fields[column_of(row, _ANSWERS, "answer")]
     if isinstance(value, dict):
         value = value.get("text", [])
     if isinstance(value, str):
@@ -160,31 +161,31 @@ def _answers(row: Row) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise must_be(
             row,
-            column_of(row, _ANSWERS, "answers"),
+            column_of(row, _ANSWERS, "answer"),
             "strings, or an object with strings under 'text'",
         )
     return list(dict.fromkeys(text for each in value if (text := " ".join(each.split()))))
 
 
 def _contexts(row: Row) -> list[str]:
-    several = next((name for name in _CONTEXTS if name in row.fields), None)
-    if several is None:
-        return [row.text(column_of(row, _CONTEXT, "passage that answers it"))]
+    column = next((name for name in _CONTEXTS if name in row.fields), None)
+    if column is None:
+        return [row.text(column_of(row, _CONTEXT, "passage"))]
     texts = []
-    for passage in _list(row, several):
+    for passage in _list(row, column):
         text = passage.get("text") if isinstance(passage, dict) else passage
         if not isinstance(text, str):
-            raise must_be(row, several, "strings, or objects with a 'text'")
+            raise must_be(row, column, "strings, or objects with a 'text'")
         texts.append(text)
     return texts
 
 
-_TRIED = 50
-"""Candidates drawn from each pool before the next pool is tried."""
+_MAX_CANDIDATES = 50
+"""Number of candidates sampled from each pool."""
 
 
 class Candidates:
-    """The answers of a data set, by kind of answer and of question."""
+    """The answers of a data set, grouped by kind of answer and of question."""
 
     def __init__(self, items: Sequence[QAItem]) -> None:
         pools: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
@@ -196,45 +197,45 @@ class Candidates:
         self._pools = {name: tuple(pool.values()) for name, pool in pools.items()}
 
     def of(self, item: QAItem, rng: Random) -> Iterator[str]:
-        """Yield wrong answers to a question, the most alike first.
+        """Yield wrong answers to a question, most similar first.
 
-        Those of questions that ask for the same come before others of the same kind. None is equal to,
-        within, or around an answer of the question, whichever way it is written.
+        Answers to similar questions come before other answers of the same kind. In any spelling,
+        none equals, contains, or is contained in a correct answer.
         """
         kind = kind_of(item.answers[0])
-        right = Needle.of(item.answers)
+        right = AnswerMatcher.of(item.answers)
         forms = [Forms.of(answer) for answer in item.answers]
 
         def wrong(text: str) -> bool:
-            needle = Needle.of([text])
+            matcher = AnswerMatcher.of([text])
             return (
-                needle.sayable
+                matcher.searchable
                 and not right.within(Forms.of(text))
-                and not any(needle.within(form) for form in forms)
+                and not any(matcher.within(form) for form in forms)
             )
 
         tried: set[str] = set()
         for pool in ((kind, asked_for(item.question)), (kind, "")):
             texts = self._pools.get(pool, ())
-            for text in rng.sample(texts, min(_TRIED, len(texts))):
+            for text in rng.sample(texts, min(_MAX_CANDIDATES, len(texts))):
                 if text not in tried and wrong(text):
                     tried.add(text)
                     yield text
 
 
-_LOOKED_AT = 100
-"""Passages, best first, among which one without an answer is looked for."""
+_MAX_PASSAGES = 100
+"""Number of top passages to search for one without an answer."""
 
 
 class Negative(NamedTuple):
-    """A passage and its rank by BM25, from 1."""
+    """A passage and its BM25 rank, from 1."""
 
     text: str
     rank: int
 
 
 class Negatives:
-    """The passages of a data set, searched by words.
+    """A BM25 index of the passages of a data set.
 
     Raises:
         MissingExtraError: bm25s is not installed.
@@ -257,10 +258,10 @@ class Negatives:
         )
         return words
 
-    def find(self, question: str, own: str, answers: Needle) -> Negative | None:
-        """Return the passage nearest to a question that holds none of its answers, or None.
+    def find(self, question: str, own: str, answers: AnswerMatcher) -> Negative | None:
+        """Return the best match for a question without any of its answers, or None.
 
-        Its own passage does not count, and ties go to the passage that comes first in the data set.
+        The question's own passage is excluded. Ties are broken by data set order.
         """
         import numpy as np
 
@@ -268,7 +269,7 @@ class Negatives:
         if not words:
             return None
         scores = self._index.get_scores(words)
-        best = np.argsort(-scores, kind="stable")[:_LOOKED_AT]
+        best = np.argsort(-scores, kind="stable")[:_MAX_PASSAGES]
         for rank, number in enumerate(map(int, best), start=1):
             if scores[number] <= 0:
                 return None
@@ -284,10 +285,10 @@ CONTEXT = "context substitution"
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Simulated examples, as many of each label, in a seeded order.
+    """Simulated examples, the same number of each label, in random order.
 
-    `failed` counts the questions that could not be given a label, by how it was tried; `dropped` the
-    examples left out to make the labels equal in number.
+    `failed` counts failed attempts by method; `dropped` is the number of examples left out to
+    balance the labels.
     """
 
     examples: tuple[Example, ...]
@@ -303,27 +304,27 @@ def simulate(
     seed: int = 0,
     on_progress: Callable[[int, int | None], None] | None = None,
 ) -> Simulation:
-    """Make examples of the three labels, as many of each, and at most `per_label`.
+    """Create the same number of examples of each label, at most `per_label`.
 
-    The same data set and settings give the same examples; what becomes of a question does not
-    depend on how others fared, but for the label that it is given. `every_label` makes an example of
-    each label of every question, instead of one example a question: a model cannot tell labels by
-    questions then, but a split into training and test has to be made by question.
+    The result is deterministic. Other questions affect which label a question gets, but not the
+    example of that label. `every_label` creates an example of each label for every question,
+    instead of one example per question. Then a model cannot infer labels from questions, but
+    training and test data must be split by question.
 
     Raises:
-        InputError: not even one example of each label can be made.
+        InputError: there is no example of some label.
         MissingExtraError: bm25s is not installed.
     """
-    maker = _Maker(items, seed)
+    maker = _ExampleMaker(items, seed)
     made: dict[Label, list[tuple[int, Example]]] = {label: [] for label in LABELS}
     order = Random(seed).sample(range(len(items)), len(items))  # noqa: S311  (no secret)
     for done, number in enumerate(order, start=1):
-        turns = sorted(LABELS, key=lambda label: len(made[label]))
+        labels = sorted(LABELS, key=lambda label: len(made[label]))
         if per_label is not None:
-            turns = [label for label in turns if len(made[label]) < per_label]
-        if not turns:
+            labels = [label for label in labels if len(made[label]) < per_label]
+        if not labels:
             break
-        for label in turns:
+        for label in labels:
             example = maker.make(items[number], label)
             if example is not None:
                 made[label].append((done, example))
@@ -336,8 +337,8 @@ def simulate(
         missing = ", ".join(label for label in LABELS if not made[label])
         reasons = "; ".join(f"{count} times {reason}" for reason, count in maker.failed.items())
         raise InputError(
-            f"No {missing} example can be made of {len(items)} questions{f' ({reasons})' if reasons else ''}.",
-            hint="Give more questions, with more passages.",
+            f"Cannot create {missing} examples from {len(items)} questions{f' ({reasons})' if reasons else ''}.",
+            hint="Use more questions, with more passages.",
         )
     kept = sorted(
         (each for examples in made.values() for each in examples[:least]),
@@ -350,18 +351,18 @@ def simulate(
     )
 
 
-class _Maker:
-    """Makes the examples of one data set."""
+class _ExampleMaker:
+    """Creates the examples of one data set."""
 
     def __init__(self, items: Sequence[QAItem], seed: int) -> None:
         self._seed = seed
         self._candidates = Candidates(items)
         self._negatives = Negatives([item.context for item in items])
-        self._ways: Final[Counter[str]] = Counter()
+        self._method_counts: Final[Counter[str]] = Counter()
         self.failed: Counter[str] = Counter()
 
     def make(self, item: QAItem, label: Label) -> Example | None:
-        """Return an example with this label, or None if none can be made of the question."""
+        """Create an example with this label; None if the question does not allow one."""
         match label:
             case "Attributable":
                 how: dict[str, object] = {"made": "as is"}
@@ -369,20 +370,20 @@ class _Maker:
             case "Extrapolatory":
                 return self._extrapolatory(item)
             case "Contradictory":
-                # The way that was taken less often first.
-                ways = sorted((ANSWER, CONTEXT), key=lambda way: self._ways[way])
-                for way in ways:
+                # Try the less used method first.
+                methods = sorted((ANSWER, CONTEXT), key=lambda way: self._method_counts[way])
+                for way in methods:
                     made = self._by_answer(item) if way == ANSWER else self._by_context(item)
                     if made is not None:
-                        self._ways[way] += 1
+                        self._method_counts[way] += 1
                         return made
                     self.failed[f"no {way}"] += 1
         return None
 
     def _extrapolatory(self, item: QAItem) -> Example | None:
-        answers = Needle.of(item.answers)
+        answers = AnswerMatcher.of(item.answers)
         found = self._negatives.find(item.question, item.context, answers)
-        if found is None or not answers.sayable:
+        if found is None or not answers.searchable:
             self.failed["no similar passage without the answer"] += 1
             return None
         how: dict[str, object] = {"made": "BM25 negative", "rank": found.rank}
@@ -396,11 +397,11 @@ class _Maker:
         return None
 
     def _by_context(self, item: QAItem) -> Example | None:
-        answers = Needle.of(item.answers)
+        answers = AnswerMatcher.of(item.answers)
         for wrong in self._candidates.of(item, self._draws(item, CONTEXT)):
-            text, count = substituted(item.context, item.answers, wrong)
+            text, count = replace_answers(item.context, item.answers, wrong)
             if not count or answers.within(Forms.of(text)):
-                continue  # written in a way that cannot be found to the letter
+                continue  # an answer occurs in a spelling that exact search missed
             how: dict[str, object] = {
                 "made": CONTEXT,
                 "substitute": wrong,
@@ -426,21 +427,21 @@ class _Maker:
         )
 
 
-def substituted(text: str, answers: Sequence[str], substitute: str) -> tuple[str, int]:
-    """Replace every place of an answer in a text, the longest forms first.
+def replace_answers(text: str, answers: Sequence[str], substitute: str) -> tuple[str, int]:
+    """Replace all occurrences of answers in a text, longest answers first.
 
     Returns:
-        The new text, and how many places there were.
+        The new text, and the number of replacements.
 
     Example:
-        >>> substituted("Ann Lee came. Lee sang.", ["Ann Lee", "Lee"], "Bob Ray")
+        >>> replace_answers("Ann Lee came. Lee sang.", ["Ann Lee", "Lee"], "Bob Ray")
         ('Bob Ray came. Bob Ray sang.', 2)
     """
-    taken: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for answer in sorted(answers, key=len, reverse=True):
         for start, end in occurrences(text, answer):
-            if all(end <= a or b <= start for a, b in taken):
-                taken.append((start, end))
-    for start, end in sorted(taken, reverse=True):
+            if all(end <= a or b <= start for a, b in spans):
+                spans.append((start, end))
+    for start, end in sorted(spans, reverse=True):
         text = text[:start] + substitute + text[end:]
-    return text, len(taken)
+    return text, len(spans)

@@ -1,7 +1,7 @@
-"""One training with transformers' Trainer: examples as token ids, arguments, and scored evaluations.
+"""Set up a training run with transformers' Trainer: encoding, arguments and evaluation.
 
-References are cut to fit and counted, claims never: an example whose claim leaves no room is left out,
-and counted too. Importing this module loads torch and transformers.
+References are truncated to fit. Claims are not: if a claim leaves no room for its reference, the
+example is left out. Both cases are counted. Importing this module loads torch and transformers.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ if TYPE_CHECKING:
     from semqa.training.folder import Session
 
 
-LEAST_REFERENCE = 8
-"""Tokens of a reference below which an example says nothing."""
+MIN_REFERENCE = 8
+"""Minimum tokens of a reference; examples with fewer left are not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """Encoded examples and their gold labels.
 
-    `cut` counts the examples whose reference was cut, `left_out` those whose claim is too long.
+    `cut` counts examples with a truncated reference; `left_out` counts those that are not used,
+    because the claim is too long.
     """
 
     features: list[dict[str, Any]]
@@ -55,19 +56,19 @@ def encode_pairs(
     numbers: Mapping[Label, int],
     longest: int,
 ) -> Encoded:
-    """Encode references and claims as the premises and hypotheses of a classifier."""
+    """Encode references as premises and claims as hypotheses, for a classifier."""
     features: list[dict[str, Any]] = []
     labels: list[Label] = []
     cut = left_out = 0
     special = tokenizer.num_special_tokens_to_add(pair=True)
     for example in examples:
         claim = example.claim()
-        room = longest - special - len(tokenizer(claim, add_special_tokens=False)["input_ids"])
+        budget = longest - special - len(tokenizer(claim, add_special_tokens=False)["input_ids"])
         reference = tokenizer(example.reference, add_special_tokens=False)["input_ids"]
-        if room < min(LEAST_REFERENCE, len(reference)) or example.label is None:
+        if budget < min(MIN_REFERENCE, len(reference)) or example.label is None:
             left_out += 1
             continue
-        cut += len(reference) > room
+        cut += len(reference) > budget
         encoded = tokenizer(example.reference, claim, truncation="only_first", max_length=longest)
         features.append({**encoded, "labels": numbers[example.label]})
         labels.append(example.label)
@@ -106,9 +107,9 @@ def encode_prompts(
 def _cut_to_fit(
     tokenizer: Any, prompt: AttrPrompt, claim: str, reference: str, longest: int
 ) -> Any | None:
-    """Return the prompt with as many words of the reference, from its beginning, as fit."""
+    """Encode the prompt with the longest prefix of the reference that fits, in words."""
     words = reference.split()
-    least, most = 0, len(words)  # the most words that fit
+    least, most = 0, len(words)
     found = None
     while least < most:
         middle = (least + most + 1) // 2
@@ -117,18 +118,18 @@ def _cut_to_fit(
             least, found = middle, encoded
         else:
             most = middle - 1
-    return found if least >= min(LEAST_REFERENCE // 2, len(words)) else None
+    return found if least >= min(MIN_REFERENCE // 2, len(words)) else None
 
 
 SCORES = ("micro_f1", "macro_f1", *(f"f1_{label.lower()}" for label in LABELS), "unparsed")
 _SPARE = 8
-"""Tokens that a model may write beyond the longest label word."""
+"""Tokens that a model may generate beyond the longest label word."""
 
 
 def make_run(
     trained: Trained, examples: Encoded, dev: Encoded, session: Session, options: TrainingOptions
 ) -> Run:
-    """Return a training that is ready to go."""
+    """Create a training run that is ready to start."""
 
     def save(folder: str) -> None:
         trained.model.save_pretrained(folder)
@@ -159,14 +160,14 @@ def make_run(
         trainer = GuardedTrainer(args=OneDevice(**given), data_collator=collator, **shared)
     else:
         longest = max(len(each["labels"]) for each in examples.features)
-        wanted = _WritingArguments(
+        seq2seq_arguments = _Seq2SeqArguments(
             predict_with_generate=True,
             generation_max_length=longest + _SPARE,
             generation_num_beams=1,
             **given,
         )
         collator = DataCollatorForSeq2Seq(trained.tokenizer, trained.model)
-        trainer = _WritingTrainer(args=wanted, data_collator=collator, **shared)
+        trainer = _Seq2SeqTrainer(args=seq2seq_arguments, data_collator=collator, **shared)
     keeping = Keeping(
         "micro_f1",
         SCORES,
@@ -181,33 +182,33 @@ WARMUP = 0.03
 
 
 def warmup_steps(examples: int, options: TrainingOptions) -> int:
-    """Return the steps over which the learning rate rises: 3% of all."""
+    """Return the number of warm-up steps: 3% of all steps."""
     batches = math.ceil(examples / options.batch_size)
     steps = math.ceil(math.ceil(batches / options.accumulate) * options.epochs)
     return math.ceil(WARMUP * (options.max_steps or steps))
 
 
-class _WritingArguments(OneDevice, Seq2SeqTrainingArguments):
+class _Seq2SeqArguments(OneDevice, Seq2SeqTrainingArguments):
     pass
 
 
-class _WritingTrainer(GuardedTrainer, Seq2SeqTrainer):
+class _Seq2SeqTrainer(GuardedTrainer, Seq2SeqTrainer):
     pass
 
 
 class _Scorer:
-    """Scores what a model predicts of the dev examples."""
+    """Scores a model's predictions for the dev examples."""
 
     def __init__(self, trained: Trained, dev: Encoded) -> None:
         self._trained = trained
         self._labels = dev.labels
 
     def __call__(self, prediction: Any) -> dict[str, float]:
-        """Return the scores of an evaluation by name; a label without any has 0 as its F1."""
+        """Return the scores of an evaluation by name; an undefined F1 counts as 0."""
         predicted = (
             self._classes(prediction.predictions)
             if self._trained.kind == "classifier"
-            else self._written(prediction.predictions)
+            else self._generated(prediction.predictions)
         )
         scores = score_labels(self._labels, predicted, resamples=0)
         return {
@@ -221,7 +222,7 @@ class _Scorer:
         logits = predictions[0] if isinstance(predictions, tuple) else predictions
         return [self._trained.labels[int(number)] for number in np.argmax(logits, axis=-1)]
 
-    def _written(self, predictions: Any) -> Sequence[Label | None]:
+    def _generated(self, predictions: Any) -> Sequence[Label | None]:
         tokenizer = self._trained.tokenizer
         ids = np.where(predictions < 0, tokenizer.pad_token_id, predictions)
         texts = tokenizer.batch_decode(ids, skip_special_tokens=True)

@@ -1,11 +1,12 @@
-"""Fine-tuning a model on AttrScore's labels with transformers' Trainer.
+"""Fine-tune a model on AttrScore's labels with transformers' Trainer.
 
-Each epoch is scored as in `scores`, and the best model is kept. A training that was killed goes on from
-its last whole checkpoint, and ends with the weights that it would have ended with.
+Each epoch is evaluated with `scores`, and the best model is kept. A training run that was killed
+resumes from its last complete checkpoint and ends with the same weights as without the
+interruption.
 
-Source: Yue et al. 2023, fine-tuning of RoBERTa, GPT-2, T5, Flan-T5 and LLaMA models. Learning rate,
-length, schedule (a cosine after a warm-up) and examples per step are by default the paper's and those of
-the released training command.
+Source: Yue et al. 2023, fine-tuning of RoBERTa, GPT-2, T5, Flan-T5 and LLaMA models. The default
+learning rate, length, schedule (a cosine after a warm-up) and examples per step are those of the
+paper and of the released training command.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ _NAMES: Final[dict[str, Label]] = {
 class Trained:
     """A model to train.
 
-    `labels` are those of a classifier's outputs, in order; `new_head` is whether its last layer is new.
+    `labels` has the labels of a classifier's outputs, in order; `new_head` is whether its last
+    layer was newly initialised.
     """
 
     model: Any
@@ -63,14 +65,14 @@ class Trained:
 
 
 def load(options: TrainingOptions) -> Trained:
-    """Load a model; missing weights are initialised by the seed.
+    """Load a model; missing weights are initialised with the seed.
 
-    A classifier of the three relations of entailment keeps its last layer: its outputs are taken
-    for the labels that they correspond to. Any other gets a new one.
+    An entailment classifier with three relations keeps its last layer, because they correspond to
+    the labels. Other classifiers get a new last layer.
 
     Raises:
-        InputError: the model is not found, or cannot be trained this way.
-        UnavailableError: the Hub was not reached.
+        InputError: the model was not found, or cannot be trained this way.
+        UnavailableError: the Hub could not be reached.
     """
     name = options.model
     folder = folder_of(name)
@@ -92,7 +94,7 @@ def load(options: TrainingOptions) -> Trained:
             return _classifier(name, folder, config, tokenizer, shared)
         except SemqaError:
             raise
-        except Exception as error:  # the libraries below raise all sorts
+        except Exception as error:  # the libraries raise exceptions of many types
             raise explained(name, None, error) from error
 
 
@@ -103,7 +105,7 @@ def _seq2seq(
 
     if not config.is_encoder_decoder:
         raise InputError(
-            f"The {config.model_type} model {name} is not an encoder-decoder such as T5.",
+            f"The {config.model_type} model {name} is not an encoder-decoder like T5.",
             hint="Use --kind classifier.",
         )
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(
@@ -127,7 +129,9 @@ def _classifier(
     config.problem_type = "single_label_classification"
     if tokenizer.pad_token_id is None:
         if tokenizer.eos_token is None:
-            raise InputError(f"The tokenizer of {name} has no token for padding or the end.")
+            raise InputError(
+                f"The tokenizer of {name} has neither a padding token nor an end token."
+            )
         tokenizer.pad_token = tokenizer.eos_token
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
@@ -150,24 +154,25 @@ def train(
     max_checkpoints: int = 2,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
-    """Fine-tune a model, or resume the training in the folder.
+    """Fine-tune a model, or resume the training run in a folder.
 
     Args:
-        examples: labelled examples to learn from.
-        dev: labelled examples that select the best model.
-        out: the folder of this training; the model is in its ``model``.
-        options: what, and how.
-        keep_checkpoints: leave the checkpoints there when all is done.
-        max_checkpoints: how many are left at a time.
+        examples: labelled training examples.
+        dev: labelled examples for selecting the best model.
+        out: folder of the run; the model is saved in its subfolder ``model``.
+        options: model and hyperparameters.
+        keep_checkpoints: whether to keep checkpoints after training.
+        max_checkpoints: maximum number of checkpoints during training.
         progress: callbacks.
 
-    Returns the record, as ``training.json`` has it: settings, data, the scores of each evaluation,
-    and the best.
+    Returns:
+        The record, as in ``training.json``: settings, data, the scores of each evaluation, and the
+        best evaluation.
 
     Raises:
         InputError: examples, model or folder are invalid.
-        UnavailableError: the disk failed, another process trains there, or a package is missing.
-        KeyboardInterrupt: Ctrl-C, or SIGTERM (`Terminated`); what was done is in a checkpoint.
+        UnavailableError: the disk failed, another process uses the folder, or a package is missing.
+        KeyboardInterrupt: Ctrl-C or SIGTERM (`Terminated`); a checkpoint has the progress.
     """
     check_whole("max_checkpoints", max_checkpoints, 1)
     for name, some in (("training", examples), ("dev", dev)):
@@ -198,7 +203,7 @@ def _train(
     options: TrainingOptions,
 ) -> dict[str, Any]:
     trained = load(options)
-    # Modules of torch and transformers, which take seconds to import.
+    # Imported late, because torch and transformers take seconds to import.
     from semqa.attribution.attrscore.trainer import (
         encode_pairs,
         encode_prompts,
@@ -219,8 +224,8 @@ def _train(
     for name, some in zip(("training", "dev"), encoded, strict=True):
         if not some.features:
             raise InputError(
-                f"No {name} example is usable: {some.left_out} claims are longer than {longest} tokens.",
-                hint="Raise --max-length, or choose another model.",
+                f"No {name} example can be used: {some.left_out} claims are too long for {longest} tokens.",
+                hint="Increase --max-length or choose another model.",
             )
     with quiet():
         run = make_run(trained, encoded[0], encoded[1], session, options)
@@ -245,32 +250,32 @@ def _train(
 def split_by_question(
     examples: Sequence[Example], share: float, seed: int
 ) -> tuple[list[Example], list[Example]]:
-    """Split examples into training and dev so that no question is on both sides.
+    """Split examples into training and dev sets without common questions.
 
-    `share` is that of the dev side, in (0, 1). The order is kept.
+    `share` is the share of the dev set, in (0, 1). The order is kept.
 
     Raises:
-        InputError: a side is empty.
+        InputError: a set is empty.
     """
     keys = [" ".join((each.query or each.answer).split()).casefold() for each in examples]
     questions = sorted(set(keys))
     Random(seed).shuffle(questions)  # noqa: S311  (no secret)
     sizes = Counter(keys)
-    wanted, taken = share * len(examples), 0
+    target, count = share * len(examples), 0
     chosen: set[str] = set()
     for question in questions:
-        if taken >= wanted:
+        if count >= target:
             break
         chosen.add(question)
-        taken += sizes[question]
+        count += sizes[question]
     training = [each for each, key in zip(examples, keys, strict=True) if key not in chosen]
     dev = [each for each, key in zip(examples, keys, strict=True) if key in chosen]
     if not training or not dev:
         raise InputError(
-            f"leaves one side empty: {share:g} of {len(examples)} examples with {len(questions)} questions.",
+            f"leaves the training or dev set empty: {share:g} of {len(examples)} examples with {len(questions)} questions.",
             field="--dev-share",
             value=share,
-            hint="Name a file with --dev, or choose another share.",
+            hint="Choose a file with --dev, or another share.",
         )
     return training, dev
 
@@ -281,7 +286,7 @@ def _data(examples: Sequence[Example]) -> dict[str, Any]:
     for example in examples:
         if example.label is None:
             raise InputError(
-                f"must be one of {', '.join(LABELS)}, got none.",
+                f"must be one of {', '.join(LABELS)}, but is missing.",
                 field="label",
                 where=example.where or f"example {example.id}",
             )

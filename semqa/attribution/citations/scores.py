@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 OFFICIAL_AT_MOST = 3
 """Maximum number of citations per sentence that eval.py counts by default."""
 
-NO_SENTENCES = "the answer has no sentence"
-NO_CITATIONS = "the answer cites nothing"
+NO_SENTENCES = "the answer has no sentences"
+NO_CITATIONS = "the answer has no citations"
 
 
 @dataclass(frozen=True, slots=True)

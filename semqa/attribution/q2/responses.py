@@ -152,7 +152,7 @@ def entailment_score(entailment: Entailment) -> float:
 
 PERSONAL: Final = "personal"
 UNANSWERED: Final = "not answered by the response"
-ANOTHER_ANSWER: Final = "answered otherwise by the response"
+ANOTHER_ANSWER: Final = "answered differently by the response"
 TOO_LONG: Final = "too long for the judge"
 
 

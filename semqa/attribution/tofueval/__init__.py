@@ -1,7 +1,7 @@
 """TofuEval (Tang et al. 2024): topic-focused summaries of dialogues and their errors.
 
-`data` reads the released files, `judging` asks judges, and `meta` counts errors and holds evaluators
-to what annotators found.
+`data` reads the released files, `judging` runs judges, and `meta` counts errors and compares
+evaluators with annotators.
 """
 
 from semqa.attribution.tofueval.data import ERROR_TYPES, read_annotations

@@ -1,14 +1,15 @@
-"""The released files of TofuEval: annotated sentences, types of errors, topics, key points, splits.
+"""Read the released files of TofuEval: sentences, error types, topics, key points and splits.
 
-Annotated sentences have the columns ``doc_id``, ``topic``, ``model_name``, ``sent_idx``, ``summ_sent``,
-``sent_label`` (``yes`` is consistent) and perhaps ``exp``, ``type``, ``dataset`` and ``split``. Without the
-last two, a file named ``{dataset}_factual_eval_{split}.csv`` says which it is; of another name, the whole
-stem is the dataset. Documents are not part of the release: they come from MediaSum and MeetingBank, as CSV
-files with the columns ``doc_id`` (or ``meeting_id``) and ``source``, or as JSON lines with these fields.
+Annotated sentences have the columns ``doc_id``, ``topic``, ``model_name``, ``sent_idx``,
+``summ_sent``, ``sent_label`` (``yes`` means consistent), and optionally ``exp``, ``type``,
+``dataset`` and ``split``. Without the last two, they follow from the file name
+``{dataset}_factual_eval_{split}.csv``; for other names, the stem is the dataset. Documents are not
+part of the release: they come from MediaSum and MeetingBank, as CSV files with the columns
+``doc_id`` (or ``meeting_id``) and ``source``, or as JSON lines with these fields.
 
-Source: github.com/amazon-science/tofueval; Tang et al. 2024, section 6 and appendix, for names and
-distinctions of errors, in our wording. One row of the release is there twice; it counts twice, as in the
-release's own number of sentences.
+Source: github.com/amazon-science/tofueval; Tang et al. 2024, section 6 and appendix, for the names
+and definitions of error types, in our wording. One row of the release is duplicated; it counts
+twice, as in the release's own number of sentences.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ErrorType(NamedTuple):
-    """A type of error: its released name, and what such a sentence does ("The sentence …")."""
+    """An error type: its released name and its definition, which completes "The sentence …"."""
 
     name: str
     definition: str
@@ -72,35 +73,35 @@ ERROR_TYPES = (
         "scope or emphasis",
     ),
 )
-"""The seven types, the most frequent first but for the last."""
+"""The seven types, most frequent first, except for the last one."""
 
 _LETTERS = re.compile(r"[^a-z]+")
-_MARKS = re.compile(r"[,;|\n]+")
+_SEPARATORS = re.compile(r"[,;|\n]+")
 _NONE = ("", "-", "na", "n/a", "nan", "none")
 
 
 def error_types(cell: str) -> tuple[str, ...]:
-    """Parse the types of a sentence, separated by commas; unknown names are kept as they are.
+    """Parse the comma-separated error types of a sentence; unknown names are kept unchanged.
 
     Example:
         >>> error_types("Mis-referencing, stating opinion as fact , Odd")
         ('Mis-Referencing', 'Stating Opinion as Fact', 'Odd')
     """
-    parts = (part.strip() for part in _MARKS.split(cell))
+    parts = (part.strip() for part in _SEPARATORS.split(cell))
     named = (part for part in parts if part.casefold() not in _NONE)
-    return tuple(dict.fromkeys(_KNOWN.get(_plain(part), part) for part in named))
+    return tuple(dict.fromkeys(_CANONICAL.get(_normalise(part), part) for part in named))
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
     return _LETTERS.sub("", name.casefold()).removesuffix("error")
 
 
-_KNOWN = {_plain(error.name): error.name for error in ERROR_TYPES}
-_KNOWN["extrinsicinfo"] = _KNOWN["extrinsicinformation"]  # as the paper's tables have it
+_CANONICAL = {_normalise(error.name): error.name for error in ERROR_TYPES}
+_CANONICAL["extrinsicinfo"] = _CANONICAL["extrinsicinformation"]  # as in the paper's tables
 
 
 EXTRA_MODEL = "Model-Extra"
-"""The model that the release has beyond the paper's five."""
+"""The model in the release that is not one of the paper's five."""
 
 _NAMED = re.compile(r"(?P<dataset>.+?)_(?:factual_eval|factual_consistency)(?:_(?P<split>\w+))?$")
 _REQUIRED = ("doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label")
@@ -109,7 +110,7 @@ _LABELS = {"yes": False, "no": True}
 
 
 class SummaryKey(NamedTuple):
-    """What names a summary."""
+    """The identity of a summary."""
 
     dataset: str
     doc_id: str
@@ -117,7 +118,7 @@ class SummaryKey(NamedTuple):
     model: str
 
     def to_dict(self) -> dict[str, str]:
-        """Return it with the released names of columns."""
+        """Return the fields under the column names of the release."""
         return dict(zip(("dataset", "doc_id", "topic", "model_name"), self, strict=True))
 
 
@@ -126,14 +127,14 @@ class AnnotatedSentence:
     """One annotated sentence of a summary.
 
     Attributes:
-        key: its summary.
-        index: its number there, from 1; a summary may lack some.
+        key: the summary.
+        index: number of the sentence in the summary, from 1; numbers can be missing.
         text: the sentence.
-        inconsistent: whether annotators found it at odds with the document.
-        errors: the types of its errors.
-        explanation: what is wrong, in an annotator's words.
-        split: ``dev`` or ``test``; empty if nothing says.
-        where: ``file:line``.
+        inconsistent: whether annotators found it inconsistent with the document.
+        errors: its error types.
+        explanation: an annotator's explanation of the error.
+        split: ``dev`` or ``test``; empty if unknown.
+        where: ``file:line``, for error messages.
     """
 
     key: SummaryKey
@@ -162,7 +163,7 @@ def read_annotations(paths: Iterable[Path | str]) -> list[AnnotatedSentence]:
 def by_summary(
     sentences: Iterable[AnnotatedSentence],
 ) -> dict[tuple[str, SummaryKey], list[AnnotatedSentence]]:
-    """Gather sentences by split and summary, in the order of the files."""
+    """Group sentences by split and summary, in file order."""
     found: dict[tuple[str, SummaryKey], list[AnnotatedSentence]] = {}
     for sentence in sentences:
         found.setdefault((sentence.split, sentence.key), []).append(sentence)
@@ -170,25 +171,25 @@ def by_summary(
 
 
 def doubled(sentences: Sequence[AnnotatedSentence]) -> int:
-    """Count the rows that repeat another row's summary and number."""
+    """Count the rows with the same summary and number as an earlier row."""
     counts = Counter((sentence.key, sentence.index) for sentence in sentences)
     return sum(count - 1 for count in counts.values())
 
 
 def _table(path: Path | str, required: Sequence[str], aliases: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the rows of a CSV file by the names of columns in lower case, or what these stand for."""
+    """Yield the rows of a CSV file, with column names in lower case and aliases resolved."""
     file = read_csv(path)
     columns: dict[str, int] = {}
     for place, header in enumerate(file.header):
         name = header.strip().casefold()
         name = aliases.get(name, name)
         if name in columns:
-            raise InputError(f"The column {shown(header)} is there twice.", where=f"{file.name}:1")
+            raise InputError(f"The column {shown(header)} is duplicated.", where=f"{file.name}:1")
         columns[name] = place
     missing = [name for name in required if name not in columns]
     if missing:
         raise InputError(
-            f"The columns {', '.join(missing)} are missing among {', '.join(map(shown, file.header))}.",
+            f"Missing columns: {', '.join(missing)}. The columns are {', '.join(map(shown, file.header))}.",
             where=f"{file.name}:1",
         )
     for record in file.records:
@@ -203,9 +204,9 @@ def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
     for name, value in zip(("doc_id", "topic", "model_name"), names, strict=True):
         if not value:
             raise InputError("is empty.", field=name, where=row.where)
-    index = row.text("sent_idx").strip().removesuffix(".0")  # as tables of numbers write it
+    index = row.text("sent_idx").strip().removesuffix(".0")  # as written by pandas
     if not (index.isascii() and index.isdigit() and len(index) <= 6):
-        raise must_be(row, "sent_idx", "the number of the sentence")
+        raise must_be(row, "sent_idx", "a sentence number")
     return AnnotatedSentence(
         SummaryKey(dataset, *names),
         int(index),
@@ -219,12 +220,12 @@ def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
 
 
 _NUMBER = re.compile(r"\s*\(?\d{1,3}[.):](?:\s+|(?=[^\W\d]))")
-_LONGEST_CELL = 2**20
+_MAX_CELL = 2**20
 _CATEGORY = "_topic_category"
 
 
 class KeyPoints(NamedTuple):
-    """What a complete summary of a document on a topic would say; perhaps no point at all."""
+    """Key points that a complete summary of a document on a topic contains; can be empty."""
 
     dataset: str
     doc_id: str
@@ -234,10 +235,10 @@ class KeyPoints(NamedTuple):
 
 
 def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
-    """Read which topics are ``main`` and which ``marginal``: dataset to topic to category.
+    """Read the categories of topics, ``main`` or ``marginal``: dataset to topic to category.
 
-    The dataset is the file's name up to ``_topic_category``; a file of another name is for all
-    datasets, and stands at ``""``.
+    The dataset is the file name up to ``_topic_category``. A file with another name applies to all
+    datasets, and its key is ``""``.
     """
     found: dict[str, dict[str, str]] = {}
     for path in paths:
@@ -246,7 +247,7 @@ def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
         for topic, category in value.items():
             if not isinstance(category, str) or not category.strip():
                 raise InputError(
-                    f"{shown(topic)} has {describe(category)} as its category, not a name such as main or marginal.",
+                    f"The category of {shown(topic)} must be a name such as main or marginal, got {describe(category)}.",
                     where=name,
                 )
             found.setdefault(dataset, {})[topic.strip()] = category.strip().casefold()
@@ -254,40 +255,40 @@ def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
 
 
 def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
-    """Read key points: CSV files with the columns ``doc_id``, ``topic`` and ``key_points``.
+    """Read key points from CSV files with the columns ``doc_id``, ``topic`` and ``key_points``.
 
-    A cell is a list of strings in Python or JSON, or empty. The dataset is the file's name up to
-    ``_completeness``.
+    A cell is empty or a list of strings in Python or JSON syntax. The dataset is the file name up
+    to ``_completeness``.
     """
     found = []
     for path in paths:
         dataset = _dataset(path, "_completeness")
         for row in _table(path, ("doc_id", "topic", "key_points"), {"meeting_id": "doc_id"}):
             points = key_points_of(row.text("key_points"), row.where)
-            of = row.text("dataset", "").strip() or dataset
+            own = row.text("dataset", "").strip() or dataset
             doc_id, topic = row.text("doc_id").strip(), row.text("topic").strip()
-            found.append(KeyPoints(of, doc_id, topic, points, row.where))
+            found.append(KeyPoints(own, doc_id, topic, points, row.where))
     return found
 
 
 def read_documents(paths: Iterable[Path | str]) -> dict[str, str]:
-    """Read documents by their id, from CSV files or JSON lines."""
+    """Read documents from CSV files or JSON lines, by id."""
     found: dict[str, str] = {}
     aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
     for path in paths:
         table = PurePath(path).suffix.lower() == ".csv"
         rows = _table(path, ("doc_id", "source"), aliases) if table else read_rows(path)
         for row in rows:
-            # Of several names for one thing the first counts.
+            # If a row has several aliases of a field, the first one counts.
             named = {aliases.get(name, name): value for name, value in reversed(row.fields.items())}
             doc_id, text = (Row(row.where, named).text(name) for name in ("doc_id", "source"))
             if not doc_id.strip() or not text.strip():
                 raise InputError(
-                    f"The document {shown(doc_id)} lacks an id or a text.", where=row.where
+                    f"The document {shown(doc_id)} has no id or no text.", where=row.where
                 )
             if found.setdefault(doc_id.strip(), text) != text:
                 raise InputError(
-                    f"The document {shown(doc_id)} is there already, with another text.",
+                    f"The document {shown(doc_id)} already exists with a different text.",
                     where=row.where,
                 )
     return found
@@ -298,7 +299,7 @@ def key_points_of(cell: str, where: str) -> tuple[str, ...]:
     if not cell.strip():
         return ()
     value: object = None
-    if len(cell) <= _LONGEST_CELL:
+    if len(cell) <= _MAX_CELL:
         try:
             value = json.loads(cell)
         except (ValueError, RecursionError):
@@ -320,7 +321,7 @@ def _read_object(path: Path | str) -> tuple[str, dict[str, object]]:
     with open_input(path, ByteBudget()) as file:
         value = decode_json(decode_text(file.read_all(), file.name), file.name)
     if not isinstance(value, dict):
-        raise InputError(f"Not a JSON object: {describe(value)}.", where=file.name)
+        raise InputError(f"Expected a JSON object, got {describe(value)}.", where=file.name)
     return file.name, value
 
 

@@ -1,12 +1,13 @@
-"""What judges are asked: consistency, completeness, relevance.
+"""Judge the consistency, completeness and relevance of summaries.
 
-Consistency is judged by three methods. ``direct`` and ``explained`` ask a language model for a verdict, the
-latter with an explanation after it; ``entailment`` takes the probability that the document entails the
-text, a score that a threshold turns into a verdict. Completeness is the share of a topic's key points that
-a summary entails. Relevance is rated from 1 to 5; 1 and 2 count as 0, the others as 1.
+There are three methods for consistency. ``direct`` and ``explained`` ask a language model for a
+verdict, the latter with an explanation after it. ``entailment`` uses the probability that the
+document entails the text: a score that a threshold turns into a verdict. Completeness is the share
+of a topic's key points that a summary entails. Relevance is rated from 1 to 5; 1 and 2 count as 0,
+and 3 to 5 as 1.
 
-Source: Tang et al. 2024, TofuEval, sections 3 to 5 and appendix F.4; the prompts are ours. The annotators'
-judgements of completeness and relevance are not released.
+Source: Tang et al. 2024, TofuEval, sections 3 to 5 and appendix F.4; the prompts are ours. The
+annotators' judgements of completeness and relevance are not released.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ Method = Literal["direct", "explained", "entailment"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 PROMPTS = {"direct": "tofueval-judge", "explained": "tofueval-judge-explained"}
-"""The prompt of each method that has one."""
+"""Default prompts, by method."""
 
 _TOKENS = {"direct": 16, "explained": 256}
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A sentence of a summary, or a whole summary, whose index is None."""
+    """A sentence of a summary, or a whole summary if `index` is None."""
 
     key: SummaryKey
     index: int | None
@@ -58,9 +59,9 @@ class Judgement(NamedTuple):
 
     Attributes:
         judged: the text.
-        inconsistent: the verdict; None if the reply is unparsed, or the text is too long.
-        score: of consistency, in [0, 1]; None if the judge gave a verdict alone.
-        reply: what a language model wrote.
+        inconsistent: the verdict; None if the reply is unparsed or the text is too long.
+        score: consistency score in [0, 1]; None if the judge only gives a verdict.
+        reply: the reply of a language model.
     """
 
     judged: Judged
@@ -69,7 +70,7 @@ class Judgement(NamedTuple):
     reply: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row of a file of predictions, with the columns of the release."""
+        """Return a row for a file of predictions, with the column names of the release."""
         row: dict[str, Any] = self.judged.key.to_dict()
         if self.judged.index is not None:
             row["sent_idx"] = self.judged.index
@@ -86,24 +87,24 @@ def judge_texts(
     method: Method,
     prompt: JudgePrompt | None = None,
 ) -> list[Judgement]:
-    """Judge texts, all at once.
+    """Judge texts in one batch.
 
     Args:
         texts: sentences and summaries.
-        documents: by their ids.
-        judge: answers prompts or judges entailment, as the method needs.
+        documents: document texts by id.
+        judge: a judge that supports the method.
         method: one of `METHODS`.
-        prompt: in place of the method's own; gets ``document``, ``topic``, ``text`` and ``level``.
+        prompt: replaces the default prompt; gets ``document``, ``topic``, ``text`` and ``level``.
 
     Raises:
-        InputError: a document is missing, or the judge cannot do this.
+        InputError: a document is missing, or the judge does not support the method.
     """
     missing = sorted({each.key.doc_id for each in texts} - documents.keys())
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
-            f"There is no document {missing[0]!r}{more}.",
-            hint="Add it with --documents (the release has ids alone: see docs/attribution/tofueval.md).",
+            f"Document {missing[0]!r}{more} not found.",
+            hint="Add it with --documents (the release only has ids; see docs/attribution/tofueval.md).",
         )
     if method == "entailment":
         pairs = [Pair(documents[each.key.doc_id], each.text) for each in texts]
@@ -117,7 +118,7 @@ def judge_texts(
     model = able(judge, "complete")
     prompt = prompt or JudgePrompt.load(PROMPTS[method])
     schema = None
-    if prompt.name == PROMPTS[method]:  # a user's own may ask for another form
+    if prompt.name == PROMPTS[method]:  # a user's prompt may request another format
         schema = verdict_schema("answer", ("Yes", "No"), explained=method == "explained")
     filled = [
         prompt.fill(
@@ -145,19 +146,20 @@ def _read_reply(judged: Judged, reply: str) -> Judgement:
 def read_texts(
     paths: Iterable[Path | str], level: Level, leave_out: frozenset[str] = frozenset()
 ) -> list[Judged]:
-    """Read the texts to judge, each once.
+    """Read the texts to judge, without duplicates.
 
-    A CSV file holds annotated sentences (its labels are not looked at). Anything else is JSON lines
-    of rows with ``doc_id``, ``topic``, ``summary`` and perhaps ``model_name`` and ``dataset``; such a
-    summary is cut into sentences numbered from 1.
+    A CSV file has annotated sentences; its labels are ignored. Other files are JSON lines with
+    ``doc_id``, ``topic``, ``summary``, and optionally ``model_name`` and ``dataset``. Their
+    summaries are split into sentences numbered from 1.
 
     Args:
-        paths: the files; ``-`` is standard input, for JSON lines.
-        level: sentences, or whole summaries.
+        paths: the files; ``-`` is standard input, as JSON lines.
+        level: whether to read sentences or whole summaries.
         leave_out: models to leave out of annotated files.
 
     Raises:
-        InputError: a file or row is invalid, two summaries have one name, or there are none.
+        InputError: a file or row is invalid, different summaries have the same key, or there are
+            no summaries.
     """
     unique: dict[tuple[SummaryKey, int | None], Judged] = {}
     for path in paths:
@@ -166,19 +168,19 @@ def read_texts(
         else:
             found = _written(path, level)
         for each in found:
-            # The release repeats a row; different texts of one name would be one in results.
+            # The release has a duplicate row. Different texts with one key would be mixed up.
             if unique.setdefault((each.key, each.index), each) != each:
                 raise InputError(
-                    f"There are two summaries of {shown(each.key.doc_id)} on {shown(each.key.topic)} by {shown(each.key.model)}.",
-                    hint="Give each its model_name.",
+                    f"Different summaries of {shown(each.key.doc_id)} on {shown(each.key.topic)} have the model name {shown(each.key.model)}.",
+                    hint="Give each summary its own model_name.",
                 )
     if not unique:
-        raise InputError("There are no summaries in these files.")
+        raise InputError("The files have no summaries.")
     return list(unique.values())
 
 
 def read_wanted(path: Path | str) -> list[tuple[str, str]]:
-    """Read (document, topic) pairs from rows with ``doc_id``, and ``topic`` or an array ``topics``."""
+    """Read (document, topic) pairs from rows with ``doc_id`` and ``topic`` or ``topics``."""
     found: dict[tuple[str, str], None] = {}
     for row in read_record_rows(path):
         topics = row.fields.get("topics")
@@ -205,7 +207,7 @@ def _annotated(path: Path | str, level: Level) -> list[Judged]:
 
 
 def key_of(row: Row) -> SummaryKey:
-    """Return what names the summary of a row."""
+    """Return the key of a row's summary."""
     return SummaryKey(
         row.text("dataset", "").casefold(),
         row.text("doc_id").strip(),
@@ -229,34 +231,34 @@ def _written(path: Path | str, level: Level) -> list[Judged]:
     return found
 
 
-LEAST_RELEVANT = 3
+MIN_RELEVANT = 3
 NO_POINTS = "the topic has no key points"
 
 
 def judge_coverage(
     summaries: Sequence[Judged], points: Mapping[SummaryKey, Sequence[str]], judge: Judge
 ) -> list[tuple[bool, ...]]:
-    """Judge which key points each summary makes: those that it entails."""
+    """Judge which key points each summary entails."""
     entails = able(judge, "entailment")
     pairs = [Pair(each.text, point) for each in summaries for point in points[each.key]]
     found = iter(entails.entailment(pairs) if pairs else ())
     return [tuple(next(found).entailed for _ in points[each.key]) for each in summaries]
 
 
-def completeness(made: Sequence[bool | int]) -> Statistic:
-    """Return the share of key points that a summary makes; unscored if there are none.
+def completeness(covered: Sequence[bool | int]) -> Statistic:
+    """Return the share of key points that a summary covers; unscored without key points.
 
     Example:
         >>> completeness([1, 0, 1, 1]).value, completeness([]).unscored
         (0.75, 'the topic has no key points')
     """
-    if not made:
+    if not covered:
         return Statistic.none(NO_POINTS)
-    return Statistic(sum(map(bool, made)) / len(made), len(made))
+    return Statistic(sum(map(bool, covered)) / len(covered), len(covered))
 
 
 def mean_completeness(scores: Iterable[Statistic]) -> Statistic:
-    """Return the mean over summaries of those that are scored."""
+    """Return the mean over the summaries that have a score."""
     values = [score.value for score in scores if score.value is not None]
     if not values:
         return Statistic.none("no summary is scored")
@@ -266,15 +268,15 @@ def mean_completeness(scores: Iterable[Statistic]) -> Statistic:
 def rate_relevance(
     summaries: Sequence[Judged], judge: Judge, prompt: JudgePrompt | None = None
 ) -> list[tuple[int | None, str]]:
-    """Ask for ratings of relevance, from 1 to 5.
+    """Rate the relevance of summaries from 1 to 5.
 
     Args:
         summaries: whole summaries.
-        judge: answers prompts.
-        prompt: in place of our own; gets ``topic`` and ``text``.
+        judge: a judge that completes prompts.
+        prompt: replaces the default prompt; gets ``topic`` and ``text``.
 
     Returns:
-        The rating of each summary (None if the reply has none) and the reply.
+        The rating of each summary (None if unparsed) and the reply.
     """
     model = able(judge, "complete")
     prompt = prompt or JudgePrompt.load("tofueval-relevance")
@@ -283,7 +285,7 @@ def rate_relevance(
 
 
 def mean_relevance(ratings: Iterable[float | None]) -> Statistic:
-    """Return the share of ratings that are 3 or more, and so count as relevant; None is left out.
+    """Return the share of ratings of at least 3, which count as relevant; None is ignored.
 
     Source: Tang et al. 2024, appendix F.4.
 
@@ -291,5 +293,5 @@ def mean_relevance(ratings: Iterable[float | None]) -> Statistic:
         >>> round(mean_relevance([3, 5, 2]).value, 2)
         0.67
     """
-    known = [rating >= LEAST_RELEVANT for rating in ratings if rating is not None]
+    known = [rating >= MIN_RELEVANT for rating in ratings if rating is not None]
     return Statistic(fmean(known), len(known)) if known else Statistic.none("no rating")

@@ -1,17 +1,19 @@
-"""How often summaries err, and how well evaluators find the errors that annotators found.
+"""Count errors in summaries, and measure how well evaluators find the annotated errors.
 
-Rates are pooled: errors of all models over sentences (or summaries) of all models, not a mean of rates. A
-summary errs if one of its sentences does, in annotations and predictions alike; its score is the lowest of
-its sentences. The positive class is *inconsistent*. Evaluators that give scores get a threshold per level,
-tuned for balanced accuracy on the dev split of all datasets pooled: consistent is what scores above it.
+Rates are pooled: the errors of all models divided by the sentences (or summaries) of all models,
+not a mean of rates. In annotations and predictions, a summary is inconsistent if one of its
+sentences is; its score is the minimum over its sentences. The positive class is *inconsistent*.
+Evaluators that give scores get one threshold per level, tuned for balanced accuracy on the dev
+split of all datasets together. Scores above it are consistent.
 
-Predictions are JSON lines with the columns of the release that name a sentence (without ``sent_idx``, a
-whole summary) and a ``label`` (``yes``, 1 or true if consistent, null if unparsed) or a ``score``; perhaps
-``dataset`` and ``run``. Without ``dataset`` a line holds for the dataset that has the document.
+Predictions are JSON lines with the columns of the release that identify a sentence (or, without
+``sent_idx``, a summary), and a ``label`` (``yes``, 1 or true if consistent, null if unparsed) or a
+``score``. ``dataset`` and ``run`` are optional. Without ``dataset``, a line applies to the dataset
+that has the document.
 
-Source: Tang et al. 2024, TofuEval, section 5: Tables 2, 3, 4, 6 to 9 (the captions of 7 and 8 are swapped
-in the paper: 7 has the FPR, 8 the FNR). The averages that Table 2 prints for *marginal* topics are the mean
-of that rate and of the rate of all topics; what is computed here is the rate itself.
+Source: Tang et al. 2024, TofuEval, section 5: Tables 2, 3, 4 and 6 to 9. (The captions of Tables 7
+and 8 are swapped in the paper: 7 has the FPR, 8 the FNR.) The averages in Table 2 for *marginal*
+topics are the mean of that rate and the rate of all topics; here, it is the rate itself.
 """
 
 from __future__ import annotations
@@ -48,11 +50,11 @@ if TYPE_CHECKING:
 
 Level = Literal["sentence", "summary"]
 ALL = "all"
-"""The name of a pooled topic, split, model or dataset."""
+"""Name of all categories, splits, models or datasets together."""
 
 
 class Rate(NamedTuple):
-    """How many sentences or summaries err; the first four may be `ALL`, and n is at least 1."""
+    """Error rate of sentences or summaries; the first four fields can be `ALL`; n is at least 1."""
 
     dataset: str
     category: str
@@ -64,23 +66,23 @@ class Rate(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """Errors per hundred."""
+        """The rate in percent."""
         return 100 * self.errors / self.n
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rate as a JSON-ready object."""
+        """Return a JSON-ready object."""
         return {**self._asdict(), "percent": self.percent}
 
 
 class ErrorCounts(NamedTuple):
-    """How often each type of error occurs.
+    """Numbers of inconsistent sentences by error type.
 
     Attributes:
-        inconsistent: sentences that err.
-        several: of these, those with more than one type.
-        untyped: of these, those without any.
-        exploded: type to sentences that have it, a sentence counting for each of its types.
-        single: type to sentences that have no other.
+        inconsistent: number of inconsistent sentences.
+        several: how many of them have more than one type.
+        untyped: how many of them have no type.
+        exploded: number of sentences by type; a sentence counts for each of its types.
+        single: number of sentences by type, for sentences with only one type.
     """
 
     inconsistent: int
@@ -91,7 +93,7 @@ class ErrorCounts(NamedTuple):
 
 
 def category_of(key: SummaryKey, categories: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the category of a summary's topic, empty if unknown; the dataset ``""`` is any."""
+    """Return the category of a summary's topic, or "" if unknown; dataset "" applies to all."""
     own = categories.get(key.dataset, {}).get(key.topic)
     return own or categories.get("", {}).get(key.topic, "")
 
@@ -99,32 +101,32 @@ def category_of(key: SummaryKey, categories: Mapping[str, Mapping[str, str]]) ->
 def error_rates(
     sentences: Sequence[AnnotatedSentence], categories: Mapping[str, Mapping[str, str]]
 ) -> list[Rate]:
-    """Count errors in every cell that has sentences: dataset × category × split × model × level.
+    """Count errors in each cell with sentences: dataset × category × (split or model) × level.
 
-    Splits and models are not crossed. `categories` maps dataset to topic to category.
+    `categories` maps dataset to topic to category.
     """
     counts: dict[tuple[str, str, str, str, Level], list[int]] = {}
 
-    def count(first: AnnotatedSentence, level: Level, errs: bool) -> None:
+    def count(first: AnnotatedSentence, level: Level, inconsistent: bool) -> None:
         for dataset in (first.key.dataset, ALL):
             for category in {category_of(first.key, categories) or ALL, ALL}:
                 for split, model in ((ALL, ALL), (first.split, ALL), (ALL, first.key.model)):
                     if not split:
                         continue
                     cell = counts.setdefault((dataset, category, split, model, level), [0, 0])
-                    cell[0] += errs
+                    cell[0] += inconsistent
                     cell[1] += 1
 
     for sentence in sentences:
         count(sentence, "sentence", sentence.inconsistent)
     for summary in by_summary(sentences).values():
         count(summary[0], "summary", any(sentence.inconsistent for sentence in summary))
-    rates = [Rate(*cell, *counted) for cell, counted in counts.items()]
+    rates = [Rate(*cell, *totals) for cell, totals in counts.items()]
     return sorted(rates, key=lambda rate: [(part == ALL, part) for part in rate[:5]])
 
 
 def count_errors(sentences: Iterable[AnnotatedSentence]) -> ErrorCounts:
-    """Count the types of errors of the sentences that err."""
+    """Count the error types of inconsistent sentences."""
     wrong = [sentence for sentence in sentences if sentence.inconsistent]
     exploded = Counter(name for sentence in wrong for name in sentence.errors)
     single = Counter(sentence.errors[0] for sentence in wrong if len(sentence.errors) == 1)
@@ -138,7 +140,7 @@ def count_errors(sentences: Iterable[AnnotatedSentence]) -> ErrorCounts:
 
 
 def lengths(sentences: Sequence[AnnotatedSentence]) -> dict[str, Statistic]:
-    """Return how many sentences and words a summary has, on average."""
+    """Return the mean numbers of sentences and words per summary."""
     count = len(by_summary(sentences))
     if not count:
         return dict.fromkeys(("sentences", "words"), Statistic.none("no summaries"))
@@ -154,20 +156,20 @@ _NO = frozenset({"no", "0", "false", "inconsistent"})
 
 
 class Prediction(NamedTuple):
-    """An evaluator's verdict or score of a sentence or summary; neither if its reply is unparsed."""
+    """An evaluator's verdict on a sentence or summary, or its score; both None if unparsed."""
 
     inconsistent: bool | None
     score: float | None = None
 
     @property
     def unread(self) -> bool:
-        """Whether it says nothing."""
+        """Whether there is neither a verdict nor a score."""
         return self.inconsistent is None and self.score is None
 
 
 @dataclass(slots=True)
 class Run:
-    """The predictions of one run: of sentences by summary and number, and of whole summaries."""
+    """Predictions of one run: for sentences, by summary and number, and for whole summaries."""
 
     sentences: dict[tuple[SummaryKey, int], Prediction] = field(default_factory=dict)
     summaries: dict[SummaryKey, Prediction] = field(default_factory=dict)
@@ -177,9 +179,9 @@ class Evaluator(NamedTuple):
     """The predictions of one evaluator.
 
     Attributes:
-        name: that of the file.
+        name: by default the file name without its suffix.
         runs: repeated runs on the same texts, by name.
-        scored: whether it gives scores: verdicts then come from a threshold.
+        scored: whether it gives scores, which a threshold turns into verdicts.
     """
 
     name: str
@@ -188,9 +190,9 @@ class Evaluator(NamedTuple):
 
 
 def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
-    """Read the predictions of one evaluator: JSON lines, or a record of judgements.
+    """Read the predictions of one evaluator from JSON lines or a record of judgements.
 
-    Its name is by default the file's without its ending.
+    By default, its name is the file name without the suffix.
     """
     runs: dict[str, Run] = {}
     scored: dict[bool, str] = {}
@@ -200,10 +202,10 @@ def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
             scored.setdefault(prediction.score is not None, row.where)
         if len(scored) > 1:
             raise InputError(
-                f"This line has a {'score' if prediction.score is not None else 'label'}, unlike {scored[prediction.score is None]}; use one kind.",
+                f"This line has a {'score' if prediction.score is not None else 'label'}, unlike {scored[prediction.score is None]}; use only one of them.",
                 where=row.where,
             )
-        named = SummaryKey(
+        key = SummaryKey(
             row.text("dataset", "").casefold(),
             row.text("doc_id").strip(),
             row.text("topic").strip(),
@@ -211,16 +213,16 @@ def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
         )
         run = runs.setdefault(_run_name(row), Run())
         if row.fields.get("sent_idx") is None:
-            known = run.summaries.setdefault(named, prediction)
+            known = run.summaries.setdefault(key, prediction)
         else:
-            known = run.sentences.setdefault((named, _index(row)), prediction)
+            known = run.sentences.setdefault((key, _index(row)), prediction)
         if known != prediction:
             raise InputError(
-                'The same text has another prediction; name repeated runs in a field "run".',
+                'The same text already has a different prediction; add a field "run" to tell runs apart.',
                 where=row.where,
             )
     if not runs:
-        raise InputError("There are no predictions.", where=display_name(path))
+        raise InputError("The file has no predictions.", where=display_name(path))
     return Evaluator(name or PurePath(path).stem, runs, scored=next(iter(scored), False))
 
 
@@ -235,7 +237,7 @@ def _prediction(row: Row) -> Prediction:
             raise must_be(row, "score", "a number")
         return Prediction(None, float(score))
     if "label" not in row.fields and "sent_label" not in row.fields:
-        raise InputError("There is neither a label nor a score.", where=row.where)
+        raise InputError("label and score are missing.", where=row.where)
     if label is None:
         return Prediction(None)
     word = str(label).strip().casefold()
@@ -257,7 +259,7 @@ def _index(row: Row) -> int:
     index = row.fields["sent_idx"]
     text = str(index).strip()
     if isinstance(index, bool) or not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise must_be(row, "sent_idx", "the number of the sentence")
+        raise must_be(row, "sent_idx", "a sentence number")
     return int(text)
 
 
@@ -267,7 +269,7 @@ LEVELS: tuple[Level, Level] = ("sentence", "summary")
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A sentence, or a summary (whose index is None), as annotators and an evaluator see it."""
+    """Annotation and prediction of a sentence, or of a summary if `index` is None."""
 
     key: SummaryKey
     index: int | None
@@ -278,26 +280,26 @@ class Decided:
 
 
 class Recall(NamedTuple):
-    """How many of the n sentences with an error of a type an evaluator finds inconsistent."""
+    """Recall on sentences with an error type: hits are those predicted inconsistent."""
 
     error: str
     n: int
     hits: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON-ready object; recall is in percent."""
+        """Return a JSON-ready object; recall is in percent."""
         return {**self._asdict(), "recall": 100 * self.hits / self.n}
 
 
 class Evaluation(NamedTuple):
-    """How one run of an evaluator fares.
+    """Results of one run of an evaluator.
 
     Attributes:
-        cells: (dataset, category, level) to counts, each of the first two perhaps `ALL`.
-        recall: recall by type of error; a sentence counts for each of its types.
-        recall_single: likewise, over the sentences of one type alone.
-        unread: texts left out because the evaluator's reply has no verdict, by level.
-        missing: texts left out because there is no prediction, by level.
+        cells: counts by dataset, category and level; the first two can be `ALL`.
+        recall: recall by error type; a sentence counts for each of its types.
+        recall_single: recall by error type, over sentences with only one type.
+        unread: number of texts left out for lack of a verdict, by level.
+        missing: number of texts left out for lack of a prediction, by level.
     """
 
     cells: Mapping[tuple[str, str, Level], Confusion]
@@ -307,7 +309,7 @@ class Evaluation(NamedTuple):
     missing: Mapping[str, int]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON-ready object."""
+        """Return a JSON-ready object."""
         return {
             "cells": [
                 {"dataset": dataset, "category": category, "level": level, **counts.to_dict()}
@@ -326,13 +328,14 @@ def decide(
     level: Level,
     categories: Mapping[str, Mapping[str, str]],
 ) -> tuple[list[Decided], int]:
-    """Pair annotations with predictions of one level.
+    """Pair annotations with predictions at one level.
 
-    A summary without a prediction of its own gets one made of those of its sentences: missing if one
-    of them is, and unread if one of them is and no other is found inconsistent.
+    If a summary has no prediction of its own, the predictions of its sentences are combined. The
+    result is missing if one of them is missing, and has no verdict if one of them has none and no
+    other is inconsistent.
 
     Returns:
-        Texts with a prediction, and the number of those without.
+        The texts with a prediction, and the number of texts without.
     """
     decided, missing = [], 0
     if level == "sentence":
@@ -349,7 +352,7 @@ def decide(
     for (_, key), parts in by_summary(sentences).items():
         whole = run.summaries.get(key) or run.summaries.get(key._replace(dataset=""))
         if whole is None:
-            whole = _together(_find(run.sentences, key, part.index) for part in parts)
+            whole = _combine_sentences(_find(run.sentences, key, part.index) for part in parts)
         if whole is None:
             missing += 1
             continue
@@ -361,10 +364,10 @@ def decide(
 def tune(
     sentences: Sequence[AnnotatedSentence], run: Run, split: str = DEV
 ) -> dict[Level, Threshold]:
-    """Tune the thresholds of an evaluator that gives scores, on a split of all datasets pooled.
+    """Tune the thresholds of an evaluator on a split of all datasets together.
 
     Raises:
-        InputError: the split has no predictions, or lacks one of the classes.
+        InputError: the split has no scores, or only one of the classes.
     """
     chosen = [sentence for sentence in sentences if sentence.split == split]
     thresholds: dict[Level, Threshold] = {}
@@ -376,7 +379,7 @@ def tune(
             thresholds[level] = tune_threshold([w for w, _ in pairs], [s for _, s in pairs])
     if not thresholds:
         raise InputError(
-            f"The split {split!r} has no scores to tune a threshold on.",
+            f"Cannot tune a threshold, because the split {split!r} has no scores.",
             hint="Add its annotations and predictions, or use --threshold.",
         )
     return thresholds
@@ -394,7 +397,7 @@ def evaluate(
         sentences: the annotations.
         run: the predictions.
         categories: dataset to topic to category.
-        thresholds: by level, for scores: up to this score a text is inconsistent.
+        thresholds: for scores, by level; a score up to the threshold is inconsistent.
     """
     cells: dict[tuple[str, str, Level], list[tuple[bool, bool]]] = {}
     unread: dict[str, int] = {}
@@ -414,17 +417,17 @@ def evaluate(
                 for category in {each.category or ALL, ALL}:
                     pair = (each.inconsistent, verdict)
                     cells.setdefault((dataset, category, level), []).append(pair)
-    counted = {
+    totals = {
         cell: confusion([truth for truth, _ in pairs], [verdict for _, verdict in pairs])
         for cell, pairs in sorted(cells.items(), key=lambda item: [(p == ALL, p) for p in item[0]])
     }
     return Evaluation(
-        counted, _recalls(found, single=False), _recalls(found, single=True), unread, missing
+        totals, _recalls(found, single=False), _recalls(found, single=True), unread, missing
     )
 
 
 def verdict_of(found: Prediction, level: Level, thresholds: Mapping[Level, float]) -> bool | None:
-    """Return whether a prediction says *inconsistent*; None if it says nothing."""
+    """Return whether a prediction is *inconsistent*; None without a verdict."""
     if found.score is None:
         return found.inconsistent
     if level not in thresholds:
@@ -437,10 +440,10 @@ def self_agreement(
     runs: Mapping[str, Run],
     thresholds: Mapping[str, Mapping[Level, float]] | None = None,
 ) -> tuple[dict[tuple[str, str], Statistic], Statistic]:
-    """Return Cohen's kappa of each pair of runs of an evaluator on the same sentences, and the mean.
+    """Return Cohen's kappa for each pair of an evaluator's runs, and the mean.
 
-    Sentences that one of the two runs has no verdict on are left out. `thresholds` are those of each
-    run, for scores.
+    Sentences without a verdict from both runs are left out. `thresholds` has those of each run, for
+    scores.
     """
     verdicts = {
         name: [
@@ -477,12 +480,12 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> AccuracyTest:
-    """Test whether two evaluators differ in balanced accuracy, by a paired bootstrap.
+    """Test whether two evaluators differ in balanced accuracy, with a paired bootstrap.
 
-    All runs count: each run of one evaluator is paired with each run of the other, on the texts that
-    both have a verdict on, and all verdicts on a text are drawn together. `thresholds` are those of
-    each evaluator, by run and level. `by_document` draws documents rather than sentences, which are
-    not independent.
+    Each run of one evaluator is paired with each run of the other, on texts with verdicts from
+    both. All verdicts on a text are resampled together. `thresholds` has those of each evaluator,
+    by run and level. `by_document` resamples documents instead of sentences, which are not
+    independent.
     """
     sides = [
         [
@@ -515,8 +518,8 @@ def _find(
     return found.get((key, index)) or found.get((key._replace(dataset=""), index))
 
 
-def _together(parts: Iterable[Prediction | None]) -> Prediction | None:
-    """Return what the predictions of its sentences say of a summary."""
+def _combine_sentences(parts: Iterable[Prediction | None]) -> Prediction | None:
+    """Combine the predictions for the sentences of a summary; see `decide`."""
     known = list(parts)
     read = [part for part in known if part is not None]
     if len(read) < len(known):
@@ -555,16 +558,16 @@ def score_evaluators(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Score evaluators: cells, recall by type of error, self-agreement, and each against the first.
+    """Score evaluators: cells, recall by error type, self-agreement, and tests against the first.
 
     Args:
         sentences: the annotations.
         categories: dataset to topic to category.
-        evaluators: their predictions.
-        split: to score; None for ``test`` if there is one, else all.
-        threshold: of scores, in place of tuned ones: up to it a text is inconsistent.
-        by_document: whether the paired test draws documents rather than sentences.
-        resamples: of the paired test.
+        evaluators: the predictions of each evaluator.
+        split: the split to score; None for ``test`` if it exists, otherwise all.
+        threshold: replaces the tuned thresholds; a score up to it is inconsistent.
+        by_document: whether the paired test resamples documents instead of sentences.
+        resamples: number of resamples of the paired test.
         seed: random seed.
 
     Returns:
@@ -584,27 +587,27 @@ def score_evaluators(
             value=split,
         )
     tuned = [_thresholds(sentences, each, threshold) for each in evaluators]
-    cuts = [
-        {run: _cuts(found.get(run, {})) for run in each.runs}
+    cutoffs = [
+        {run: _cutoffs(found.get(run, {})) for run in each.runs}
         for each, found in zip(evaluators, tuned, strict=True)
     ]
     scored = []
-    for evaluator, found, cut in zip(evaluators, tuned, cuts, strict=True):
+    for evaluator, found, cutoff in zip(evaluators, tuned, cutoffs, strict=True):
         runs = [
             {
                 "run": name,
                 "thresholds": found.get(name, {}),
-                **evaluate(chosen, run, categories, cut[name]).to_dict(),
+                **evaluate(chosen, run, categories, cutoff[name]).to_dict(),
             }
             for name, run in evaluator.runs.items()
         ]
         row: dict[str, Any] = {"name": evaluator.name, "scored": evaluator.scored, "runs": runs}
         if len(runs) > 1:
             row["mean"] = _mean_cells(runs)
-            row["self_agreement"] = _agreement(chosen, evaluator.runs, cut)
+            row["self_agreement"] = _agreement(chosen, evaluator.runs, cutoff)
         scored.append(row)
     tests: list[dict[str, Any]] = []
-    for other, cut in list(zip(evaluators, cuts, strict=True))[1:]:
+    for other, cutoff in list(zip(evaluators, cutoffs, strict=True))[1:]:
         for level in LEVELS:
             row = {"a": other.name, "b": evaluators[0].name, "level": level}
             try:
@@ -612,7 +615,7 @@ def score_evaluators(
                     chosen,
                     other,
                     evaluators[0],
-                    (cut, cuts[0]),
+                    (cutoff, cutoffs[0]),
                     level,
                     by_document=by_document,
                     resamples=resamples,
@@ -633,7 +636,7 @@ def score_evaluators(
 def _thresholds(
     sentences: Sequence[AnnotatedSentence], evaluator: Evaluator, given: float | None
 ) -> dict[str, dict[Level, dict[str, Any]]]:
-    """Return the thresholds of each run, none for an evaluator that gives verdicts."""
+    """Return the thresholds of each run; empty if the evaluator gives verdicts."""
     if not evaluator.scored:
         return {}
     if given is not None:
@@ -644,8 +647,8 @@ def _thresholds(
     }
 
 
-def _cuts(tuned: Mapping[Level, Mapping[str, Any]]) -> dict[Level, float]:
-    """Return thresholds by level; below all scores if nothing is inconsistent."""
+def _cutoffs(tuned: Mapping[Level, Mapping[str, Any]]) -> dict[Level, float]:
+    """Return thresholds by level; -inf if no score is inconsistent."""
     return {
         level: -math.inf if each["value"] is None else each["value"]
         for level, each in tuned.items()
@@ -653,7 +656,7 @@ def _cuts(tuned: Mapping[Level, Mapping[str, Any]]) -> dict[Level, float]:
 
 
 def _mean_cells(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the mean balanced accuracy over runs, of each cell that every run has."""
+    """Return the mean balanced accuracy over runs, for each cell that all runs have."""
     names = ("dataset", "category", "level")
     values: dict[tuple[str, ...], list[float]] = {}
     for run in runs:
@@ -671,9 +674,9 @@ def _mean_cells(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _agreement(
     sentences: Sequence[AnnotatedSentence],
     runs: Mapping[str, Run],
-    cuts: Mapping[str, Mapping[Level, float]],
+    cutoffs: Mapping[str, Mapping[Level, float]],
 ) -> dict[str, Any]:
-    pairs, mean = self_agreement(sentences, runs, cuts)
+    pairs, mean = self_agreement(sentences, runs, cutoffs)
     by_dataset: dict[str, list[AnnotatedSentence]] = {}
     for sentence in sentences:
         by_dataset.setdefault(sentence.key.dataset, []).append(sentence)
@@ -681,6 +684,7 @@ def _agreement(
         "pairs": [{"a": a, "b": b, **kappa.to_dict()} for (a, b), kappa in pairs.items()],
         "mean": mean.to_dict(),
         "datasets": {
-            name: self_agreement(some, runs, cuts)[1].to_dict() for name, some in by_dataset.items()
+            name: self_agreement(some, runs, cutoffs)[1].to_dict()
+            for name, some in by_dataset.items()
         },
     }

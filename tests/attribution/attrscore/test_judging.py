@@ -213,7 +213,7 @@ def test_the_released_code_s_predictions_are_read(tmp_path: Path) -> None:
     assert official is not None
     assert official["micro_f1"] == 0.5
     (tmp_path / "o.csv").write_text("label,text\nAttributable,x\n")
-    with pytest.raises(InputError, match=r"o\.csv:2: There is"):
+    with pytest.raises(InputError, match=r"o\.csv:2: The output is missing"):
         read_outputs(tmp_path / "o.csv")
 
 

@@ -55,8 +55,8 @@ def test_rows_without_a_label_are_skipped_and_counted(tmp_path: Path) -> None:
     mapped = map_examples(write(tmp_path / "d.jsonl", rows), TASKS["nli"])
     assert len(mapped.examples) == 1
     assert mapped.skipped == {
-        "no label that annotators agree on": 3,
-        "the label notentailment is none of the three": 1,
+        "no agreed label": 3,
+        "no label corresponds to notentailment": 1,
     }
 
 
@@ -83,14 +83,14 @@ def test_spellings_of_one_s_own(tmp_path: Path) -> None:
         {"half true": None, "pants on fire": "Contradictory", "Unproven": "Extrapolatory"},
     )
     assert [(e.reference, e.label) for e in mapped.examples] == [("one two", C), ("one two", E)]
-    assert mapped.skipped == {"the label halftrue is none of the three": 1}
+    assert mapped.skipped == {"no label corresponds to halftrue": 1}
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         ({"claim": "c", "evidence": "e", "label": "maybe"}, r"d\.jsonl:1: label is"),
-        ({"claim": "c", "label": "SUPPORTS"}, r"d\.jsonl:1: There is"),
+        ({"claim": "c", "label": "SUPPORTS"}, r"d\.jsonl:1: The reference is missing"),
         ({"claim": "c", "label": "SUPPORTS", "evidence": [[1, 2, "Page", 3]]}, r"d\.jsonl:1: evidence must"),
         ({"claim": "c", "evidence": "e", "label": [1]}, r"d\.jsonl:1: label must"),
     ],
@@ -109,5 +109,5 @@ def test_a_balanced_draw_is_seeded(tmp_path: Path) -> None:
     assert Counter(each.label for each in drawn) == {A: 10, C: 10, E: 10}
     assert balanced(examples, None, 1) == drawn != balanced(examples, None, 2)
     assert len(balanced(examples, 4, 1)) == 12
-    with pytest.raises(InputError, match="No example"):
+    with pytest.raises(InputError, match="Cannot balance"):
         balanced([each for each in examples if each.label != C], None, 1)

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from semqa.attribution.attrscore.answers import (
+    AnswerMatcher,
     Forms,
-    Needle,
     asked_for,
     kind_of,
     occurrences,
@@ -23,8 +23,8 @@ from semqa.attribution.attrscore.simulation import (
     Candidates,
     QAItem,
     read_qa,
+    replace_answers,
     simulate,
-    substituted,
 )
 from semqa.errors import InputError
 
@@ -64,7 +64,7 @@ def test_every_row_is_what_its_label_says(every_label: bool, seed: int) -> None:
     ways: Counter[str] = Counter()
     for each in made.examples:
         item = given_items[str(each.how["question"])]
-        right = Needle.of(item.answers)
+        right = AnswerMatcher.of(item.answers)
         ways[str(each.how["made"])] += 1
         assert each.query == item.question
         match each.how["made"]:
@@ -75,7 +75,7 @@ def test_every_row_is_what_its_label_says(every_label: bool, seed: int) -> None:
             case "answer substitution":
                 assert (each.label, each.reference) == ("Contradictory", item.context)
                 assert not right.within(Forms.of(each.answer))
-                assert not Needle.of([each.answer]).within(Forms.of(item.answers[0]))
+                assert not AnswerMatcher.of([each.answer]).within(Forms.of(item.answers[0]))
                 assert kind_of(each.answer) == kind_of(item.answers[0])
             case "context substitution":
                 assert (each.label, each.answer) == ("Contradictory", item.answers[0])
@@ -106,7 +106,7 @@ def test_the_seed_and_nothing_else_decides() -> None:
 
 
 def test_what_cannot_be_balanced_is_refused() -> None:
-    with pytest.raises(InputError, match="No Contradictory"):
+    with pytest.raises(InputError, match="Cannot create Contradictory"):
         simulate([QAItem("1", "Who came?", ("Ann Lee",), "Ann Lee came.")])
 
 
@@ -200,7 +200,7 @@ def test_where_a_phrase_stands(text: str, phrase: str, places: list[tuple[int, i
     ],
 )
 def test_a_text_holds_an_answer_however_it_is_written(answer: str, text: str, held: bool) -> None:
-    assert Needle.of([answer]).within(Forms.of(text)) is held
+    assert AnswerMatcher.of([answer]).within(Forms.of(text)) is held
 
 
 @given(
@@ -211,9 +211,9 @@ def test_a_text_holds_an_answer_however_it_is_written(answer: str, text: str, he
 def test_nothing_of_an_answer_is_left_by_substitution(words: list[str]) -> None:
     text = " ".join(words)
     answers = ("Ann Lee", "Lee")
-    new, count = substituted(text, answers, "Bob Ray")
+    new, count = replace_answers(text, answers, "Bob Ray")
     assume(count)
-    assert not Needle.of(answers).within(Forms.of(new))
+    assert not AnswerMatcher.of(answers).within(Forms.of(new))
     assert new.count("Bob Ray") == count
 
 
@@ -272,8 +272,8 @@ def test_rows_of_questions_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"answers": ["a"], "context": "a"}, r"qa\.jsonl:1: There is"),
-        ({"question": "q", "answers": ["a"]}, r"qa\.jsonl:1: There is"),
+        ({"answers": ["a"], "context": "a"}, r"qa\.jsonl:1: The question is missing"),
+        ({"question": "q", "answers": ["a"]}, r"qa\.jsonl:1: The passage"),
         (
             {"question": "q", "answers": 3, "context": "c"},
             r"qa\.jsonl:1: answers must",

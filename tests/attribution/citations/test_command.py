@@ -62,10 +62,10 @@ def test_a_run_of_alce(semqa: Command) -> None:
     assert first["str_em"] == pytest.approx(200 / 3)
     assert (second["recall"], second["precision"]) == (0, None)
     assert second["rouge_l"] == pytest.approx(100)
-    assert second["unscored"]["precision"] == "the answer cites nothing"
+    assert second["unscored"]["precision"] == "the answer has no citations"
     assert (results["recall"]["value"], results["recall"]["n"]) == (25, 2)
     assert (results["precision"]["value"], results["precision"]["n"]) == (40, 1)
-    assert results["precision"]["unscored"] == {"the answer cites nothing": 1}
+    assert results["precision"]["unscored"] == {"the answer has no citations": 1}
     assert (results["sentences"], results["sentences_uncited"]) == (5, 1)
     assert json.loads(Path("r.json").read_text("utf-8")) == record
     table = semqa("citations", "run.json")

@@ -67,7 +67,7 @@ def test_official(text: str, citations: tuple[int, ...], recall: float, precisio
 def test_unscored_is_said() -> None:
     uncited, empty = score_citations([answer(("a", ())), answer()], WordJudge())
     assert (uncited.recall, uncited.precision) == (0, None)
-    assert uncited.unscored == {"precision": "the answer cites nothing"}
+    assert uncited.unscored == {"precision": "the answer has no citations"}
     assert (empty.recall, empty.precision) == (None, None)
     assert set(empty.unscored) == {"recall", "precision"}
 

@@ -227,7 +227,7 @@ def test_mistakes(semqa: Command) -> None:
         "score", test, "-p", "p.jsonl", "--split", "train"
     )
     assert "Name the documents" in message("judge", test)
-    assert "There is" in message("judge", test, "-d", "d2.jsonl")
+    assert "not found" in message("judge", test, "-d", "d2.jsonl")
     assert "no summaries" in message("judge", "-d", "docs.jsonl")
     assert "no topic of the dataset 'toy'" in message(
         "rates", test, "--topics", _renamed("toy_topic_category.json", "other_topic_category.json")

@@ -83,7 +83,7 @@ def test_wrong_rows_are_named(tmp_path: Path, cells: dict[str, str], message: st
 
 def test_wrong_columns_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [ROW[:-3]], COLUMNS[:-3])
-    with pytest.raises(InputError, match=r"a\.csv:1: The columns"):
+    with pytest.raises(InputError, match=r"a\.csv:1: Missing columns"):
         read_annotations([path])
     path = write(tmp_path / "b.csv", [[*ROW, ""]], [*COLUMNS, "Topic "])
     with pytest.raises(InputError, match=r"b\.csv:1: The column"):
@@ -128,7 +128,7 @@ def test_categories_of_datasets_and_of_all(tmp_path: Path) -> None:
     assert rates["a", "main", ALL, ALL, "sentence"][5:] == (0, 1)
     assert rates["a", "marginal", ALL, ALL, "sentence"][5:] == (1, 1)
     common.write_text('{"Rent": 3}')
-    with pytest.raises(InputError, match=r"mine\.json: \"Rent\" has"):
+    with pytest.raises(InputError, match=r"mine\.json: The category of \"Rent\" must"):
         read_categories([common])
 
 
@@ -188,7 +188,7 @@ def test_summaries_are_cut_into_sentences_and_annotations_joined(tmp_path: Path)
     assert [t.text for t in read_texts([annotated], "summary")] == ["Rents rose. Third."]
     assert len(read_texts([annotated], "sentence")) == 2
     twice = lines_of(tmp_path / "t.jsonl", [{**NAMED, "summary": x} for x in ("A b.", "C d.")])
-    with pytest.raises(InputError, match="There are"):
+    with pytest.raises(InputError, match="Different summaries"):
         read_texts([twice], "summary")
     with pytest.raises(InputError, match=r"s\.jsonl:1: summary is"):
         read_texts([lines_of(tmp_path / "s.jsonl", [{**NAMED, "summary": " "}])], "summary")
@@ -207,7 +207,7 @@ def test_topics_wanted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({**NAMED, "sent_idx": 1}, "There is"),
+        ({**NAMED, "sent_idx": 1}, "label and score are missing"),
         ({**NAMED, "sent_idx": 1, "label": "perhaps"}, "label must"),
         ({**NAMED, "sent_idx": 1, "score": "high"}, "score must"),
         ({**NAMED, "sent_idx": "x", "label": "yes"}, "sent_idx must"),
@@ -226,7 +226,7 @@ def test_wrong_predictions_are_named(tmp_path: Path, row: dict[str, Any], messag
 def test_a_record_without_predictions_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text('{"kind": "tofueval judgements", "rows": []}', encoding="utf-8")
-    with pytest.raises(InputError, match=r"r\.json: There are no predictions"):
+    with pytest.raises(InputError, match=r"r\.json: The file has no predictions"):
         read_evaluator(path)
 
 

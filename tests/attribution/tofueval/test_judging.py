@@ -97,7 +97,7 @@ def test_whole_summaries_and_prompts_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(InputError, match="There is"):
+    with pytest.raises(InputError, match="not found"):
         judge_texts(TEXTS, {}, Scripted(), "direct")
     for method in METHODS:
         with pytest.raises(InputError, match="mute cannot"):

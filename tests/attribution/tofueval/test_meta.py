@@ -108,7 +108,7 @@ def test_scores_need_a_threshold_that_dev_gives() -> None:
     judged = evaluate(SENTENCES, scored(0.1, 0.8, 0.2, 0.7, 0.3), {}, values)
     assert judged.cells["a", ALL, "sentence"] == (1, 1, 1, 2)
     assert judged.cells["a", ALL, "summary"] == (1, 1, 1, 0)
-    with pytest.raises(InputError, match="The split"):
+    with pytest.raises(InputError, match="Cannot tune"):
         tune(SENTENCES, known)
     assert evaluate(SENTENCES, scored(1, 1, 1, 1, 1), {}).unread["sentence"] == 5
 
