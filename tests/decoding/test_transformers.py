@@ -297,7 +297,7 @@ def test_a_processor_serves_one_call() -> None:
     used = processor([CopyConstraint(vocabulary, RAIN)])
     constraint = CopyConstraint(vocabulary, RAIN)
     generate("gpt2", [constraint], logits_processor=[used])
-    with pytest.raises(InputError, match="Make a processor for each call of generate"):
+    with pytest.raises(InputError, match="Create a new processor for each call of generate"):
         generate("gpt2", [constraint], logits_processor=[used])
 
 

@@ -98,7 +98,7 @@ class ReferenceConstraint:
         return found
 
     def _quietly_after(self, place: Place, token: int) -> Place | None:
-        """Return the place after a token that begins no word or mark before a quote; else None."""
+        """Return the place after a token; None if it begins another word or mark in the same run."""
         at: Place | None = place
         outside = isinstance(place, Free) and self._glue  # unlimited with free="any"
         for byte in self._tokens[token]:
