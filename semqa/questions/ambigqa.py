@@ -56,18 +56,18 @@ def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
     decoder = json.JSONDecoder()
     text = ""
     at = number = 0
-    ended = begun = False
+    ended = started = False
     decode = codecs.getincrementaldecoder("utf-8-sig")().decode
     with open_binary(path) as stream:
         while True:
             while at < len(text) and text[at] in " \t\r\n,":
                 at += 1
-            if not begun and at < len(text):
+            if not started and at < len(text):
                 if text[at] != "[":
                     raise InputError("must be a JSON array.", where=name)
-                begun, at = True, at + 1
+                started, at = True, at + 1
                 continue
-            if begun and at < len(text):
+            if started and at < len(text):
                 if text[at] == "]":
                     return
                 try:

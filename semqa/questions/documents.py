@@ -63,10 +63,10 @@ def propose(
             counts["several.questions"] += bool(others)
             counts["several.answers"] += len(others) + 1 if others else 0
             if others:
-                made = CollectedQuestion(
+                proposed = CollectedQuestion(
                     stable_id("DOC", question), with_question_mark(question), (answer, *others)
                 )
-                lines.append((0, encode_row(made.to_dict())))
+                lines.append((0, encode_row(proposed.to_dict())))
         done += 1
         yield StepOutput(done, lines, counts, done)
 

@@ -206,7 +206,7 @@ def merge_bucket(bucket: Path) -> tuple[list[bytes], Counter[str]]:
     lines = bucket.read_bytes().splitlines(keepends=True)
     lines.sort(key=_key)  # stable, so the lines of a question stay in order
     counts: Counter[str] = Counter()
-    made = []
+    merged = []
     for _, group in groupby(lines, _key):
         counts["questions"] += 1
         question, answers = "", dict[tuple[str, int], str]()
@@ -227,8 +227,8 @@ def merge_bucket(bucket: Path) -> tuple[list[bytes], Counter[str]]:
             "question": with_question_mark(question),
             "answers": kept,
         }
-        made.append(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-    return made, counts
+        merged.append(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return merged, counts
 
 
 def _key(line: bytes) -> bytes:

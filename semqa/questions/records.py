@@ -60,8 +60,8 @@ class CollectedQuestion:
     def to_dict(self) -> dict[str, object]:
         """Return the question as an object of the files between steps."""
         answers = [each._asdict() for each in self.answers]
-        made: dict[str, object] = {"qid": self.qid, "question": self.question, "answers": answers}
-        return made | ({"disambiguation": self.disambiguation} if self.disambiguation else {})
+        fields: dict[str, object] = {"qid": self.qid, "question": self.question, "answers": answers}
+        return fields | ({"disambiguation": self.disambiguation} if self.disambiguation else {})
 
     @classmethod
     def read(cls, row: Row) -> Self:
