@@ -1,18 +1,19 @@
-r"""AmbigQA's released files: ambiguous questions with the answers of each reading, and articles.
+r"""Reads AmbigQA's released files: ambiguous questions, the answers to each reading, and articles.
 
-Wanted is the release "with evidence articles": a JSON array of ::
+The input is the release "with evidence articles": a JSON array of ::
 
     {"id": …, "question": …,
      "annotations": [{"type": "singleAnswer", "answer": [alias, …]},
-                     {"type": "multipleQAs", "qaPairs": [{"question": …, "answer": [alias, …]}, …]}],
+                     {"type": "multipleQAs",
+                      "qaPairs": [{"question": …, "answer": [alias, …]}, …]}],
      "articles_plain_text": ["# Title\n\nText …", …]}
 
-The other files have the same annotations and no articles. Of the annotations of a question, the one
-with the most pairs is taken, the first of equal ones. A passage is a paragraph of an article; one of
-more than `LONG` words is cut between sentences.
+The other files have the same annotations but no articles. If a question has several annotations,
+the one with the most pairs is used; ties go to the first. A passage is a paragraph of an article.
+Paragraphs with more than `MAX_PASSAGE_WORDS` words are split between sentences.
 
-Source: Min et al., AmbigQA (2020); github.com/shmsw25/AmbigQA, README and evidence.md. That a passage
-is a paragraph is what the passages of QuoteSum's AmbigQA questions look like.
+Source: Min et al., AmbigQA (2020); github.com/shmsw25/AmbigQA, README and evidence.md. The passages
+of QuoteSum's AmbigQA questions look like paragraphs.
 """
 
 from __future__ import annotations
@@ -29,39 +30,44 @@ from semqa.data.jsonl import Row, as_row, describe, encode_row
 from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
 from semqa.questions.paq import DAMAGED, open_binary
-from semqa.questions.records import Answered, Collected
-from semqa.questions.run import Piece
+from semqa.questions.records import CollectedQuestion, PassageAnswer
+from semqa.questions.run import StepOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-LONG = 110
-"""Words of the longest passage, but for a sentence that is longer: dev's have at most 107."""
+MAX_PASSAGE_WORDS = 110
+"""Maximum words of a passage, unless one sentence is longer. Dev's have at most 107."""
 
 _CHUNK = 2**20
 _LONGEST = 64 * 2**20
-"""Characters of one item of an array, which is held in memory."""
+"""Maximum length of an array item, which is read into memory."""
 
 
 def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
-    """Read the objects of a JSON array, one at a time, however long the array."""
+    """Yield the objects of a JSON array without loading the whole array.
+
+    Args:
+        path: the file.
+        skip: number of objects to skip.
+    """
     name = display_name(path)
     decoder = json.JSONDecoder()
     text = ""
     at = number = 0
-    ended = begun = False
+    ended = started = False
     decode = codecs.getincrementaldecoder("utf-8-sig")().decode
     with open_binary(path) as stream:
         while True:
             while at < len(text) and text[at] in " \t\r\n,":
                 at += 1
-            if not begun and at < len(text):
+            if not started and at < len(text):
                 if text[at] != "[":
                     raise InputError("must be a JSON array.", where=name)
-                begun, at = True, at + 1
+                started, at = True, at + 1
                 continue
-            if begun and at < len(text):
+            if started and at < len(text):
                 if text[at] == "]":
                     return
                 try:
@@ -82,7 +88,7 @@ def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
                         yield as_row(value, f"{name}: item {number}")
                     continue
             if ended:
-                raise InputError("invalid JSON: the array does not end.", where=name)
+                raise InputError("invalid JSON: the array is not closed.", where=name)
             try:
                 raw = stream.read(_CHUNK)
                 text, at = text[at:] + decode(raw, final=not raw), 0
@@ -95,8 +101,8 @@ def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
             ended = not raw
 
 
-def find_candidates(files: Sequence[Path], place: Any) -> Iterator[Piece]:
-    """Give the questions of files that have several answers, with the passages that hold them."""
+def find_candidates(files: Sequence[Path], place: Any) -> Iterator[StepOutput]:
+    """Yield the questions with several answers, with the passages that contain the answers."""
     first, done = place or (0, 0)
     for at in range(first, len(files)):
         for row in read_array(files[at], done):
@@ -108,15 +114,15 @@ def find_candidates(files: Sequence[Path], place: Any) -> Iterator[Piece]:
             if len(pairs) > 1:
                 counts["several.questions"] += 1
                 counts["several.answers"] += len(pairs)
-                question = _collected(row, pairs)
+                question = _to_collected(row, pairs)
                 if question.answers:
                     lines.append((0, encode_row(question.to_dict())))
-            yield Piece([at, done], lines, counts, done)
+            yield StepOutput([at, done], lines, counts, done)
         done = 0
 
 
 def _pairs(row: Row) -> list[tuple[str, list[str]]]:
-    """Return the readings of a question, each with the spellings of its answer."""
+    """Return the readings of a question, each with the aliases of its answer."""
     annotations = row.fields.get("annotations")
     if not isinstance(annotations, list):
         raise InputError(
@@ -125,7 +131,7 @@ def _pairs(row: Row) -> list[tuple[str, list[str]]]:
     best: list[tuple[str, list[str]]] = []
     for each in annotations:
         if not isinstance(each, dict):
-            raise InputError("must hold objects.", field="annotations", where=row.where)
+            raise InputError("must contain objects.", field="annotations", where=row.where)
         if each.get("type") != "multipleQAs":
             continue
         try:
@@ -135,7 +141,9 @@ def _pairs(row: Row) -> list[tuple[str, list[str]]]:
             ]
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                'must hold objects with "question" and "answer".', field="qaPairs", where=row.where
+                'must contain objects with "question" and "answer".',
+                field="qaPairs",
+                where=row.where,
             ) from error
         pairs = [pair for pair in pairs if pair[1]]
         if len(pairs) > len(best):
@@ -143,27 +151,27 @@ def _pairs(row: Row) -> list[tuple[str, list[str]]]:
     return best
 
 
-def _collected(row: Row, pairs: Sequence[tuple[str, list[str]]]) -> Collected:
+def _to_collected(row: Row, pairs: Sequence[tuple[str, list[str]]]) -> CollectedQuestion:
     articles = row.fields.get("articles_plain_text")
     if not isinstance(articles, list) or not all(isinstance(each, str) for each in articles):
         raise InputError(
             "is missing: this file has no articles."
             if articles is None
-            else f"must be a list of texts, got {describe(articles)}.",
+            else f"must be a list of strings, got {describe(articles)}.",
             field="articles_plain_text",
             where=row.where,
-            hint="Take AmbigQA with evidence articles.",
+            hint="Use the release of AmbigQA with evidence articles.",
         )
-    passages = [passage for article in articles for passage in cut(article)]
-    answers: dict[tuple[str, str], Answered] = {}
-    for _, spellings in pairs:
+    passages = [passage for article in articles for passage in split_article(article)]
+    answers: dict[tuple[str, str], PassageAnswer] = {}
+    for _, aliases in pairs:
         for title, text in passages:
-            held = next(filter(None, (held_in(each, text) for each in spellings)), None)
-            if held:
+            found = next(filter(None, (find_answer(each, text) for each in aliases)), None)
+            if found:
                 answers.setdefault(
-                    (normalise_answer(spellings[0]), text), Answered(held, title, text)
+                    (normalise_answer(aliases[0]), text), PassageAnswer(found, title, text)
                 )
-    return Collected(
+    return CollectedQuestion(
         f"AMBIG_{row.text('id')}",
         row.text("question"),
         tuple(answers.values()),
@@ -171,11 +179,11 @@ def _collected(row: Row, pairs: Sequence[tuple[str, list[str]]]) -> Collected:
     )
 
 
-def held_in(answer: str, passage: str) -> str | None:
-    """Return an answer as a passage spells it, as whole words and in any case; None if it is not there.
+def find_answer(answer: str, passage: str) -> str | None:
+    """Return an answer as a passage spells it, or None. Matches whole words and ignores case.
 
     Example:
-        >>> held_in("new york", "He left New York."), held_in("16", "In 1664 it fell.")
+        >>> find_answer("new york", "He left New York."), find_answer("16", "In 1664 it fell.")
         ('New York', None)
     """
     words = r"\s+".join(map(re.escape, answer.split()))
@@ -183,11 +191,11 @@ def held_in(answer: str, passage: str) -> str | None:
     return found[0] if found else None
 
 
-def cut(article: str) -> Iterator[tuple[str, str]]:
+def split_article(article: str) -> Iterator[tuple[str, str]]:
     r"""Yield the passages of an article, each with the article's title; headings are skipped.
 
     Example:
-        >>> list(cut("# Paris\n\nParis is a city.\n\n## Name\n\nIt is old."))
+        >>> list(split_article("# Paris\n\nParis is a city.\n\n## Name\n\nIt is old."))
         [('Paris', 'Paris is a city.'), ('Paris', 'It is old.')]
     """
     title = ""
@@ -198,14 +206,14 @@ def cut(article: str) -> Iterator[tuple[str, str]]:
             continue
         if not text:
             continue
-        if len(text.split()) <= LONG:
+        if len(text.split()) <= MAX_PASSAGE_WORDS:
             yield title, text
             continue
         part: list[str] = []
         count = 0
         for sentence in split_sentences(text):
             words = len(sentence.split())
-            if part and count + words > LONG:
+            if part and count + words > MAX_PASSAGE_WORDS:
                 yield title, " ".join(part)
                 part, count = [], 0
             part.append(sentence)

@@ -1,7 +1,7 @@
-"""Going through questions one by one: each decision is written at once.
+"""Reviews questions one by one, and saves each decision at once.
 
-A kept row goes to one file with ``"checked": true``, a dropped one to another; what is in neither is
-left. Rows that a killed process did not finish are cut off.
+Kept rows are appended to one file with ``"checked": true``, dropped rows to another. Questions in
+neither file are undecided. An incomplete last row, left by a killed process, is removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 class Checking:
-    """Decisions on the questions of a file."""
+    """A review of the questions of a file.
+
+    Args:
+        path: the questions.
+        keep: file for kept questions.
+        drop: file for dropped questions.
+    """
 
     def __init__(self, path: Path, keep: Path, drop: Path) -> None:
         self._rows: dict[str, dict[str, Any]] = {}
@@ -32,13 +38,13 @@ class Checking:
         self._done = decided[True] | decided[False]
 
     def left(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the rows that are not decided, each with its number from 1."""
+        """Yield the undecided rows, each with its number from 1."""
         for number, (qid, row) in enumerate(self._rows.items(), 1):
             if qid not in self._done:
                 yield number, dict(row)
 
     def decide(self, row: Mapping[str, Any], *, keep: bool) -> None:
-        """Write a decision."""
+        """Save a decision."""
         path = self._files[keep]
         try:
             with path.open("ab") as stream:
@@ -53,7 +59,7 @@ class Checking:
 
 
 def _decided(path: Path) -> set[str]:
-    """Return the questions of a file of decisions, without a line that was cut off."""
+    """Return the ids in a file of decisions, after removing an incomplete last line."""
     if not path.exists():
         return set()
     raw = path.read_bytes()

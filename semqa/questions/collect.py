@@ -1,7 +1,8 @@
-"""A collection from its files to its questions: the steps in order, in a folder, with their counts.
+"""Runs the steps of a collection in an output folder.
 
-``steps`` in the folder has a file per step; ``questions.jsonl`` is the result, ``counts.json`` the
-questions and answers that each step left. What takes long is filtered in blocks, here or by workers.
+The subfolder ``steps`` has a file per step. ``questions.jsonl`` is the result; ``counts.json`` has
+the number of questions and answers after each step. Questions are filtered in blocks, in this
+process or by workers.
 """
 
 from __future__ import annotations
@@ -31,8 +32,15 @@ from semqa.questions.filters import (
     filter_questions,
     other_numbers,
 )
-from semqa.questions.records import Collected
-from semqa.questions.run import COUNTS_FILE, QUESTIONS_FILE, Piece, opened, run_step, write_counts
+from semqa.questions.records import CollectedQuestion
+from semqa.questions.run import (
+    COUNTS_FILE,
+    QUESTIONS_FILE,
+    StepOutput,
+    open_folder,
+    run_step,
+    write_counts,
+)
 from semqa.questions.similar import groups, similar_pairs
 
 if TYPE_CHECKING:
@@ -45,25 +53,25 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages import Collection
 
 BLOCK = 64
-"""Questions that are filtered together."""
+"""Number of questions that are filtered together."""
 
 WINDOW = 64
-"""Blocks that workers are handed at once."""
+"""Number of blocks that are sent to workers at once."""
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
 class Workers(Protocol):
-    """Other processes that filter (`semqa.distributed`)."""
+    """Worker processes (`semqa.distributed`)."""
 
     def map(self, work: Callable[[_T], _R], tasks: Sequence[_T]) -> list[_R]:
-        """Return what a function makes of each task, in order."""
+        """Return the result of a function for each task, in order."""
         ...
 
 
 class Count(NamedTuple):
-    """What a step left."""
+    """Numbers of questions and answers after a step."""
 
     step: str
     questions: int
@@ -72,11 +80,14 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a collection is filtered.
+    """Settings of a collection.
 
     Attributes:
-        progress: shows a step: called with its name and what is counted, it gives what to tell how
-            far it is, and of how much.
+        out: the output folder.
+        rules: the filters.
+        progress: shows the progress of a step. Called with its name and unit, it yields a function
+            of the amount done and the total, or None.
+        workers: worker processes; None to filter in this process.
     """
 
     out: Path
@@ -88,14 +99,14 @@ class Plan:
     workers: Workers | None = None
 
     def identity(self, command: str, files: Sequence[Path]) -> dict[str, object]:
-        """Return what makes two runs the same; the device of models changes no result."""
+        """Return the identity of a run, without the device, which does not change the result."""
         rules = asdict(self.rules)
         del rules["device"]
-        return {"command": command, "files": [stamp(path) for path in files], **rules}
+        return {"command": command, "files": [fingerprint(path) for path in files], **rules}
 
 
-def stamp(path: Path) -> dict[str, object]:
-    """Return what tells a file from another: name, size, and a digest of its two ends."""
+def fingerprint(path: Path) -> dict[str, object]:
+    """Return the identity of a file: name, size, and a digest of its first and last 64 KiB."""
     digest = hashlib.blake2b(digest_size=8)
     with paq.open_binary(path, unpack=False) as stream:
         size = stream.seek(0, os.SEEK_END)
@@ -109,16 +120,18 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
     """Collect questions from PAQ's metadata.
 
     Args:
-        files: ``PAQ.unfiltered_metadata.jsonl`` or ``PAQ.metadata.jsonl``, perhaps in parts or ``.gz``.
+        plan: the settings.
+        files: ``PAQ.unfiltered_metadata.jsonl`` or ``PAQ.metadata.jsonl``; may be split or ``.gz``.
+        passages: ``psgs_w100.tsv``.
 
     Returns:
-        What each step left.
+        The counts of each step.
     """
     check_judges(plan.rules)
     identity = plan.identity("paq", [*files, passages])
     about = {"files": [str(path) for path in files], "passages": str(passages)}
-    with opened(plan.out, identity, about) as steps:
-        if done := finished(plan.out):
+    with open_folder(plan.out, identity, about) as steps:
+        if done := read_counts(plan.out):
             return done
         merged = steps / "merged.jsonl"
         counts = _merge(plan, files, steps, merged)
@@ -135,27 +148,28 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
         if more.get("found.answers", 0) < 0.5 * counts["several.answers"]:
             lost = more.get("missing", 0) + more.get("absent", 0)
             raise InputError(
-                f"{lost:,} of {counts['several.answers']:,} answers are not in their passages: these "
-                "are not the passages of these questions.",
+                f"{lost:,} of {counts['several.answers']:,} answers are not in their passages. "
+                "This file does not belong to these questions.",
                 where=display_name(passages),
-                hint="Take psgs_w100.tsv of the PAQ release.",
+                hint="Use psgs_w100.tsv of the PAQ release.",
             )
-        return _end(plan, filtered, before + _filter_counts(more, "one passage a page"))
+        return _write_result(plan, filtered, before + _filter_counts(more, "one passage a page"))
 
 
 def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
     """Collect questions from AmbigQA with evidence articles.
 
     Args:
-        plan: how; of a page, all passages that do not overlap may stay.
+        plan: the settings.
+        files: the released files.
 
     Returns:
-        What each step left.
+        The counts of each step.
     """
     check_judges(plan.rules)
     about = {"files": [str(path) for path in files]}
-    with opened(plan.out, plan.identity("ambigqa", files), about) as steps:
-        if done := finished(plan.out):
+    with open_folder(plan.out, plan.identity("ambigqa", files), about) as steps:
+        if done := read_counts(plan.out):
             return done
         found = steps / "candidates.jsonl"
         with plan.progress("reading", "examples") as update:
@@ -165,29 +179,35 @@ def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
                 lambda place: find_candidates(files, place),
                 lambda done: update(done, None) if update is not None else None,
             )
-        filtered, more = _filter(plan, steps, found, as_they_are)
+        filtered, more = _filter(plan, steps, found, read_collected)
         before = [
             Count("read", counts.get("lines", 0), counts.get("read", 0)),
             Count("several answers", *counts_of(counts, "several")),
             Count("passages that hold them", *counts_of(more, "found")),
         ]
-        return _end(plan, filtered, before + _filter_counts(more, "overlapping passages"))
+        return _write_result(plan, filtered, before + _filter_counts(more, "overlapping passages"))
 
 
 def collect_documents(
     plan: Plan, collection: Collection, identity: Mapping[str, object], ask: str
 ) -> list[Count]:
-    """Propose questions over a user's own documents, for a person to check.
+    """Propose questions about a user's own documents, for a person to check.
+
+    Args:
+        plan: the settings.
+        collection: the documents.
+        identity: identity of the documents, to recognise a resumed run.
+        ask: specification of the judge that asks the questions.
 
     Returns:
-        What each step left.
+        The counts of each step.
     """
     check_judges(plan.rules)
     asking = able(create_judge(ask, {"device": plan.rules.device}), "ask")
     answering = able(create_judge(plan.rules.qa, {"device": plan.rules.device}), "answer")
     run = {**plan.identity("documents", []), "documents": identity, "ask": ask}
-    with opened(plan.out, run, {}) as steps:
-        if done := finished(plan.out):
+    with open_folder(plan.out, run, {}) as steps:
+        if done := read_counts(plan.out):
             return done
         found = steps / "candidates.jsonl"
         total = len(collection.documents())
@@ -198,30 +218,30 @@ def collect_documents(
                 lambda place: propose(collection, asking, answering, place),
                 lambda done: update(done, total) if update is not None else None,
             )
-        filtered, more = _filter(plan, steps, found, as_they_are)
+        filtered, more = _filter(plan, steps, found, read_collected)
         before = [
             Count("proposed", counts.get("proposed", 0), counts.get("proposed", 0)),
             Count("answered elsewhere", *counts_of(counts, "several")),
         ]
         after = _filter_counts(more, "one passage a document")
-        return _end(plan, filtered, before + after, checked=False)
+        return _write_result(plan, filtered, before + after, checked=False)
 
 
-def finished(out: Path) -> list[Count] | None:
-    """Return the counts of a collection that is finished; its questions may have been edited since."""
+def read_counts(out: Path) -> list[Count] | None:
+    """Return the counts of a finished collection; None if it is not finished."""
     if not (out / COUNTS_FILE).exists():
         return None
     steps: Any = read_object(out / COUNTS_FILE).get("steps")
     return [Count(**each) for each in steps]
 
 
-def as_they_are(row: Row) -> tuple[Collected, Counter[str]]:
-    """Return a question that has its passages already."""
-    return Collected.read(row), Counter()
+def read_collected(row: Row) -> tuple[CollectedQuestion, Counter[str]]:
+    """Parse a question that already has its passages."""
+    return CollectedQuestion.read(row), Counter()
 
 
 def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapping[str, int]:
-    """Sort the lines into buckets, and merge those of each question."""
+    """Sort lines into buckets by question, and merge the lines of each question."""
     count = paq.bucket_count(files)
     buckets = [steps / f"bucket-{number:04}" for number in range(count)]
     note = steps / "merged.note.json"
@@ -234,41 +254,47 @@ def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapp
             lambda done: update(done, total) if update is not None else None,
         )
 
-    def merge(place: Any) -> Iterator[Piece]:
+    def merge(place: Any) -> Iterator[StepOutput]:
         for number in range(place or 0, count):
             lines, found = paq.merge_bucket(buckets[number])
-            yield Piece(number + 1, [(0, line) for line in lines], found, number + 1)
+            yield StepOutput(number + 1, [(0, line) for line in lines], found, number + 1)
 
     with plan.progress("merging by question", "files") as update:
         counts = run_step(
             note, [merged], merge, lambda done: update(done, count) if update is not None else None
         )
-    for bucket in buckets:  # they hold as much as the files
+    for bucket in buckets:  # they are as large as the input
         bucket.unlink(missing_ok=True)
     return Counter(read) + Counter(counts)
 
 
 def _filter(
-    plan: Plan, steps: Path, source: Path, load: Callable[[Row], tuple[Collected, Counter[str]]]
+    plan: Plan,
+    steps: Path,
+    source: Path,
+    load: Callable[[Row], tuple[CollectedQuestion, Counter[str]]],
 ) -> tuple[Path, dict[str, int]]:
-    """Filter the questions of a file, block by block."""
+    """Filter the questions of a file in blocks."""
     filtered = steps / "filtered.jsonl"
     total = source.stat().st_size
     with plan.progress("filtering", "bytes") as update:
         counts = run_step(
             steps / "filtered.note.json",
             [filtered],
-            lambda place: _filtered(plan, source, load, place or 0),
+            lambda place: _filter_blocks(plan, source, load, place or 0),
             lambda done: update(done, total) if update is not None else None,
         )
     return filtered, counts
 
 
-def _filtered(
-    plan: Plan, source: Path, load: Callable[[Row], tuple[Collected, Counter[str]]], offset: int
-) -> Iterator[Piece]:
+def _filter_blocks(
+    plan: Plan,
+    source: Path,
+    load: Callable[[Row], tuple[CollectedQuestion, Counter[str]]],
+    offset: int,
+) -> Iterator[StepOutput]:
     size = BLOCK if plan.workers is None else BLOCK * WINDOW
-    for rows, end in _in_blocks(source, offset, size):
+    for rows, end in _read_blocks(source, offset, size):
         counts: Counter[str] = Counter()
         found = []
         for row in rows:
@@ -288,10 +314,10 @@ def _filtered(
         for each in done:
             counts.update(each.counts)
             lines += [(0, encode_row(question.to_dict())) for question in each.questions]
-        yield Piece(end, lines, counts, end)
+        yield StepOutput(end, lines, counts, end)
 
 
-def _in_blocks(source: Path, offset: int, size: int) -> Iterator[tuple[list[Row], int]]:
+def _read_blocks(source: Path, offset: int, size: int) -> Iterator[tuple[list[Row], int]]:
     rows: list[Row] = []
     end = offset
     for line, end in paq.read_from(source, offset, 0):
@@ -320,7 +346,7 @@ def _filter_counts(counts: Mapping[str, int], pages: str) -> list[Count]:
     ]
 
 
-def _end(
+def _write_result(
     plan: Plan, filtered: Path, counts: list[Count], *, checked: bool | None = None
 ) -> list[Count]:
     """Merge similar questions and write the result."""
@@ -353,17 +379,17 @@ def _end(
 
 def _merged(
     filtered: Path, places: Sequence[int], together: Iterable[Sequence[int]], rules: Rules
-) -> Iterator[Collected]:
-    """Give the questions of a file in order; of a group one, with the answers of all."""
+) -> Iterator[CollectedQuestion]:
+    """Yield the questions of a file in order, with each group merged to one question."""
     first = {members[0]: members for members in together}
     later = {at for members in first.values() for at in members[1:]}
     name = display_name(filtered)
     with filtered.open("rb") as stream:
 
-        def read(at: int) -> Collected:
+        def read(at: int) -> CollectedQuestion:
             stream.seek(places[at])
             line = Line(f"{name}:{at + 1}", stream.readline(), places[at])
-            return Collected.read(decode_row(line))
+            return CollectedQuestion.read(decode_row(line))
 
         for at in range(len(places)):
             if at in later:
@@ -374,10 +400,10 @@ def _merged(
             yield question
 
 
-def merge(questions: Sequence[Collected], rules: Rules) -> Collected:
-    """Return one question with the answers of several, filtered again.
+def merge(questions: Sequence[CollectedQuestion], rules: Rules) -> CollectedQuestion:
+    """Merge several questions to one with all their answers, filtered again.
 
-    Its words are those of the question with the most answers, the first of equal ones.
+    The text is that of the question with the most answers; ties go to the first.
     """
     best = max(questions, key=lambda each: len(each.answers))
     answers = {

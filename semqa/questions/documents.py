@@ -1,14 +1,16 @@
-"""Questions proposed from a user's own documents, for a person to check.
+"""Proposes questions about a user's own documents, for a person to check.
 
-1. A judge asks for each name, date and number of a sentence a question that it answers.
-2. A search finds passages of other documents that speak to the question.
-3. A judge answers the question from each; what it answers becomes a further answer, if it is a number
-   where the first one is, or a name where that is.
+1. A judge generates a question for each name, date and number in a sentence.
+2. A search finds passages of other documents for the question.
+3. A judge answers the question from each passage. The answer is accepted if it is of the same kind
+as
+   the first answer: a number or a name.
 
-The lexical judge is simple: it puts a question word in the place of the answer ("The bridge opened in
-which year?") and answers by the words around a gap. It finds questions that several documents of one
-make answer, such as the notice periods of two contracts, and much that is none. So every question is
-``"checked": false`` until a person has seen it.
+The lexical judge is simple: it replaces the answer with a question word ("The bridge opened in
+which year?") and answers by the words around the gap. It finds questions that several similar
+documents answer, such as the notice periods of two contracts, but also many bad questions. So every
+question is
+``"checked": false`` until a person has checked it.
 
 Source: ours. The paper took its questions from PAQ and AmbigQA.
 """
@@ -24,8 +26,8 @@ from semqa.attribution.q2.spans import RuleSpans
 from semqa.attribution.sentences import split_sentences
 from semqa.data.jsonl import encode_row
 from semqa.documents import split
-from semqa.questions.records import Answered, Collected, made_id, with_mark
-from semqa.questions.run import Piece
+from semqa.questions.records import CollectedQuestion, PassageAnswer, stable_id, with_question_mark
+from semqa.questions.run import StepOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,41 +36,43 @@ if TYPE_CHECKING:
     from semqa.documents import Document
     from semqa.retrieval.passages import Collection
 
-PER_SENTENCE = 3
-"""Answers of a sentence that are asked for."""
+MAX_ANSWERS_PER_SENTENCE = 3
+"""Maximum number of questions per sentence."""
 
-FOUND = 8
-"""Passages that a search returns."""
+SEARCH_RESULTS = 8
+"""Number of passages per search."""
 
-LEAST_WORDS, MOST_WORDS = 5, 30
-"""Words of a sentence that is asked about: a longer one with a gap is filled by itself alone."""
+MIN_WORDS, MAX_WORDS = 5, 30
+"""Length of sentences to ask about, in words. A longer one is only answered by itself."""
 
 _SENTENCE = re.compile(r"(?:[#>*-]+ +)?(?:\(?[0-9]+(?:\.[0-9]+)*[.)]? +)?([A-Z][^|#]*[.!?])")
 
 
 def propose(
     collection: Collection, asking: AskingJudge, answering: AnsweringJudge, place: Any
-) -> Iterator[Piece]:
-    """Give questions that several documents of a collection seem to answer."""
+) -> Iterator[StepOutput]:
+    """Yield questions that several documents of a collection seem to answer."""
     done = place or 0
     for info in collection.documents()[done:]:
         document = collection.document(info.id)
         counts: Counter[str] = Counter(lines=1)
         lines = []
-        for question, answer in _asked(document, asking):
+        for question, answer in _ask(document, asking):
             counts["proposed"] += 1
-            others = _elsewhere(collection, info.name, question, answer, answering)
+            others = _answers_elsewhere(collection, info.name, question, answer, answering)
             counts["several.questions"] += bool(others)
             counts["several.answers"] += len(others) + 1 if others else 0
             if others:
-                made = Collected(made_id("DOC", question), with_mark(question), (answer, *others))
-                lines.append((0, encode_row(made.to_dict())))
+                proposed = CollectedQuestion(
+                    stable_id("DOC", question), with_question_mark(question), (answer, *others)
+                )
+                lines.append((0, encode_row(proposed.to_dict())))
         done += 1
-        yield Piece(done, lines, counts, done)
+        yield StepOutput(done, lines, counts, done)
 
 
-def _asked(document: Document, asking: AskingJudge) -> Iterator[tuple[str, Answered]]:
-    """Give the questions of a document, each once, with the answer and its passage."""
+def _ask(document: Document, asking: AskingJudge) -> Iterator[tuple[str, PassageAnswer]]:
+    """Yield the distinct questions of a document, each with the answer and its passage."""
     finder = RuleSpans()
     title = document.title or document.name
     readings, where = [], []
@@ -76,28 +80,28 @@ def _asked(document: Document, asking: AskingJudge) -> Iterator[tuple[str, Answe
         text = document.text[passage.start : passage.end]
         for sentence in filter(None, map(whole_sentence, split_sentences(text))):
             spans = [span for span in finder.spans(sentence) if kind_of(span.text)]
-            # A capital at the beginning of a sentence makes no name.
-            telling = [span.text for span in spans if span.start or kind_of(span.text) == "number"]
-            for answer in list(dict.fromkeys(telling))[:PER_SENTENCE]:
+            # A capitalised first word is not necessarily a name.
+            answers = [span.text for span in spans if span.start or kind_of(span.text) == "number"]
+            for answer in list(dict.fromkeys(answers))[:MAX_ANSWERS_PER_SENTENCE]:
                 readings.append((answer, sentence))
-                where.append(Answered(answer, title, " ".join(text.split())))
+                where.append(PassageAnswer(answer, title, " ".join(text.split())))
     seen: set[str] = set()
     for questions, source in zip(asking.ask(readings, count=1), where, strict=True):
         for question in questions:
-            if len(question.split()) >= LEAST_WORDS and question not in seen:
+            if len(question.split()) >= MIN_WORDS and question not in seen:
                 seen.add(question)
                 yield question, source
 
 
 def whole_sentence(text: str) -> str | None:
-    """Return a sentence without the number of its clause; None for headings, rows and the like.
+    """Return a sentence without its clause number; None for headings, table rows and the like.
 
     Example:
         >>> whole_sentence("8.1 The notice period is 30 days."), whole_sentence("## First use")
         ('The notice period is 30 days.', None)
     """
     found = _SENTENCE.fullmatch(" ".join(text.split()))
-    if found is None or not LEAST_WORDS <= len(found[1].split()) <= MOST_WORDS:
+    if found is None or not MIN_WORDS <= len(found[1].split()) <= MAX_WORDS:
         return None
     return found[1]
 
@@ -114,15 +118,19 @@ def kind_of(answer: str) -> str:
     return "name" if any(word[:1].isupper() for word in answer.split()) else ""
 
 
-def _elsewhere(
-    collection: Collection, name: str, question: str, answer: Answered, answering: AnsweringJudge
-) -> list[Answered]:
-    """Return what passages of other documents answer, one answer of the same kind a passage."""
-    found = [each for each in collection.search(question, FOUND) if each.name != name]
+def _answers_elsewhere(
+    collection: Collection,
+    name: str,
+    question: str,
+    answer: PassageAnswer,
+    answering: AnsweringJudge,
+) -> list[PassageAnswer]:
+    """Return answers of the same kind from passages of other documents."""
+    found = [each for each in collection.search(question, SEARCH_RESULTS) if each.name != name]
     texts = [" ".join(each.source.text.split()) for each in found]
     spans = answering.answer([Reading(question, text) for text in texts])
     return [
-        Answered(span.text, each.source.title or each.name, text)
+        PassageAnswer(span.text, each.source.title or each.name, text)
         for each, text, span in zip(found, texts, spans, strict=True)
         if span is not None and kind_of(span.text) == kind_of(answer.answer)
     ]

@@ -1,18 +1,20 @@
-"""What is dropped from the answers of a question, and in which order.
+"""Filters the answers of questions, in this order.
 
-1. *Length*: passages of too few or too many words go.
-2. *Score*: a QA model reads question and passage; what it answers less surely than a threshold goes.
-3. *One passage a page*: of a page's passages the one with the best score stays.
-4. *Near-equal answers*: of two that say the same, the one with the better score stays. They say the
-   same if few edits make one the other, if they share most of their words, or if a judge finds that
-   each entails the other. Two answers with different numbers never do: "12 May" is not "13 May".
+1. *Length*: drop passages with too few or too many words.
+2. *Score*: drop passages if the score of a QA model is below a threshold.
+3. *One passage per page*: keep the passage with the best score on each page.
+4. *Near-equal answers*: of two equal answers, keep the one with the better score. Answers are equal
+if
+   their edit distance is small, if they share most of their words, or if a judge finds that each
+   entails the other. Answers with different numbers are never equal: "12 May" is not "13 May".
 
-A question with fewer than two answers left goes, too.
+Questions with fewer than two remaining answers are dropped.
 
-Source: Schuster et al. 2024, section 4.1, for what is filtered. We have not had the paper's text to
-compare numbers with, so no number here claims to be the paper's; `Rules` says what each rests on.
-The exception for numbers is ours, and so is the order: the paper looks at the length after the page, and
-so loses a page whose best passage is too short. Looking first also spares the model work.
+Source: Schuster et al. 2024, section 4.1, for the filters. We could not compare with the numbers in
+the paper, so the thresholds are ours; see `Rules` for their basis. The exception for numbers is
+ours, and so
+is the order: the paper filters by length after choosing one passage per page, and so loses a page
+if its best passage is too short. Filtering by length first also saves model calls.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, Span
-    from semqa.questions.records import Answered, Collected
+    from semqa.questions.records import CollectedQuestion, PassageAnswer
     from semqa.questions.rules import Rules
 
 
@@ -48,68 +50,68 @@ def _entailing(spec: str, device: str | None) -> EntailmentJudge:
 
 
 def check_judges(rules: Rules) -> None:
-    """Create the judges, so that a wrong name is found before anything is read."""
+    """Create the judges, to detect invalid names before reading any input."""
     _answering(rules.qa, rules.device)
     if rules.equivalence:
         _entailing(rules.equivalence, rules.device)
 
 
 class Task(NamedTuple):
-    """Questions that are filtered together, here or elsewhere."""
+    """A block of questions to filter, in this process or by a worker."""
 
     rules: Rules
-    questions: Sequence[Collected]
+    questions: Sequence[CollectedQuestion]
 
 
 class Filtered(NamedTuple):
-    """What is left.
+    """The remaining questions.
 
     Attributes:
-        counts: questions and answers after each filter, such as ``pages.answers``.
+        counts: numbers of questions and answers after each filter, such as ``pages.answers``.
     """
 
-    questions: list[Collected]
+    questions: list[CollectedQuestion]
     counts: dict[str, int]
 
 
 def filter_questions(task: Task) -> Filtered:
-    """Apply all filters to questions; one call asks each judge once."""
+    """Apply all filters to a block of questions, with one batch per judge."""
     rules, found = task.rules, [*task.questions]
     counts: Counter[str] = Counter()
 
-    def after(name: str, questions: Iterable[Collected]) -> list[Collected]:
-        left = [each for each in questions if has_several(each.answers)]
+    def after(name: str, questions: Iterable[CollectedQuestion]) -> list[CollectedQuestion]:
+        left = [each for each in questions if has_several_answers(each.answers)]
         counts[f"{name}.questions"] += len(left)
         counts[f"{name}.answers"] += sum(len(each.answers) for each in left)
         return left
 
-    found = after("length", (_with(each, _of_length(each.answers, rules)) for each in found))
+    found = after("length", (_with(each, _within_length(each.answers, rules)) for each in found))
     found = after("scored", _scored(found, rules))
     return Filtered(_finish(found, rules, after), dict(counts))
 
 
-def filter_again(question: Collected, rules: Rules) -> Collected:
-    """Return a question of scored answers with those that still pass, such as after a merger."""
+def filter_again(question: CollectedQuestion, rules: Rules) -> CollectedQuestion:
+    """Apply the filters after the score to a question again, for example after merging."""
     left = _finish([question], rules, lambda _, questions: [*questions])
     return left[0]
 
 
 def _finish(
-    found: list[Collected],
+    found: list[CollectedQuestion],
     rules: Rules,
-    after: Callable[[str, Iterable[Collected]], list[Collected]],
-) -> list[Collected]:
-    """Apply what follows the score."""
+    after: Callable[[str, Iterable[CollectedQuestion]], list[CollectedQuestion]],
+) -> list[CollectedQuestion]:
+    """Apply the filters after the score."""
     if rules.one_per_page:
         found = after("pages", (_with(each, one_per_page(each.answers)) for each in found))
     else:
         found = after("pages", (_with(each, without_overlap(each.answers)) for each in found))
     found = [_with(each, by_score(each.answers)) for each in found]
-    ways: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
+    comparisons: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
         ("edits", lambda a, b: few_edits(a, b, rules.least_edits)),
         ("words", lambda a, b: same_words(a, b, rules.most_overlap)),
     )
-    for name, same in ways:
+    for name, same in comparisons:
         found = after(name, (_with(each, _distinct(each.answers, same)) for each in found))
     if rules.equivalence:
         equal = [
@@ -126,21 +128,21 @@ def _finish(
     return after("most", (_with(each, each.answers[: rules.most_sources]) for each in found))
 
 
-def _with(question: Collected, answers: Iterable[Answered]) -> Collected:
+def _with(question: CollectedQuestion, answers: Iterable[PassageAnswer]) -> CollectedQuestion:
     return replace(question, answers=tuple(answers))
 
 
-def has_several(answers: Sequence[Answered]) -> bool:
-    """Whether there are two different answers or more, in two passages or more."""
+def has_several_answers(answers: Sequence[PassageAnswer]) -> bool:
+    """Whether there are at least two different answers in at least two passages."""
     return (
         len({normalise_answer(each.answer) for each in answers}) > 1
         and len({each.text for each in answers}) > 1
     )
 
 
-def _scored(questions: Sequence[Collected], rules: Rules) -> list[Collected]:
+def _scored(questions: Sequence[CollectedQuestion], rules: Rules) -> list[CollectedQuestion]:
     judge = _answering(rules.qa, rules.device)
-    # A passage answers a question as surely for each of its answers.
+    # The score depends on the question and passage only, not on the answer.
     readings = list(
         dict.fromkeys(
             Reading(each.question, answer.text) for each in questions for answer in each.answers
@@ -160,14 +162,14 @@ def _scored(questions: Sequence[Collected], rules: Rules) -> list[Collected]:
     return found
 
 
-def by_score(answers: Sequence[Answered]) -> list[Answered]:
-    """Return answers with the best score first; of equal ones, in their order."""
+def by_score(answers: Sequence[PassageAnswer]) -> list[PassageAnswer]:
+    """Return answers sorted by score, best first; ties stay in order."""
     return sorted(answers, key=lambda each: -each.score)
 
 
-def one_per_page(answers: Sequence[Answered]) -> list[Answered]:
-    """Return the answer with the best score of each page, the first of equal ones, in their order."""
-    best: dict[str, Answered] = {}
+def one_per_page(answers: Sequence[PassageAnswer]) -> list[PassageAnswer]:
+    """Return the answer with the best score of each page, in order; ties go to the first."""
+    best: dict[str, PassageAnswer] = {}
     for each in answers:
         page = each.title.casefold()
         if page not in best or each.score > best[page].score:
@@ -175,11 +177,11 @@ def one_per_page(answers: Sequence[Answered]) -> list[Answered]:
     return list(best.values())
 
 
-def without_overlap(answers: Sequence[Answered]) -> list[Answered]:
-    """Return answers whose passages do not overlap, one a passage, in their order.
+def without_overlap(answers: Sequence[PassageAnswer]) -> list[PassageAnswer]:
+    """Return answers with non-overlapping passages, one passage per answer, in order.
 
-    Of two that overlap the one stays whose answer is in fewer passages, for it has no other place; of
-    equal ones the one with the better score. An answer that has its passage takes no other one.
+    If two passages overlap, the answer that is in fewer passages is kept, because it has fewer
+    alternatives; ties go to the better score.
     """
     keys = [normalise_answer(each.answer) for each in answers]
     places = Counter(keys)
@@ -193,26 +195,26 @@ def without_overlap(answers: Sequence[Answered]) -> list[Answered]:
     return [answers[at] for at in sorted(kept)]
 
 
-OVERLAP = 8
-"""Words in a row that two passages of a page share only if they are cut from the same place."""
+MIN_SHARED_WORDS = 8
+"""Two passages of a page overlap if they share this many consecutive words."""
 
 
-def overlap(one: Answered, other: Answered) -> bool:
-    """Whether two passages are of one page and share `OVERLAP` words in a row.
+def overlap(one: PassageAnswer, other: PassageAnswer) -> bool:
+    """Whether two passages are from the same page and share `MIN_SHARED_WORDS` consecutive words.
 
-    A passage of fewer words overlaps where all of it is in the other.
+    A shorter passage overlaps if the other passage contains all of it.
     """
     if one.title.casefold() != other.title.casefold():
         return False
     a, b = one.text.split(), other.text.split()
     if len(a) > len(b):
         a, b = b, a
-    size = min(OVERLAP, len(a))
-    there = {tuple(b[start : start + size]) for start in range(len(b) - size + 1)}
-    return any(tuple(a[start : start + size]) in there for start in range(len(a) - size + 1))
+    size = min(MIN_SHARED_WORDS, len(a))
+    windows = {tuple(b[start : start + size]) for start in range(len(b) - size + 1)}
+    return any(tuple(a[start : start + size]) in windows for start in range(len(a) - size + 1))
 
 
-def _of_length(answers: Sequence[Answered], rules: Rules) -> list[Answered]:
+def _within_length(answers: Sequence[PassageAnswer], rules: Rules) -> list[PassageAnswer]:
     return [
         each for each in answers if rules.least_words <= len(each.text.split()) <= rules.most_words
     ]
@@ -227,7 +229,7 @@ def _words(answer: str) -> frozenset[str]:
 
 
 def other_numbers(one: str, other: str) -> bool:
-    """Whether each of two answers has a number that the other lacks.
+    """Whether each of two answers contains a number that is missing in the other.
 
     Example:
         >>> other_numbers("12 May 1990", "13 May 1990"), other_numbers("May 1990", "1990")
@@ -238,10 +240,9 @@ def other_numbers(one: str, other: str) -> bool:
 
 
 def few_edits(one: str, other: str, least: float) -> bool:
-    """Whether two answers are equal by their characters.
+    """Whether two normalised answers are the same or have a small edit distance.
 
-    Levenshtein's distance of the normalised answers, as a share of the longer one's length, is below
-    `least`, or they are the same.
+    The Levenshtein distance, divided by the length of the longer answer, must be below `least`.
 
     Example:
         >>> few_edits("the late 19th century", "late 19th century", 0.3)
@@ -256,7 +257,7 @@ def few_edits(one: str, other: str, least: float) -> bool:
 
 
 def same_words(one: str, other: str, most: float) -> bool:
-    """Whether two answers are equal by their words: intersection over union is at least `most`.
+    """Whether the words of two answers have an intersection over union of at least `most`.
 
     Example:
         >>> same_words("Bing Crosby", "Crosby", 0.5), same_words("Bing Crosby", "Josh Gates", 0.5)
@@ -268,17 +269,19 @@ def same_words(one: str, other: str, most: float) -> bool:
     return bool(a | b) and len(a & b) / len(a | b) >= most
 
 
-def _distinct(answers: Sequence[Answered], same: Callable[[str, str], bool]) -> list[Answered]:
-    """Return answers of which none is the same as one before it."""
-    kept: list[Answered] = []
+def _distinct(
+    answers: Sequence[PassageAnswer], same: Callable[[str, str], bool]
+) -> list[PassageAnswer]:
+    """Return the answers that are not the same as an earlier one."""
+    kept: list[PassageAnswer] = []
     for each in answers:
         if not any(same(each.answer, other.answer) for other in kept):
             kept.append(each)
     return kept
 
 
-def _equivalent(questions: Sequence[Collected], rules: Rules) -> list[set[frozenset[str]]]:
-    """Return the pairs of answers that a judge takes for equal, question by question."""
+def _equivalent(questions: Sequence[CollectedQuestion], rules: Rules) -> list[set[frozenset[str]]]:
+    """Return the pairs of answers that a judge finds equivalent, for each question."""
     judge = _entailing(rules.equivalence, rules.device)
     asked: dict[tuple[int, frozenset[str]], tuple[Pair, Pair]] = {}
     for number, each in enumerate(questions):
@@ -303,10 +306,10 @@ def _equivalent(questions: Sequence[Collected], rules: Rules) -> list[set[frozen
 
 
 def statement(question: str, answer: str) -> str:
-    """Return an answer as a judge of equivalence reads it: after its question."""
+    """Return the statement for the equivalence judge: the question, then the answer."""
     return f"{question} {answer}"
 
 
 def counts_of(counts: Mapping[str, int], name: str) -> tuple[int, int]:
-    """Return how many questions and answers there were after a step."""
+    """Return the numbers of questions and answers after a step."""
     return counts.get(f"{name}.questions", 0), counts.get(f"{name}.answers", 0)

@@ -1,19 +1,20 @@
-"""PAQ's released files: questions with the answers and passages that they were generated from.
+"""Reads PAQ's released files: questions with the answers and passages they were generated from.
 
-``PAQ.metadata.jsonl`` and ``PAQ.unfiltered_metadata.jsonl`` have a line per question::
+``PAQ.metadata.jsonl`` and ``PAQ.unfiltered_metadata.jsonl`` have one line per question::
 
     {"question": …, "subsets": […], "answer": …, "passage_score": …,
      "answers": [{"passage_id": …, "offset": …, "text": …, "extractor": "L" | "NE"}, …]}
 
-The unfiltered file says ``canonical_answer`` for ``answer`` and has ``consistent`` twice; only ``question``
-and the ``text`` and ``passage_id`` of answers are read. ``PAQ.jsonl`` has no passages and is of no use
-here. The unfiltered file is the one with many questions that have several answers: the other kept
-what one model answers the same everywhere.
+The unfiltered file has ``canonical_answer`` instead of ``answer``, and ``consistent`` twice. Only
+``question`` and the ``text`` and ``passage_id`` of answers are read. ``PAQ.jsonl`` has no passages and
+cannot be used. Only the unfiltered file has many questions with several answers, because the other
+one keeps questions that a model answers consistently.
 
-``psgs_w100.tsv`` is DPR's Wikipedia: a header, then id, text and title, with quotes doubled inside
-quotes. Ids count from 1.
+``psgs_w100.tsv`` is DPR's Wikipedia: a header, then id, text and title, with quotation marks doubled
+inside quoted fields. Ids start at 1.
 
-Source: Lewis et al., PAQ (2021); github.com/facebookresearch/PAQ, README; Karpukhin et al., DPR (2020).
+Source: Lewis et al., PAQ (2021); github.com/facebookresearch/PAQ, README; Karpukhin et al., DPR
+(2020).
 """
 
 from __future__ import annotations
@@ -32,8 +33,14 @@ from semqa.data.files import ByteBudget, InputFile, decode_text, display_name
 from semqa.data.jsonl import Line, Row, as_row, decode_json, describe
 from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
-from semqa.questions.records import Answered, Collected, made_id, question_key, with_mark
-from semqa.questions.run import Piece
+from semqa.questions.records import (
+    CollectedQuestion,
+    PassageAnswer,
+    question_key,
+    stable_id,
+    with_question_mark,
+)
+from semqa.questions.run import StepOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,37 +48,37 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import BinaryIO
 
-MOST_BYTES = 2**50
-"""PAQ's unfiltered file has 95 GB, so the usual limit of a data file does not hold; a line's does."""
+MAX_BYTES = 2**50
+"""Maximum file size: PAQ's unfiltered file has 95 GB, more than the usual limit."""
 
 BUCKET_BYTES = 64 * 2**20
-"""What a bucket should hold: it is sorted in memory."""
+"""Target size of a bucket, which is sorted in memory."""
 
-FEWEST_BUCKETS, MOST_BUCKETS = 4, 400
-"""All buckets are open at once; systems allow 1,024 files or so."""
+MIN_BUCKETS, MAX_BUCKETS = 4, 400
+"""All buckets are open at the same time; systems allow about 1,024 open files."""
 
-PIECE = 2_000
-"""Lines that are handed on together."""
+LINES_PER_STEP = 2_000
+"""Number of lines per output of a step."""
 
-MOST_PASSAGES = 100
-"""Passages of a question that are read further; more have questions such as "who is he"."""
+MAX_PASSAGES = 100
+"""Maximum passages per question. Only vague questions such as "who is he" have more."""
 
 
 def bucket_count(files: Sequence[Path]) -> int:
-    """Return into how many buckets files are sorted; depends on their sizes alone."""
+    """Return the number of buckets for files, which depends only on their sizes."""
     size = sum(path.stat().st_size * (5 if path.suffix == ".gz" else 1) for path in files)
-    return min(MOST_BUCKETS, max(FEWEST_BUCKETS, size // BUCKET_BYTES))
+    return min(MAX_BUCKETS, max(MIN_BUCKETS, size // BUCKET_BYTES))
 
 
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
-"""What reading a damaged ``.gz`` file raises."""
+"""Exceptions when reading a damaged ``.gz`` file."""
 
 
 def open_binary(path: Path, *, unpack: bool = True) -> BinaryIO:
     """Open a file for reading.
 
     Args:
-        unpack: read what a ``.gz`` file holds, rather than the file itself.
+        unpack: decompress a ``.gz`` file.
     """
     try:
         if unpack and path.suffix == ".gz":
@@ -83,19 +90,21 @@ def open_binary(path: Path, *, unpack: bool = True) -> BinaryIO:
 
 
 def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int]]:
-    """Read the lines of a file that are not blank, from a place on.
+    """Yield the non-blank lines of a file, starting at an offset.
 
     Args:
-        offset: where to begin, in bytes of the text.
+        path: the file.
+        offset: start offset in bytes of the decompressed text.
+        number: number of lines before the offset.
 
     Yields:
-        Each line, and the offset behind it.
+        Each line, and the offset after it.
     """
     name = display_name(path)
     with open_binary(path) as stream:
         try:
             stream.seek(offset)
-            file = InputFile(name, stream, ByteBudget(MOST_BYTES))
+            file = InputFile(name, stream, ByteBudget(MAX_BYTES))
             while raw := file.read_line(number + 1):
                 number += 1
                 start, offset = offset, offset + len(raw)
@@ -105,10 +114,10 @@ def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int]
             raise InputError(f"cannot be read: it is damaged ({error}).", where=name) from error
 
 
-def sort_into_buckets(files: Sequence[Path], count: int, place: Any) -> Iterator[Piece]:
-    """Give a line ``key TAB [question, [[answer, passage id], …]]`` per line, to the bucket of its key.
+def sort_into_buckets(files: Sequence[Path], count: int, place: Any) -> Iterator[StepOutput]:
+    """Sort the lines of files into buckets, so that all lines of a question are in the same bucket.
 
-    So all lines of a question meet in one bucket, whatever lies between them.
+    A line in a bucket is ``key TAB [question, [[answer, passage id], …]]``.
     """
     first, offset, number = place or (0, 0, 0)
     done = sum(path.stat().st_size for path in files[:first])
@@ -124,24 +133,24 @@ def sort_into_buckets(files: Sequence[Path], count: int, place: Any) -> Iterator
             key = question_key(question).encode()
             packed = json.dumps([question, answers], ensure_ascii=False).encode()
             lines.append((zlib.crc32(key) % count, key + b"\t" + packed + b"\n"))
-            if len(lines) == PIECE:
-                yield Piece([at, offset, number], lines, counts, done + offset)
+            if len(lines) == LINES_PER_STEP:
+                yield StepOutput([at, offset, number], lines, counts, done + offset)
                 lines, counts = [], Counter()
-        yield Piece([at + 1, 0, 0], lines, counts, done + offset)
+        yield StepOutput([at + 1, 0, 0], lines, counts, done + offset)
         offset = number = 0
         done += files[at].stat().st_size
 
 
 def _read(line: Line) -> tuple[str, list[tuple[str, int]]]:
-    """Return the question of a line, and its answers with the ids of their passages."""
+    """Return the question of a line, and its answers with their passage ids."""
     row = _decode(line)
     question = row.text("question")
     found = row.fields.get("answers")
     if found is None and isinstance(row.fields.get("answer"), list):
         raise InputError(
-            "This is PAQ's file without passages.",
+            "This PAQ file has no passages.",
             where=row.where,
-            hint="Take PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl.",
+            hint="Use PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl.",
         )
     if not isinstance(found, list):
         raise InputError(
@@ -153,12 +162,14 @@ def _read(line: Line) -> tuple[str, list[tuple[str, int]]]:
     for each in found:
         if not isinstance(each, dict) or not isinstance(each.get("text"), str):
             raise InputError(
-                'must be objects with "passage_id" and "text".', field="answers", where=row.where
+                'must contain objects with "passage_id" and "text".',
+                field="answers",
+                where=row.where,
             )
         passage = _number(each.get("passage_id"))
         if passage is None:
             raise InputError(
-                f"must be a number from 1, got {describe(each.get('passage_id'))}.",
+                f"must be a number of at least 1, got {describe(each.get('passage_id'))}.",
                 field="passage_id",
                 where=row.where,
             )
@@ -172,15 +183,15 @@ def _decode(line: Line) -> Row:
     return as_row(decode_json(text, line.where), line.where)
 
 
-MOST_ID = 2**31
-"""Offsets of passages are kept in a list by id."""
+MAX_PASSAGE_ID = 2**31
+"""Maximum passage id, because offsets are stored in an array indexed by id."""
 
 
 def _number(value: object) -> int | None:
-    """Return the id of a passage, which the release writes as a string of digits; or None if it is invalid."""
+    """Parse a passage id, which is a string of digits in the release; None if invalid."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
         value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MOST_ID:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MAX_PASSAGE_ID:
         return value
     return None
 
@@ -189,13 +200,13 @@ def merge_bucket(bucket: Path) -> tuple[list[bytes], Counter[str]]:
     """Merge the lines of a bucket by question; keep questions with several answers and passages.
 
     Returns:
-        A line ``{"qid", "question", "answers": [[answer, passage id], …]}`` per question, in the order of
-        their keys, and counts.
+        A line ``{"qid", "question", "answers": [[answer, passage id], …]}`` per question, sorted by
+        key, and counts.
     """
     lines = bucket.read_bytes().splitlines(keepends=True)
-    lines.sort(key=_key)  # stable: the lines of a question stay in their order
+    lines.sort(key=_key)  # stable, so the lines of a question stay in order
     counts: Counter[str] = Counter()
-    made = []
+    merged = []
     for _, group in groupby(lines, _key):
         counts["questions"] += 1
         question, answers = "", dict[tuple[str, int], str]()
@@ -207,13 +218,17 @@ def merge_bucket(bucket: Path) -> tuple[list[bytes], Counter[str]]:
         counts["triples"] += len(answers)
         if len({answer for answer, _ in answers}) < 2 or len({p for _, p in answers}) < 2:
             continue
-        kept = [(answer, passage) for (_, passage), answer in answers.items()][:MOST_PASSAGES]
+        kept = [(answer, passage) for (_, passage), answer in answers.items()][:MAX_PASSAGES]
         counts["several.questions"] += 1
         counts["several.answers"] += len(kept)
         counts["cut"] += len(answers) - len(kept)
-        row = {"qid": made_id("PAQ", question), "question": with_mark(question), "answers": kept}
-        made.append(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-    return made, counts
+        row = {
+            "qid": stable_id("PAQ", question),
+            "question": with_question_mark(question),
+            "answers": kept,
+        }
+        merged.append(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return merged, counts
 
 
 def _key(line: bytes) -> bytes:
@@ -221,18 +236,19 @@ def _key(line: bytes) -> bytes:
 
 
 class PassageFile:
-    """``psgs_w100.tsv``, read by id through a list of offsets; use it as a context manager.
+    """Random access to ``psgs_w100.tsv`` by passage id. Use it as a context manager.
 
     Args:
-        path: the file; not compressed, for it is read in any order.
-        index: where the list of offsets is kept, eight bytes a passage; made if missing.
+        path: the file, which must not be compressed.
+        index: file with the offsets, eight bytes per passage; `prepare` creates it if it is
+            missing.
     """
 
     def __init__(self, path: Path, index: Path) -> None:
         self._name = display_name(path)
         if path.suffix == ".gz":
             raise InputError(
-                "must not be compressed: it is read in any order.",
+                "must not be compressed, because it is read in random order.",
                 where=self._name,
                 hint=f"Run: gunzip -k {self._name}",
             )
@@ -255,7 +271,7 @@ class PassageFile:
         return int((self._offsets >= 0).sum())
 
     def prepare(self) -> None:
-        """Find where each passage is: one reading of the file, unless that was done before."""
+        """Load the index, and create it by reading the whole file if it does not exist."""
         import numpy as np
 
         if not self._index.exists():
@@ -269,7 +285,7 @@ class PassageFile:
                 passage = _number(name.decode("utf-8", "replace"))
                 if passage is None or line.count(b"\t") < 2:
                     raise InputError(
-                        "must be id, text and title with tabs between.",
+                        "must be id, text and title, separated by tabs.",
                         where=f"{self._name}:{number}",
                     )
                 if passage >= len(offsets):
@@ -284,7 +300,7 @@ class PassageFile:
         self._offsets = np.load(self._index, mmap_mode="r")
 
     def find(self, passage: int) -> tuple[str, str] | None:
-        """Return title and text of a passage; or None if the id is unknown."""
+        """Return the title and text of a passage; None if the id is unknown."""
         offset = int(self._offsets[passage]) if passage < len(self._offsets) else -1
         if offset < 0:
             return None
@@ -294,16 +310,17 @@ class PassageFile:
         try:
             _, text, title = next(csv.reader([line], delimiter="\t"))[:3]
         except (csv.Error, ValueError) as error:
-            why = error if isinstance(error, csv.Error) else "a quote is not closed"
-            raise InputError(f"must be id, text and title: {why}.", where=where) from error
+            reason = error if isinstance(error, csv.Error) else "a quotation mark is not closed"
+            raise InputError(f"must be id, text and title: {reason}.", where=where) from error
         return title.strip(), " ".join(text.split())
 
 
-def with_passages(row: Row, passages: PassageFile) -> tuple[Collected, Counter[str]]:
-    """Return a merged question with its passages; answers that are not in theirs are left out.
+def with_passages(row: Row, passages: PassageFile) -> tuple[CollectedQuestion, Counter[str]]:
+    """Look up the passages of a merged question, and drop answers that are not in their passage.
 
     Returns:
-        The question, and how many answers had no passage (``missing``) or one without them (``absent``).
+        The question, and the numbers of answers whose passage is unknown (``missing``) or does not
+        contain them (``absent``).
     """
     counts: Counter[str] = Counter()
     answers = []
@@ -316,5 +333,5 @@ def with_passages(row: Row, passages: PassageFile) -> tuple[Collected, Counter[s
         if answer.casefold() not in text.casefold():
             counts["absent"] += 1
             continue
-        answers.append(Answered(answer, title, text))
-    return Collected(row.text("qid"), row.text("question"), tuple(answers)), counts
+        answers.append(PassageAnswer(answer, title, text))
+    return CollectedQuestion(row.text("qid"), row.text("question"), tuple(answers)), counts

@@ -1,6 +1,7 @@
-"""A collected question with its answers and passages, and how it is written.
+"""Collected questions with their answers and passages, and their file formats.
 
-Between the steps a line is ``{"qid", "question", "answers": [{"answer", "title", "text", …}]}``. The
+Files between steps have lines ``{"qid", "question", "answers": [{"answer", "title", "text", …}]}``.
+The
 result is a QuoteSum file without summaries: source *k* is the passage of answer *k*.
 """
 
@@ -23,12 +24,15 @@ QUESTION_WORDS = ("who", "whom", "whose", "what", "which", "when", "where", "why
 _WORD = re.compile(rf"\b({'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
 
 
-class Answered(NamedTuple):
-    """An answer and the passage that holds it.
+class PassageAnswer(NamedTuple):
+    """An answer and the passage that contains it.
 
     Attributes:
-        score: how surely the passage answers the question, in [0, 1]; 0 if not scored yet.
-        url: address of the page; empty if unknown.
+        answer: the answer, as spelled in the passage.
+        title: the title of the page.
+        text: the passage.
+        score: confidence of the QA model, in [0, 1]; 0 if not scored yet.
+        url: URL of the page; empty if unknown.
     """
 
     answer: str
@@ -39,32 +43,32 @@ class Answered(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedQuestion:
     """A question with its answers.
 
     Attributes:
-        qid: names the question; its prefix tells where it is from.
-        answers: in the order found; after `filters`, the best first.
-        disambiguation: AmbigQA's more precise questions, `` | `` between them.
+        qid: id of the question; its prefix names the origin.
+        answers: in the order found; after filtering, best first.
+        disambiguation: AmbigQA's more precise questions, separated by `` | ``.
     """
 
     qid: str
     question: str
-    answers: tuple[Answered, ...]
+    answers: tuple[PassageAnswer, ...]
     disambiguation: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Return the question as a line between the steps holds it."""
+        """Return the question as an object of the files between steps."""
         answers = [each._asdict() for each in self.answers]
-        made: dict[str, object] = {"qid": self.qid, "question": self.question, "answers": answers}
-        return made | ({"disambiguation": self.disambiguation} if self.disambiguation else {})
+        fields: dict[str, object] = {"qid": self.qid, "question": self.question, "answers": answers}
+        return fields | ({"disambiguation": self.disambiguation} if self.disambiguation else {})
 
     @classmethod
     def read(cls, row: Row) -> Self:
-        """Read a line as `to_dict` made it."""
+        """Parse a line written by `to_dict`."""
         found: Any = row.fields.get("answers")
         try:
-            answers = tuple(Answered(**each) for each in found)
+            answers = tuple(PassageAnswer(**each) for each in found)
         except TypeError as error:
             raise InputError(
                 f"must be a list of answers, got {describe(found)}.",
@@ -74,10 +78,10 @@ class Collected:
         return cls(row.text("qid"), row.text("question"), answers, row.text("disambiguation", ""))
 
     def to_question(self, *, checked: bool | None = None) -> Question:
-        """Return the question as QuoteSum has it, with an empty summary.
+        """Convert to a QuoteSum question with an empty summary.
 
         Args:
-            checked: whether a person saw it; None leaves the column out.
+            checked: whether a person has checked it; None to omit the column.
         """
         extra: dict[str, object] = {} if checked is None else {"checked": checked}
         sources = tuple(Source(each.text, each.title, each.url or None) for each in self.answers)
@@ -92,7 +96,7 @@ class Collected:
 
 
 def question_key(question: str) -> str:
-    """Return what two spellings of the same question share: case, blanks and the mark do not count.
+    """Normalise a question: ignore case, whitespace and the question mark.
 
     Example:
         >>> question_key("Who sang  it?") == question_key("who sang it")
@@ -101,17 +105,17 @@ def question_key(question: str) -> str:
     return " ".join(question.casefold().split()).rstrip(" ?")
 
 
-def with_mark(question: str) -> str:
-    """Return a question that ends with a question mark, as QuoteSum's do; PAQ's have none."""
+def with_question_mark(question: str) -> str:
+    """Append a question mark if it is missing, as in PAQ."""
     clean = " ".join(question.split())
     return clean if clean.endswith("?") else f"{clean}?"
 
 
-def made_id(prefix: str, question: str) -> str:
-    """Return a name for a question that is the same in every run.
+def stable_id(prefix: str, question: str) -> str:
+    """Return an id for a question that is the same in every run.
 
     Example:
-        >>> made_id("PAQ", "who sang it") == made_id("PAQ", "Who sang it?")
+        >>> stable_id("PAQ", "who sang it") == stable_id("PAQ", "Who sang it?")
         True
     """
     digest = hashlib.blake2b(question_key(question).encode(), digest_size=6)
@@ -119,7 +123,7 @@ def made_id(prefix: str, question: str) -> str:
 
 
 def question_word(question: str) -> str:
-    """Return the first question word in lower case; ``other`` without one.
+    """Return the first question word in lower case, or ``other``.
 
     Example:
         >>> question_word("In which year did it open?"), question_word("Name two rivers.")

@@ -1,8 +1,8 @@
-"""What passes the filters, in numbers, and what each rests on.
+"""Thresholds of the filters, and the data behind their defaults.
 
-The defaults are ours. The paper (Schuster et al. 2024, section 4.1) names the filters, but we have not
-had its text to compare numbers with, so none here claims to be the paper's. "Dev" is what QuoteSum's
-dev split holds, which people have approved: 91 questions, 280 passages, 354 pairs of answers.
+The defaults are ours. The paper (Schuster et al. 2024, section 4.1) names the filters, but we could
+not compare with its numbers. "Dev" is QuoteSum's dev split, which people have approved: 91
+questions, 280 passages, 354 pairs of answers.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ from dataclasses import dataclass
 from semqa.errors import InputError
 
 MOST_SOURCES = 8
-"""A QuoteSum row has columns for so many."""
+"""Maximum number of sources in a QuoteSum row."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What passes.
+    """Thresholds of the filters.
 
-    What the defaults rest on: by the lexical judge, a score is the share of the question's words in the
-    best sentence of a passage; 0.5 keeps 82% of dev's 217 PAQ passages, which have 83 to 200 words
-    (AmbigQA's have 17 to 107). 1% of dev's 354 pairs of answers differ in less than 0.31 of the longer
-    one's characters, and 99% share 0.33 of their words or fewer (intersection over union), one 0.5. The
-    lexical judge takes 2 pairs for equal.
+    Basis of the defaults: the lexical judge's score is the proportion of the question's words in
+        the
+    best sentence of a passage. A threshold of 0.5 keeps 82% of dev's 217 PAQ passages, which have
+    83 to 200 words (AmbigQA's have 17 to 107). Of dev's 354 pairs of answers, 1% have an edit
+    distance below
+    0.31 of the longer answer, and 99% have a word overlap (intersection over union) of at most
+    0.33; one has 0.5. The lexical judge finds 2 pairs equal.
 
     Attributes:
-        qa: the QA model: lexical, transformers:qa=MODEL or engine:SPEC.
-        least_score: by the QA model.
-        one_per_page: keep one passage a page, else all that do not overlap.
-        least_words, most_words: of a passage.
-        least_edits: answers that differ in a smaller share of their characters are equal.
-        most_overlap: answers that share so many of their words are equal.
-        equivalence: what finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or empty.
-        least_equivalence: probability from which it finds answers equal, both ways.
-        similar: TF-IDF cosine at which questions are merged.
-        most_sources: passages of a question.
-        device: of models; by default a GPU if there is one.
+        qa: QA model: lexical, transformers:qa=MODEL or engine:SPEC.
+        least_score: minimum score of the QA model.
+        one_per_page: keep one passage per page; else all that do not overlap.
+        least_words, most_words: minimum and maximum length of a passage.
+        least_edits: answers are equal if their edit distance, relative to the longer one, is lower.
+        most_overlap: answers are equal if their word overlap is at least this.
+        equivalence: judge of equal answers: lexical, transformers:nli=MODEL, engine:SPEC or empty.
+        least_equivalence: minimum entailment probability of equal answers, in both directions.
+        similar: minimum TF-IDF cosine of questions that are merged.
+        most_sources: maximum passages per question.
+        device: device of the models; by default a GPU if available.
     """
 
     qa: str = "lexical"
@@ -70,11 +72,17 @@ class Rules:
 
 
 PAQ = Rules()
-"""For PAQ: they keep 59 of dev's 65 PAQ questions. None of these has two passages of one page."""
+"""Rules for PAQ. They keep 59 of dev's 65 PAQ questions.
+
+None of these has two passages of the same page.
+"""
 
 AMBIGQA = Rules(least_score=0.0, least_words=15, one_per_page=False)
-"""For AmbigQA, whose answers people found, so that the score only chooses between passages. They are
-paragraphs, of 17 to 107 words in dev, and 14 of dev's 26 questions have two of one page."""
+"""Rules for AmbigQA. Its answers were found by people, so the score only chooses between passages.
+
+Passages are paragraphs, of 17 to 107 words in dev. 14 of dev's 26 questions have two of the same
+page.
+"""
 
 DOCUMENTS = Rules(least_words=15, least_score=0.7)
-"""For one's own documents, in which the lexical judge reads too much into what is about another thing."""
+"""Rules for own documents, where the lexical judge scores unrelated passages too high."""

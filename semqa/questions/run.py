@@ -1,9 +1,9 @@
-"""The folder of a collection: steps that resume where they were killed, and the counts of each.
+"""The output folder of a collection, and steps that can be resumed.
 
-A step appends to its files and notes now and then how far it is: the place in its input, the sizes of
-its files, its counts. A process killed at any moment leaves more in the files than was noted; the next
-one cuts that off and goes on from the note. So a finished step is never done again, and a long one
-loses seconds.
+A step appends to its files and regularly saves a checkpoint: the place in its input, the sizes of
+its files, and its counts. If a process is killed, the next one truncates the files to the sizes in
+the checkpoint and continues from there. So finished steps are not repeated, and a long step loses
+at most a few seconds of work.
 """
 
 from __future__ import annotations
@@ -26,15 +26,18 @@ COUNTS_FILE = "counts.json"
 QUESTIONS_FILE = "questions.jsonl"
 STEPS = "steps"
 
-NOTE_SECONDS = 5.0
-"""Work that a kill may cost."""
+CHECKPOINT_SECONDS = 5.0
+"""Seconds between checkpoints."""
 
 
-class Piece(NamedTuple):
-    """Some work of a step.
+class StepOutput(NamedTuple):
+    """A part of the output of a step.
 
     Attributes:
-        place: where the input goes on after it, ready for JSON.
+        place: where to continue in the input, JSON-ready.
+        lines: lines to append, each with the index of its file.
+        counts: counts to add.
+        done: progress.
     """
 
     place: Any
@@ -44,13 +47,18 @@ class Piece(NamedTuple):
 
 
 @contextmanager
-def opened(
+def open_folder(
     out: Path, identity: Mapping[str, object], about: Mapping[str, object]
 ) -> Iterator[Path]:
-    """Make or reopen the folder of a collection, alone in it while the block runs.
+    """Create or reopen the folder of a collection, and lock it while the block runs.
+
+    Args:
+        out: the folder.
+        identity: identity of the run; a folder of another run is refused.
+        about: further information about the run.
 
     Yields:
-        The folder for the files of the steps.
+        The subfolder for the files of the steps.
     """
     make_folder(out)
     with own_errors(out), locked(out / ".lock", wait_seconds=0):
@@ -62,14 +70,17 @@ def opened(
 def run_step(
     note: Path,
     files: Sequence[Path],
-    work: Callable[[Any], Iterable[Piece]],
+    work: Callable[[Any], Iterable[StepOutput]],
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> dict[str, int]:
-    """Run a step to its end, or go on where it was killed.
+    """Run a step, or resume it from its checkpoint.
 
     Args:
-        files: what it writes; all are there afterwards.
-        work: called with the place to go on from, None at the start; gives the pieces in order.
+        note: the checkpoint file.
+        files: output files; all exist afterwards.
+        work: called with the place to continue from (None at the start); yields the output in
+            order.
+        on_progress: called with the progress.
 
     Returns:
         The counts of the whole step.
@@ -85,30 +96,30 @@ def run_step(
             for stream, size in zip(streams, sizes, strict=True):
                 stream.truncate(size)
 
-            def keep(place: Any, *, finished: bool) -> None:
+            def save(place: Any, *, finished: bool) -> None:
                 for stream in streams:
                     stream.flush()
                     os.fsync(stream.fileno())
-                found = [os.fstat(stream.fileno()).st_size for stream in streams]
-                told = {"place": place, "sizes": found, "counts": counts, "finished": finished}
-                write_atomic(note, [pretty(told)])
+                sizes = [os.fstat(stream.fileno()).st_size for stream in streams]
+                state = {"place": place, "sizes": sizes, "counts": counts, "finished": finished}
+                write_atomic(note, [pretty(state)])
 
             place = state.get("place")
-            noted = time.monotonic()
-            for piece in work(place):
-                for number, line in piece.lines:
+            saved_at = time.monotonic()
+            for output in work(place):
+                for number, line in output.lines:
                     streams[number].write(line)
-                counts.update(piece.counts)
-                place = piece.place
-                on_progress(piece.done)
-                if time.monotonic() - noted > NOTE_SECONDS:
-                    keep(place, finished=False)
-                    noted = time.monotonic()
-            keep(place, finished=True)
+                counts.update(output.counts)
+                place = output.place
+                on_progress(output.done)
+                if time.monotonic() - saved_at > CHECKPOINT_SECONDS:
+                    save(place, finished=False)
+                    saved_at = time.monotonic()
+            save(place, finished=True)
     except OSError as error:
         raise UnavailableError(
             f"Cannot write {error.filename or note.parent}: {error.strerror or error!r}. Free some "
-            "space and run again; what is done is kept."
+            "space and run again to resume."
         ) from error
     return dict(counts)
 

@@ -1,10 +1,10 @@
-"""Drawing questions evenly over their kinds, and splitting them by pages.
+"""Draws questions evenly over their kinds, and splits them by pages.
 
-The kind of a question is its question word and how many answers it has. A split never has a page that
-another split has: questions that share a page, directly or through others, stay together.
+The kind of a question is its question word and its number of answers. Two splits never share a
+page: questions that share a page, directly or through other questions, stay together.
 
-Source: Schuster et al. 2024, section 4.1, for both, and for 60, 7 and 33 percent. How questions are
-drawn and put together is ours.
+Source: Schuster et al. 2024, section 4.1, for both, and for 60, 7 and 33 percent. The algorithms
+are ours.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ if TYPE_CHECKING:
     from semqa.data.jsonl import Row
 
 SHARES = {"train": 0.60, "dev": 0.07, "test": 0.33}
-"""Splits in the order in which they are written; shares of the questions."""
+"""Proportion of questions in each split, in the order of writing."""
 
 _NUMBERS = range(1, 9)
 
 
 class Kind(NamedTuple):
-    """What questions are drawn evenly over.
+    """The kind of a question.
 
     Attributes:
         word: the question word, or ``other``.
+        answers: the number of answers.
     """
 
     word: str
@@ -43,7 +44,7 @@ class Kind(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A question in a file."""
+    """The place of a question in a file, with its kind and pages."""
 
     qid: str
     offset: int
@@ -52,7 +53,7 @@ class Place(NamedTuple):
 
 
 def find_questions(path: Path) -> list[Place]:
-    """Return where the questions of a QuoteSum file are, the first row of each."""
+    """Return the place of the first row of each question in a QuoteSum file."""
     places: dict[str, Place] = {}
     for line, _ in read_from(path, 0, 0):
         row = decode_row(line)
@@ -60,15 +61,15 @@ def find_questions(path: Path) -> list[Place]:
         if qid not in places:
             places[qid] = _place(row, qid, line.offset)
     if not places:
-        raise InputError("nothing to read: the file is empty.", where=str(path))
+        raise InputError("has no questions.", where=str(path))
     return list(places.values())
 
 
 def _place(row: Row, qid: str, offset: int) -> Place:
     there = [k for k in _NUMBERS if row.text(f"source{k}", "").strip()]
     if not there:
-        raise InputError("There is no source.", where=row.where)
-    # A source without a title is a page of its own.
+        raise InputError("has no sources.", where=row.where)
+    # A source without a title counts as a separate page.
     pages = (
         row.text(f"title{k}", "").strip().casefold() or row.text(f"source{k}").casefold()
         for k in there
@@ -79,15 +80,15 @@ def _place(row: Row, qid: str, offset: int) -> Place:
 
 
 def sample(places: Sequence[Place], count: int, seed: int) -> list[Place]:
-    """Draw questions, as many of each kind as possible.
+    """Draw questions evenly over kinds.
 
-    Kinds take turns; one that has no more is passed over. Who is drawn depends on names and seed, not
-    on the order of the file; the result is in its order.
+    One question of each kind is drawn in turn, until the kind is exhausted. The choice depends on
+    ids and the seed, not on the order of the file. The result is in file order.
     """
     kinds: dict[Kind, list[Place]] = {}
-    for place in sorted(places, key=lambda each: _chance(each.qid, seed)):
+    for place in sorted(places, key=lambda each: _random_key(each.qid, seed)):
         kinds.setdefault(place.kind, []).append(place)
-    turns = sorted(kinds, key=lambda kind: _chance(f"{kind.word} {kind.answers}", seed))
+    turns = sorted(kinds, key=lambda kind: _random_key(f"{kind.word} {kind.answers}", seed))
     drawn: set[str] = set()
     for turn in range(max(map(len, kinds.values()), default=0)):
         for kind in turns:
@@ -96,7 +97,7 @@ def sample(places: Sequence[Place], count: int, seed: int) -> list[Place]:
     return [place for place in places if place.qid in drawn]
 
 
-def _chance(name: str, seed: int) -> bytes:
+def _random_key(name: str, seed: int) -> bytes:
     return hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
 
 
@@ -104,7 +105,8 @@ class Splits(NamedTuple):
     """Questions by split.
 
     Attributes:
-        largest: how many questions the largest group has that pages hold together.
+        places: questions of each split.
+        largest: number of questions in the largest group that shares pages.
     """
 
     places: dict[str, list[Place]]
@@ -114,11 +116,13 @@ class Splits(NamedTuple):
 def split(places: Sequence[Place], shares: Mapping[str, float], seed: int) -> Splits:
     """Split questions so that no page is in two splits.
 
-    Groups that pages hold together go, the largest first, to the split that lacks the most of its
-    share. With one large group the shares cannot be met; `Splits.largest` tells.
+    Groups of questions that share pages are assigned, largest first, to the split that lacks the
+    most questions. A very large group can make the shares unattainable; see `Splits.largest`.
 
     Args:
-        shares: the share of each split; they sum to 1.
+        places: the questions.
+        shares: proportion of each split; they sum to 1.
+        seed: random seed.
     """
     first: dict[str, int] = {}
     pairs = [
@@ -127,7 +131,7 @@ def split(places: Sequence[Place], shares: Mapping[str, float], seed: int) -> Sp
     together = groups(len(places), iter(pairs))
     linked = {at for members in together for at in members}
     together += [[at] for at in range(len(places)) if at not in linked]
-    together.sort(key=lambda members: (-len(members), _chance(places[members[0]].qid, seed)))
+    together.sort(key=lambda members: (-len(members), _random_key(places[members[0]].qid, seed)))
     lacking = {name: share * len(places) for name, share in shares.items()}
     found: dict[str, list[int]] = {name: [] for name in shares}
     for members in together:
@@ -141,7 +145,7 @@ def split(places: Sequence[Place], shares: Mapping[str, float], seed: int) -> Sp
 
 
 def rows_of(path: Path, places: Iterable[Place]) -> Iterator[bytes]:
-    """Yield the rows of questions as they stand in their file, other rows of the same question too."""
+    """Yield all rows of some questions, in file order."""
     wanted = {place.qid for place in places}
     for line, _ in read_from(path, 0, 0):
         row = decode_row(line)
@@ -150,7 +154,7 @@ def rows_of(path: Path, places: Iterable[Place]) -> Iterator[bytes]:
 
 
 def tally(places: Iterable[Place]) -> defaultdict[str, Counter[int]]:
-    """Return how many questions there are, by question word and number of answers."""
+    """Count questions by question word and number of answers."""
     counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
     for place in places:
         counts[place.kind.word][place.kind.answers] += 1

@@ -1,10 +1,11 @@
-"""Questions that ask the same in other words, merged by the cosine of their TF-IDF vectors.
+"""Finds similar questions by the cosine of their TF-IDF vectors.
 
-All pairs at or above a threshold are found, without comparing all with all: the parts of two vectors
-on frequent words alone are shorter than the threshold, so such a pair shares one of the rarer words of
-either (prefix filtering; Bayardo et al. 2007). Only questions that do are compared.
+All pairs with at least a threshold are found without comparing every pair, by prefix filtering
+(Bayardo et al. 2007). The part of a vector on its most frequent words is shorter than the
+threshold. So a similar pair must also share a rarer word, and only such pairs are compared.
 
-Source: Schuster et al. 2024, section 4.1, for merging by TF-IDF; how, and the threshold, is ours.
+Source: Schuster et al. 2024, section 4.1, for merging by TF-IDF; the algorithm and threshold are
+ours.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ROWS = 2_000
-"""Questions that are compared with all at once."""
+"""Number of questions per matrix multiplication."""
 
 _WORD = r"(?u)\b\w+\b"
 
@@ -25,9 +26,9 @@ _EXACT = 1e-9
 
 
 def similar_pairs(questions: Sequence[str], least: float) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of questions whose cosine is at least a threshold, each once, lower number first.
+    """Yield the pairs of questions whose cosine is at least `least`, each once, lower index first.
 
-    Words are weighted by scikit-learn's TF-IDF with its defaults, words of one letter included.
+    Vectors are scikit-learn's default TF-IDF, but include words of one letter.
     """
     np: Any = require("numpy", extra="questions", purpose="merging similar questions")
     sparse: Any = require("scipy.sparse", extra="questions", purpose="merging similar questions")
@@ -52,9 +53,9 @@ def similar_pairs(questions: Sequence[str], least: float) -> Iterator[tuple[int,
 
 
 def _rare_part(np: Any, sparse: Any, weighted: Any, frequency: Any, least: float) -> Any:
-    """Return the vectors without their most frequent words, as many as stay shorter than `least`.
+    """Remove the most frequent words of each vector, as long as their part is below `least`.
 
-    Two vectors of length 1 that share only such words have a cosine below `least`.
+    Two unit vectors that share only the removed words have a cosine below `least`.
     """
     kept_rows, kept_columns = [], []
     for row in range(weighted.shape[0]):
@@ -70,7 +71,7 @@ def _rare_part(np: Any, sparse: Any, weighted: Any, frequency: Any, least: float
 
 
 def groups(count: int, pairs: Iterator[tuple[int, int]]) -> list[list[int]]:
-    """Return the groups of at least two that pairs connect, each in order, by their first members.
+    """Return the connected components of at least two members, sorted by their first members.
 
     Example:
         >>> groups(5, iter([(0, 3), (3, 4)]))

@@ -70,11 +70,17 @@ async def prepare(
     sources = tuple(sources)
     if sources:
         check_sources(sources, state.settings)
+        size, limit_for_models = total_characters(sources), state.settings.max_model_characters
         # Get the engine only if the size matters, because it may have to be loaded first.
-        if total_characters(sources) > state.settings.max_model_characters and isinstance(
+        if size > limit_for_models and isinstance(
             await state.answering.engine(spec), GeneratingEngine
         ):
-            check_model_input(sources, state.settings)
+            raise InputError(
+                f"must have at most {limit_for_models:,} characters for a language model, "
+                f"got {size:,}.",
+                field="sources",
+                hint="Upload them to a collection: only the best passages are sent to the model.",
+            )
     if not sources or collection is not None:
         await state.document_workers.wait_for_uploads(request.state.owner, collection)
         names = [collection] if isinstance(collection, str) else collection
@@ -119,18 +125,6 @@ def check_sources(sources: Sequence[AnswerSource], settings: ServerSettings) -> 
         )
     if not any(each.source.text.strip() or each.source.title.strip() for each in sources):
         raise InputError("must not all be empty.", field="sources")
-
-
-def check_model_input(sources: Sequence[AnswerSource], settings: ServerSettings) -> None:
-    """Raise if the sources of a request are too long for a language model."""
-    size = total_characters(sources)
-    if size > settings.max_model_characters:
-        raise InputError(
-            f"must have at most {settings.max_model_characters:,} characters for a language model, "
-            f"got {size:,}.",
-            field="sources",
-            hint="Upload them to a collection: only the best passages are sent to the model.",
-        )
 
 
 def total_characters(sources: Sequence[AnswerSource]) -> int:

@@ -57,8 +57,8 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
         if turn.role == "user" and turn.text.strip():
             found.append(Exchange(turn.text))
         elif turn.role == "assistant" and found:
-            said = QuotedAnswer.parse(turn.text, ()).plain
-            found[-1] = Exchange(found[-1].question, f"{found[-1].answer} {said}".strip())
+            answer = QuotedAnswer.parse(turn.text, ()).plain
+            found[-1] = Exchange(found[-1].question, f"{found[-1].answer} {answer}".strip())
     return found
 
 
@@ -171,16 +171,16 @@ def side_task(turns: Sequence[Turn]) -> str | None:
         title = title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"
     if task is None:
         return title
-    what = task[1].lower()
+    kind = task[1].lower()
     reply: dict[str, object] | None = None
-    if "title" in what:
+    if "title" in kind:
         reply = {"title": title}
-    elif "follow-up" in what:
+    elif "follow-up" in kind:
         reply = {"follow_ups": []}
-    elif "tags" in what:
+    elif "tags" in kind:
         reply = {"tags": []}
-    elif "search quer" in what:
+    elif "search quer" in kind:
         reply = {"queries": questions[-1:]}
-    elif "autocomplet" in what:
+    elif "autocomplet" in kind:
         reply = {"text": ""}
     return None if reply is None else json.dumps(reply, ensure_ascii=False)

@@ -230,8 +230,8 @@ class Guard:
             return
         started = time.perf_counter()
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        proposed = headers.get("x-request-id", "")
+        request_id = proposed if _ID.fullmatch(proposed) else uuid.uuid4().hex
         state = scope.setdefault("state", {})
         state["request_id"], state["owner"] = request_id, ""
         status = 0
@@ -472,9 +472,9 @@ class Head:
                 message = {**message, "body": b""}
             await send(message)
 
-        asked = {**scope, "method": "GET"}
+        get_scope = {**scope, "method": "GET"}
         try:
-            await self._app(asked, receive, without_body)
+            await self._app(get_scope, receive, without_body)
         finally:
-            if "route" in asked:
-                scope["route"] = asked["route"]  # the metrics label
+            if "route" in get_scope:
+                scope["route"] = get_scope["route"]  # the metrics label

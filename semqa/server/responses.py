@@ -182,11 +182,11 @@ class ResponseReply(Serializer):
         self._sent = 0
 
     def begin(self) -> list[bytes]:
-        begun = self._response("in_progress", [], None)
+        response = self._response("in_progress", [], None)
         item = {**self._message("in_progress"), "content": []}
         return [
-            self._event("created", response=begun),
-            self._event("in_progress", response=begun),
+            self._event("created", response=response),
+            self._event("in_progress", response=response),
             self._event("output_item.added", output_index=0, item=item),
             self._event("content_part.added", **self._place, part=self._part()),
         ]

@@ -94,8 +94,7 @@ class Workers:
         cancelled = threading.Event()
 
         def put(item: Sequence[Segment] | Outcome | BaseException) -> None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(queue.put_nowait, item)
+            _call(loop, partial(queue.put_nowait, item))
 
         def work() -> None:
             try:
@@ -317,8 +316,6 @@ PAUSE = 1.0
 """Seconds before loading starts, so that short-lived servers do not load a model."""
 
 State = Literal["none", "loading", "ready", "failed"]
-
-_log = logging.getLogger("semqa.server")
 
 
 class EncoderLoader:

@@ -1,4 +1,4 @@
-"""Files of the shape that PAQ and AmbigQA were released in, of any size, and all made up.
+"""Synthetic files of any size in the formats of PAQ and AmbigQA.
 
     python -m tests.questions.released paq FOLDER --lines 100000
     python -m tests.questions.released ambigqa FOLDER --lines 1000
@@ -48,7 +48,7 @@ FILLER = (
 
 
 class Fact(NamedTuple):
-    """A page's answer to a question: one sentence says it."""
+    """A page's answer to a question, stated in one sentence."""
 
     title: str
     sentence: str
@@ -56,7 +56,7 @@ class Fact(NamedTuple):
 
 
 class Asked(NamedTuple):
-    questions: tuple[str, ...]  # the same in other words
+    questions: tuple[str, ...]  # paraphrases
     facts: tuple[Fact, ...]
 
 
@@ -157,7 +157,7 @@ def asked(rng: random.Random) -> Asked:
 
 
 def passage(rng: random.Random, fact: Fact) -> str:
-    """About 100 words that begin with the title, now and then far fewer."""
+    """About 100 words that begin with the title; sometimes far fewer."""
     words = rng.choice((100, 100, 100, 100, 100, 40))
     sentences = [fact.title, fact.sentence]
     while sum(len(each.split()) for each in sentences) < words:
@@ -166,7 +166,7 @@ def passage(rng: random.Random, fact: Fact) -> str:
 
 
 def write_paq(folder: Path, lines: int, seed: int = 0) -> tuple[Path, Path]:
-    """Write ``PAQ.unfiltered_metadata.jsonl`` of so many lines, and its ``psgs_w100.tsv``."""
+    """Write ``PAQ.unfiltered_metadata.jsonl`` with some number of lines, and its ``psgs_w100.tsv``."""
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
     questions, passages = folder / "PAQ.unfiltered_metadata.jsonl", folder / "psgs_w100.tsv"
@@ -197,7 +197,7 @@ def write_paq(folder: Path, lines: int, seed: int = 0) -> tuple[Path, Path]:
                     )
             if not answers:
                 continue
-            # Some questions come in two lines, and some in other words.
+            # Some questions have two lines, and some are paraphrased.
             parts = [answers]
             if len(answers) > 1 and rng.random() < 0.3:
                 cut = rng.randint(1, len(answers) - 1)
@@ -223,7 +223,7 @@ def write_paq(folder: Path, lines: int, seed: int = 0) -> tuple[Path, Path]:
 
 
 def write_ambigqa(folder: Path, lines: int, seed: int = 0) -> Path:
-    """Write AmbigQA with evidence articles, of so many questions."""
+    """Write AmbigQA with evidence articles."""
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "train_with_evidence_articles.json"
@@ -250,7 +250,7 @@ def write_ambigqa(folder: Path, lines: int, seed: int = 0) -> Path:
 
 
 def article(rng: random.Random, facts: Sequence[Fact]) -> str:
-    """An article that says some facts, one a paragraph, between other paragraphs."""
+    """An article that states facts, one per paragraph, between other paragraphs."""
     parts = [f"# {facts[0].title if facts else name(rng)}"]
     for fact in facts:
         words = [fact.sentence, *rng.sample(FILLER, rng.randint(1, 6))]

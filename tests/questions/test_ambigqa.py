@@ -1,4 +1,4 @@
-"""AmbigQA's files: read piece by piece as in one go, and the passages that hold the answers."""
+"""AmbigQA's files: incremental reading, and passages that contain the answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from semqa.errors import InputError
 from semqa.questions import ambigqa
-from semqa.questions.ambigqa import cut, find_candidates, held_in, read_array
+from semqa.questions.ambigqa import find_answer, find_candidates, read_array, split_article
 from tests.effort import effort
 
 values = st.recursive(
@@ -59,13 +59,13 @@ def test_a_damaged_gz_is_refused(tmp_path: Path) -> None:
     [
         ('{"a": 1}', "must be a JSON array"),
         ('[{"a": 1}, 3]', "item 2: not an object"),
-        ('[{"a": 1}', "does not end"),
+        ('[{"a": 1}', "is not closed"),
         ('[{"a": ', "item 1: invalid JSON"),
-        ("", "does not end"),
+        ("", "is not closed"),
         ("[" * 100_000, "nested too deeply|invalid JSON"),
     ],
 )
-def test_what_is_no_array_of_objects_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_other_json_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
@@ -117,10 +117,13 @@ def test_questions_of_one_answer_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"articles_plain_text": None}, "no articles.*Take AmbigQA with evidence articles"),
+        (
+            {"articles_plain_text": None},
+            "no articles.*Use the release of AmbigQA with evidence articles",
+        ),
         ({"annotations": 3}, "annotations must be a list"),
-        ({"annotations": [{"type": "multipleQAs"}]}, "qaPairs must hold objects"),
-        ({"articles_plain_text": "# A"}, "must be a list of texts"),
+        ({"annotations": [{"type": "multipleQAs"}]}, "qaPairs must contain objects"),
+        ({"articles_plain_text": "# A"}, "must be a list of strings"),
     ],
 )
 def test_items_of_another_shape_are_refused(
@@ -132,12 +135,14 @@ def test_items_of_another_shape_are_refused(
 
 def test_long_paragraphs_are_cut_between_sentences() -> None:
     sentences = [f"Sentence number {n} has quite a few words in it, as you see." for n in range(40)]
-    parts = [text for _, text in cut("# T\n\n" + " ".join(sentences))]
+    parts = [text for _, text in split_article("# T\n\n" + " ".join(sentences))]
     assert " ".join(parts) == " ".join(sentences)
-    assert all(len(part.split()) <= ambigqa.LONG and part.endswith("see.") for part in parts)
+    assert all(
+        len(part.split()) <= ambigqa.MAX_PASSAGE_WORDS and part.endswith("see.") for part in parts
+    )
 
 
 def test_answers_are_whole_words() -> None:
-    assert held_in("Lee", "Leeds") is None
-    assert held_in("C++", "They wrote c++ code.") == "c++"
-    assert held_in("ann  lee", "by Ann\nLee.") == "Ann\nLee"
+    assert find_answer("Lee", "Leeds") is None
+    assert find_answer("C++", "They wrote c++ code.") == "c++"
+    assert find_answer("ann  lee", "by Ann\nLee.") == "Ann\nLee"

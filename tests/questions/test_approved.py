@@ -1,4 +1,4 @@
-"""What people approved for QuoteSum passes the rules, or most of it; the figures of docs/questions.md."""
+"""Most questions that people approved for QuoteSum pass the rules: the figures of docs/questions.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from semqa.data.quotesum import read_quotesum
 from semqa.questions.filters import Task, filter_questions
-from semqa.questions.records import Answered, Collected
+from semqa.questions.records import CollectedQuestion, PassageAnswer
 from semqa.questions.rules import AMBIGQA, PAQ, Rules
 from semqa.questions.similar import similar_pairs
 
@@ -24,11 +24,11 @@ pytestmark = pytest.mark.skipif(not DEV.exists(), reason="needs the QuoteSum dat
 )
 def test_most_approved_questions_pass(origin: str, rules: Rules, share: float) -> None:
     approved = [
-        Collected(
+        CollectedQuestion(
             question.qid,
             question.question,
             tuple(
-                Answered(answer, source.title, source.text)
+                PassageAnswer(answer, source.title, source.text)
                 for source, answer in zip(
                     question.sources, question.references[0].source_answers, strict=False
                 )

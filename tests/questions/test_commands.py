@@ -1,4 +1,4 @@
-"""`semqa questions` as a user runs it: collected, killed, gone on with, drawn from, split, checked."""
+"""The `semqa questions` commands: collect, kill and resume, sample, split, check."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def collected(released: tuple[Path, Path]) -> Path:
-    """The folder of a collection that nothing interrupted."""
+    """The folder of an uninterrupted collection."""
     out = released[0].parent / "whole"
     subprocess.run(command(released, out), check=True, stdout=subprocess.DEVNULL)
     return out
@@ -69,13 +69,13 @@ def test_what_is_collected_is_a_quotesum_file(collected: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["buckets.note.json", "merged.jsonl", "filtered.jsonl"])
-def test_killed_it_goes_on(
+def test_a_killed_collection_resumes(
     released: tuple[Path, Path], collected: Path, tmp_path: Path, moment: str
 ) -> None:
     out = tmp_path / "killed"
     with subprocess.Popen(command(released, out), stdout=subprocess.DEVNULL) as first:
         end = time.monotonic() + PATIENCE_SECONDS
-        # What is there is what it was doing, or had just done.
+        # The file of the current step or of the last one exists.
         while not (out / "steps" / moment).exists() and first.poll() is None:
             assert time.monotonic() < end, "waited in vain"
             time.sleep(0.005)
@@ -86,9 +86,9 @@ def test_killed_it_goes_on(
         assert (out / name).read_bytes() == (collected / name).read_bytes()
 
 
-def test_a_finished_one_is_shown_again(released: tuple[Path, Path], collected: Path) -> None:
+def test_a_finished_collection_is_shown_again(released: tuple[Path, Path], collected: Path) -> None:
     before = (collected / "questions.jsonl").stat()
-    # The device is no part of what a collection is.
+    # The device is not part of the identity of a collection.
     args = command(released, collected, "--json", "--device", "cpu")
     again = subprocess.run(args, check=True, capture_output=True)
     steps = json.loads((collected / "counts.json").read_text())["steps"]
@@ -97,7 +97,7 @@ def test_a_finished_one_is_shown_again(released: tuple[Path, Path], collected: P
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_ctrl_c_says_how_to_go_on(released: tuple[Path, Path], tmp_path: Path) -> None:
+def test_ctrl_c_says_how_to_resume(released: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "stopped"
     with subprocess.Popen(
         command(released, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -121,14 +121,14 @@ def test_another_run_is_refused(
     assert "holds another run: its least_words is 80, not 10." in outcome.err
 
 
-def test_passages_of_something_else_are_noticed(
+def test_passages_of_another_release_are_refused(
     semqa: Command, released: tuple[Path, Path], tmp_path: Path
 ) -> None:
     other = tmp_path / "psgs_w100.tsv"
     other.write_text("id\ttext\ttitle\n1\tnothing\tNo\n")
     outcome = semqa("questions", "paq", released[0], "--passages", other, "--out", tmp_path / "out")
     assert outcome.code == 2
-    assert "are not the passages of these questions" in outcome.err
+    assert "does not belong to these questions" in outcome.err
 
 
 @pytest.mark.slow

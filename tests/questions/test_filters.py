@@ -1,4 +1,4 @@
-"""What is dropped from a question: against plain definitions, and what a person would say."""
+"""The filters: compared with plain definitions, and on clear examples."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from semqa.questions.filters import (
     Task,
     few_edits,
     filter_questions,
-    has_several,
+    has_several_answers,
     one_per_page,
     overlap,
     same_words,
     without_overlap,
 )
-from semqa.questions.records import Answered, Collected
+from semqa.questions.records import CollectedQuestion, PassageAnswer
 from semqa.questions.rules import AMBIGQA, Rules
 from tests.effort import effort
 
@@ -27,7 +27,7 @@ WORDS = ("bridge", "opened", "was", "in", "the", "river", "by", "and", *ANSWERS)
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join)
 answered = st.builds(
-    Answered,
+    PassageAnswer,
     answer=st.sampled_from(ANSWERS),
     title=st.sampled_from(("A", "a", "B", "C", "D")),
     text=texts,
@@ -35,7 +35,7 @@ answered = st.builds(
 )
 some = st.lists(answered, max_size=8)
 questions = st.builds(
-    Collected,
+    CollectedQuestion,
     qid=st.integers().map(str),
     question=st.sampled_from(("When was the bridge opened?", "Who opened the bridge?")),
     answers=some.map(tuple),
@@ -44,7 +44,7 @@ questions = st.builds(
 
 @settings(max_examples=effort(100))
 @given(some)
-def test_of_a_page_the_best_passage_stays(answers: list[Answered]) -> None:
+def test_of_a_page_the_best_passage_stays(answers: list[PassageAnswer]) -> None:
     kept = one_per_page(answers)
     for page in {each.title.casefold() for each in answers}:
         there = [each for each in answers if each.title.casefold() == page]
@@ -55,13 +55,13 @@ def test_of_a_page_the_best_passage_stays(answers: list[Answered]) -> None:
 
 @settings(max_examples=effort(100))
 @given(some)
-def test_passages_that_stay_do_not_overlap(answers: list[Answered]) -> None:
+def test_passages_that_stay_do_not_overlap(answers: list[PassageAnswer]) -> None:
     kept = without_overlap(answers)
     for at, one in enumerate(kept):
         for other in kept[at + 1 :]:
             assert not overlap(one, other)
             assert normalise_answer(one.answer) != normalise_answer(other.answer)
-    # Nothing went without a reason.
+    # Nothing was dropped without a reason.
     for each in answers:
         assert any(
             normalise_answer(each.answer) == normalise_answer(other.answer) or overlap(each, other)
@@ -73,9 +73,9 @@ def test_an_answer_that_has_one_passage_gets_it() -> None:
     both, one = "Ann and Bob built it together.", "Ann was the elder of the two."
     found = without_overlap(
         [
-            Answered("Ann", "T", both, 0.9),
-            Answered("Bob", "T", both, 0.9),
-            Answered("Ann", "T", one, 0.5),
+            PassageAnswer("Ann", "T", both, 0.9),
+            PassageAnswer("Bob", "T", both, 0.9),
+            PassageAnswer("Ann", "T", one, 0.5),
         ]
     )
     assert {(each.answer, each.text) for each in found} == {("Bob", both), ("Ann", one)}
@@ -83,13 +83,13 @@ def test_an_answer_that_has_one_passage_gets_it() -> None:
 
 @settings(max_examples=effort(100))
 @given(st.lists(questions, max_size=4), st.booleans())
-def test_what_is_left_passes_all_rules(given_: list[Collected], per_page: bool) -> None:
+def test_what_is_left_passes_all_rules(given_: list[CollectedQuestion], per_page: bool) -> None:
     rules = Rules(least_words=3, most_words=25, one_per_page=per_page, most_sources=3)
     left, counts = filter_questions(Task(rules, given_))
     by_id = {id(each): each for each in given_}
     assert len(left) <= len(by_id)
     for question in left:
-        assert has_several(question.answers)
+        assert has_several_answers(question.answers)
         assert len(question.answers) <= 3
         assert [-each.score for each in question.answers] == sorted(
             -e.score for e in question.answers
@@ -114,7 +114,7 @@ def test_what_is_left_passes_all_rules(given_: list[Collected], per_page: bool) 
 
 @settings(max_examples=effort(50))
 @given(st.lists(questions, max_size=5), st.integers(0, 5))
-def test_blocks_change_nothing(given_: list[Collected], cut: int) -> None:
+def test_blocks_change_nothing(given_: list[CollectedQuestion], cut: int) -> None:
     rules = Rules(least_words=1)
     whole = filter_questions(Task(rules, given_))
     parts = [filter_questions(Task(rules, part)) for part in (given_[:cut], given_[cut:])]
@@ -138,20 +138,20 @@ def test_blocks_change_nothing(given_: list[Collected], cut: int) -> None:
 )
 def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
     passages = (f"The bridge was built by or in {one}.", f"A bridge was built, it says: {other}.")
-    question = Collected(
+    question = CollectedQuestion(
         "q",
         "The bridge was built by or in?",
-        (Answered(one, "A", passages[0]), Answered(other, "B", passages[1])),
+        (PassageAnswer(one, "A", passages[0]), PassageAnswer(other, "B", passages[1])),
     )
     left = filter_questions(Task(Rules(least_words=1, least_score=0.0), [question])).questions
     assert bool(left) is not same
 
 
 def test_without_a_judge_of_equivalence_none_is_asked() -> None:
-    question = Collected(
+    question = CollectedQuestion(
         "q",
         "How many bridges?",
-        (Answered("two", "A", "Bridges: two."), Answered("2", "B", "2 bridges.")),
+        (PassageAnswer("two", "A", "Bridges: two."), PassageAnswer("2", "B", "2 bridges.")),
     )
     rules = Rules(least_words=1, least_score=0.0, equivalence="")
     found = filter_questions(Task(rules, [question]))
@@ -179,10 +179,10 @@ def test_ambigqa_keeps_passages_of_one_page() -> None:
         "The cup of 1998 was won by Ann Lee in Oslo, far from home, at last.",
         "Josh Gates took the cup two years later and never played again after that day.",
     )
-    question = Collected(
+    question = CollectedQuestion(
         "q",
         "Who won the cup?",
-        (Answered("Ann Lee", "Cup", texts_[0]), Answered("Josh Gates", "Cup", texts_[1])),
+        (PassageAnswer("Ann Lee", "Cup", texts_[0]), PassageAnswer("Josh Gates", "Cup", texts_[1])),
     )
     rules = AMBIGQA
     assert [len(filter_questions(Task(rules, [question])).questions[0].answers)] == [2]

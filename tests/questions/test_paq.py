@@ -1,4 +1,4 @@
-"""PAQ's files: merged by question as a dictionary would, and refused where they are not of the shape."""
+"""PAQ's files: merging compared with a dictionary, and invalid files."""
 
 from __future__ import annotations
 
@@ -86,16 +86,19 @@ def test_questions_merge_as_in_a_dictionary(
     [
         (
             '{"question": "who", "answer": ["Ann"]}',
-            r"questions\.jsonl:1: This is PAQ's file without",
+            r"questions\.jsonl:1: This PAQ file has no passages",
         ),
         ('{"question": "who"}', "answers must be a list, got null"),
         ('{"question": " ", "answers": []}', "question is empty"),
-        ('{"question": "who", "answers": [{"text": "Ann"}]}', "passage_id must be a number from 1"),
+        (
+            '{"question": "who", "answers": [{"text": "Ann"}]}',
+            "passage_id must be a number of at least 1",
+        ),
         (
             '{"question": "who", "answers": [{"text": "A", "passage_id": "-1"}]}',
             "passage_id must be",
         ),
-        ('{"question": "who", "answers": ["Ann"]}', "must be objects with"),
+        ('{"question": "who", "answers": ["Ann"]}', "must contain objects with"),
         ('{"question": "who", ', "invalid JSON"),
         ("[1]", "not an object"),
     ],
@@ -125,7 +128,7 @@ TSV = (
 def test_passages_are_found_by_id(tmp_path: Path) -> None:
     path = tmp_path / "psgs_w100.tsv"
     path.write_text(TSV, encoding="utf-8")
-    for _ in range(2):  # the second time from the list of offsets
+    for _ in range(2):  # the second time from the index
         with paq.PassageFile(path, tmp_path / "index.npy") as passages:
             passages.prepare()
             assert passages.find(1) == ("Aaron", 'Aaron Aaron (or "Ahärôn") is a prophet')
@@ -147,7 +150,7 @@ def test_passages_of_another_shape_are_refused(tmp_path: Path, text: str) -> Non
         paq.PassageFile(tmp_path / "psgs_w100.tsv.gz", tmp_path / "index.npy")
 
 
-def test_a_passage_whose_quote_is_not_closed_is_told_by_its_id(tmp_path: Path) -> None:
+def test_an_unclosed_quotation_mark_names_the_passage(tmp_path: Path) -> None:
     path = tmp_path / "psgs_w100.tsv"
     path.write_text('id\ttext\ttitle\n1\t"a b\tTitle\n')
     with paq.PassageFile(path, tmp_path / "index.npy") as passages:

@@ -1,4 +1,4 @@
-"""A step that is killed at any moment ends as one that was not."""
+"""A step that is killed at any moment and resumed gives the same result."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.questions import run as steps
-from semqa.questions.run import Piece, run_step
+from semqa.questions.run import StepOutput, run_step
 from tests.effort import effort
 
 PIECES = 7
 
 
 class Killed(BaseException):
-    """What nothing catches."""
+    """An exception that nothing catches."""
 
 
-def work(place: Any, dies_at: int = PIECES) -> Iterator[Piece]:
+def work(place: Any, dies_at: int = PIECES) -> Iterator[StepOutput]:
     for number in range(place or 0, PIECES):
         if number >= dies_at:
             raise Killed
-        yield Piece(number + 1, [(number % 2, f"{number}\n".encode() * 3)], {"pieces": 1}, number)
+        yield StepOutput(
+            number + 1, [(number % 2, f"{number}\n".encode() * 3)], {"pieces": 1}, number
+        )
 
 
 @settings(max_examples=effort(60), deadline=None)
@@ -41,11 +43,11 @@ def test_killed_and_run_again(
     folder = tmp_path_factory.mktemp("step")
     files = [folder / "a", folder / "b"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "NOTE_SECONDS", -1.0 if noted else 1e9)
+        patch.setattr(steps, "CHECKPOINT_SECONDS", -1.0 if noted else 1e9)
         for at in deaths:
             with pytest.raises(Killed):
                 run_step(folder / "note.json", files, partial(work, dies_at=at))
-            for path in files:  # what was written after the last note
+            for path in files:  # written after the last checkpoint
                 with path.open("ab") as stream:
                     stream.write(torn)
         counts = run_step(folder / "note.json", files, work)
@@ -61,5 +63,5 @@ def test_a_finished_step_is_not_done_again(tmp_path: Path) -> None:
     assert again == first
 
 
-def never(_: Any) -> Iterator[Piece]:
+def never(_: Any) -> Iterator[StepOutput]:
     raise AssertionError("done again")

@@ -1,4 +1,4 @@
-"""Drawing evenly, and splits that share no page."""
+"""Even sampling, and splits without shared pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_kinds_are_drawn_evenly(found: list[Place], count: int, seed: int, rando
     drawn = sample(found, count, seed)
     assert len(drawn) == min(count, len(found))
     there, got = Counter(p.kind for p in found), Counter(p.kind for p in drawn)
-    # A kind that has questions left has no fewer than any other, but for the last turn.
+    # A kind with questions left has at most one fewer than any other.
     for kind in there:
         if got[kind] < there[kind]:
             assert max(got.values()) <= got[kind] + 1

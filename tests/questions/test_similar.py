@@ -1,4 +1,4 @@
-"""Similar questions: all pairs that comparing all with all finds, and no others."""
+"""Similar questions: the same pairs as comparing all with all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_pairs_are_those_of_all_with_all(texts: list[str], least: float, rows: i
     finally:
         similar.ROWS = before
     expected = cosines(texts) if len(texts) > 1 else np.zeros((len(texts), len(texts)))
-    # A cosine at the threshold may be rounded to either side.
+    # A cosine at the threshold may be rounded up or down.
     sure = {(a, b) for a, b in np.argwhere(expected >= least + 1e-6) if a < b}
     perhaps = {(a, b) for a, b in np.argwhere(expected >= least - 1e-6) if a < b}
     assert len(found) == len(set(found))

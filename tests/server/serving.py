@@ -1,4 +1,4 @@
-"""A real server on this machine, in a thread, and one in memory."""
+"""Test servers: a real one in a thread, and one in memory."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ DOCUMENT: dict[str, Any] = {
         }
     ],
 }
-"""What is asked of `/v1/messages` where other interfaces have sources."""
+"""The body for `/v1/messages` when other APIs get sources."""
 
 
 class Address(str):
-    """The address of a server, and the server."""
+    """The URL of a server, with the server."""
 
     app: FastAPI
     running: Running
@@ -43,7 +43,7 @@ class Address(str):
 
 
 def make_app(*engines: Engine, library: Any = None, store: Any = None, **settings: Any) -> FastAPI:
-    """Make an application over engines that are given, the first one is the default."""
+    """Make an application with some engines; the first is the default."""
     made = {engine.name: engine for engine in engines}
     names = tuple(made) or ("extractive",)
 

@@ -1,4 +1,4 @@
-"""Engines, collections and a store that need no model and no disk, and misbehave as they are told."""
+"""Fake engines, collections and stores, without models or disk, that can misbehave."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Library", "Passage", "Scripted", "Slow", "Store", "Written"]
 
 
 class Written:
-    """Writes one text, whole."""
+    """Answers with a fixed text."""
 
     name = "written"
 
@@ -32,7 +32,7 @@ class Written:
 
 
 class Scripted(Written):
-    """Writes a text in pieces."""
+    """Streams a fixed text in pieces."""
 
     name = "scripted:x"
 
@@ -61,7 +61,7 @@ class Scripted(Written):
 
 
 class Slow(Scripted):
-    """Writes without end, until it is told to stop."""
+    """Streams words until it is stopped."""
 
     name = "slow:x"
 

@@ -1,4 +1,4 @@
-"""Chat apps as they ask: their prompts with passages, their side tasks, the citations that they show."""
+"""Chat apps: their prompts with passages, their side tasks, and the citations they show."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ FOLLOW_UP = "Suggest 3-5 relevant follow-up questions or prompts that the user m
         ),
     ],
 )
-def test_side_tasks_of_open_webui_get_what_they_ask_for(prompt: str, reply: dict[str, Any]) -> None:
+def test_side_tasks_of_open_webui(prompt: str, reply: dict[str, Any]) -> None:
     content = (
         f"### Task:\n{prompt} the chat history.\n### Output:\nJSON\n### Chat History:\n{HISTORY}"
     )
@@ -248,18 +248,18 @@ def test_a_citation_opens_the_page_at_the_passage(tmp_path: Path) -> None:
         assert annotation["quote"] in httpx.get(path).json()["text"][start:end]
 
 
-def test_no_address_of_a_citation_is_one_that_only_we_know() -> None:
+def test_citations_have_public_urls() -> None:
     messages = [{"role": "user", "content": "When?"}]
     public = "https://docs.example.org/semqa"
     with client(MODEL, public_url=public) as server:
         made = asked(server, messages, sources=SOURCES)
         links = [a["url_citation"]["url"] for a in made["choices"][0]["message"]["annotations"]]
         assert all(link.startswith(f"{public}/#title=") for link in links)
-        # Quotes of one passage are one citation in apps that count addresses.
+        # Apps that count URLs show quotes of one passage as one citation.
         assert links[0] == links[2] != links[1]
 
 
-def test_open_webui_is_given_the_words_of_a_quote() -> None:
+def test_open_webui_gets_the_text_of_quotes() -> None:
     body = {"messages": [{"role": "user", "content": "When?"}], "sources": SOURCES, "stream": True}
     with client(MODEL) as server:
         lines = server.post("/v1/chat/completions", json=body).text.split("\n\n")
@@ -276,7 +276,7 @@ def test_open_webui_is_given_the_words_of_a_quote() -> None:
 
 
 def test_behind_a_path_of_a_proxy() -> None:
-    """Whether the proxy takes its path away or leaves it there."""
+    """Whether or not the proxy removes its path."""
     with client(stand_ins.Written("[ 1 x ]"), public_url="https://e.org/semqa") as server:
         for path in ("/semqa", ""):
             assert server.get(f"{path}/").status_code == 200
@@ -296,14 +296,14 @@ def test_behind_a_path_of_a_proxy() -> None:
         ("trusted_proxies", ("proxy.example.org",)),
     ],
 )
-def test_settings_that_cannot_be_meant(field: str, value: Any) -> None:
+def test_invalid_settings(field: str, value: Any) -> None:
     with pytest.raises(InputError) as caught:
         ServerSettings(**{field: value})
     assert caught.value.field is not None
     assert field.startswith(caught.value.field[:8])
 
 
-def test_who_asks_is_told_by_a_named_proxy_alone() -> None:
+def test_only_a_trusted_proxy_sets_the_client_address() -> None:
     asked = {"question": "Who?", "sources": [{"text": "Bing sang."}]}
 
     def statuses(url: str) -> list[int]:

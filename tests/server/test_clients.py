@@ -78,10 +78,10 @@ def test_openai_whole(chat: openai.OpenAI) -> None:
     assert made.choices[0].finish_reason == "stop"
     assert made.model_extra is not None
     assert made.model_extra["semqa"]["abstained"] is False
-    # What is not verified is no citation, and is told of all the same.
+    # A quote that is not verified has no citation, but is in the details.
     statuses = [(q["text"], q["status"]) for q in made.model_extra["semqa"]["quotes"]]
     assert statuses == [("1932", "verified"), ("painted grey", "verified"), ("1999", "fabricated")]
-    # The first source is named by a quote as well, though it does not hold it.
+    # A quote also names the first source, which does not contain it.
     assert [s["number"] for s in made.model_extra["semqa"]["sources"]] == [1, 2]
 
 

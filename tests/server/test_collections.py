@@ -1,4 +1,4 @@
-"""Collections over HTTP."""
+"""The API of collections."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_shared_collection_is_read_and_not_changed(client: TestClient) -> None
     assert client.delete(at, headers=bob).status_code == 403
     made = client.post("/v1/collections", json={"name": "harbours"}, headers=bob)
     assert made.status_code == 400  # the name is taken
-    # Others, and the owner's name for it, see nothing.
+    # Other owners see nothing, and neither does the owner's name for it.
     for owner, name in (("bob", "notes"), ("eve", "notes"), ("eve", "harbours")):
         gone = client.get(f"/v1/collections/{name}/documents", headers={"x-owner": owner})
         assert gone.status_code == 404
@@ -163,12 +163,12 @@ def test_a_shared_collection_is_read_and_not_changed(client: TestClient) -> None
     assert client.get(f"{at}/documents", headers=bob).status_code == 404
 
 
-def test_who_may_write_changes_documents_and_the_owner_sees_it(client: TestClient) -> None:
+def test_write_access_changes_the_documents_of_the_owner(client: TestClient) -> None:
     ann, bob = {"x-owner": "ann"}, {"x-owner": "bob"}
     client.post("/v1/collections", json={"name": "notes"}, headers=ann)
     library = client.app.state.library  # type: ignore[attr-defined]
     library.share("ann", "notes", "bob", "notes")
-    library.share("ann", "notes", "bob", "notes", write=True)  # again, with more
+    library.share("ann", "notes", "bob", "notes", write=True)  # again, with write access
     done = upload(client, ("b.txt", HARBOUR), **bob)
     assert done.status_code == 201
     listed = client.get("/v1/collections/notes/documents", headers=ann).json()["documents"]
@@ -176,6 +176,6 @@ def test_who_may_write_changes_documents_and_the_owner_sees_it(client: TestClien
     assert client.delete("/v1/collections/notes", headers=bob).status_code == 403
     assert client.delete("/v1/collections/notes", headers=ann).status_code == 204
     assert client.get("/v1/collections", headers=bob).json() == {"collections": []}
-    # A new one of that name is not shared.
+    # A new collection of that name is not shared.
     client.post("/v1/collections", json={"name": "notes"}, headers=ann)
     assert client.get("/v1/collections/notes/documents", headers=bob).status_code == 404

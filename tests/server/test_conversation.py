@@ -1,4 +1,4 @@
-"""Follow-ups, what they are answered from, and conversations that are kept."""
+"""Follow-up questions, their sources, and stored conversations."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_question_that_fails_is_kept_but_is_no_history() -> None:
     assert engine.asked[0].history == ()
 
 
-def test_a_conversation_of_somebody_else_is_not_there() -> None:
+def test_a_conversation_of_another_owner_is_not_found() -> None:
     store = Store(ann="sk-ann-key", bob="sk-bob-key")
     store.kept["ann", "c1"] = Conversation()
     with client(Written("a"), store=store) as server:
@@ -203,7 +203,7 @@ def test_a_conversation_of_somebody_else_is_not_there() -> None:
     assert len(store.kept["ann", "c1"].messages) == 2
 
 
-def test_a_collection_that_is_removed_meanwhile_is_passed_over() -> None:
+def test_a_collection_deleted_meanwhile_is_ignored() -> None:
     library = Library(bridges=[BRIDGE], towers=[TOWER])
 
     class Gone:
@@ -236,7 +236,7 @@ def test_a_conversation_knows_the_collections_and_the_engine_it_was_asked_with()
         assert lost.status_code == 404
 
 
-def test_an_answer_that_is_stopped_is_kept_as_far_as_it_came() -> None:
+def test_a_stopped_answer_is_stored_in_part() -> None:
     store = Store()
     store.kept["", "c"] = Conversation()
     slow = Scripted(["It was [ 1 in 1932", " ], and ", *["more "] * 2_000], delay=0.01)

@@ -1,4 +1,4 @@
-"""Conversations over HTTP, between owners; and what is exported."""
+"""The API of conversations, their owners, and exports."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_many_conversations_come_in_parts_and_are_found_by_title(
     assert ask(limit=8) == (whole, False)
     assert ask(title=" tOWER ") == (["Tower"], False)
     assert len(ask(title="bridge")[0]) == 7
-    # What a database reads as a pattern stands for itself.
+    # Wildcards of LIKE are escaped.
     assert len(ask(title="100% _")[0]) == 7
     assert len(ask(title="%")[0]) == 7
     for nothing in ("_ower", "'", "Bridge of another"):
@@ -175,6 +175,6 @@ def test_an_export_as_json_is_the_conversation(client: TestClient, store: Store)
 
 
 @pytest.mark.parametrize("talk", ["x", "conv_" + "0" * 24, "%00", "..%2f..", "a" * 5000])
-def test_an_id_that_is_none_is_not_found(client: TestClient, talk: str) -> None:
+def test_malformed_ids_are_not_found(client: TestClient, talk: str) -> None:
     for path in (f"/v1/conversations/{talk}", f"/v1/conversations/{talk}/export"):
         assert client.get(path).status_code == 404

@@ -1,4 +1,4 @@
-"""Clients that are slow, or leave: nothing of them stays, and nobody else waits for them."""
+"""Slow and disconnected clients: they leave no resources behind and do not block other clients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASKED = {"question": "When?", "sources": [{"text": "It was in 1932."}]}
 
 
 class Flood(Scripted):
-    """Writes more than any buffer holds."""
+    """Writes more than fits into any buffer."""
 
     name = "flood:x"
 
@@ -72,7 +72,7 @@ def calling(url: Address, sent: bytes) -> Iterator[socket.socket]:
         ("/v1/messages", DOCUMENT),
     ],
 )
-def test_who_leaves_ends_the_work(path: str, more: dict[str, object], stream: bool) -> None:
+def test_a_disconnect_cancels_the_work(path: str, more: dict[str, object], stream: bool) -> None:
     slow = Slow()
     with serving(slow) as url:
         with calling(url, raw(path, {**ASKED, **more, "stream": stream})) as connection:
@@ -85,7 +85,7 @@ def test_who_leaves_ends_the_work(path: str, more: dict[str, object], stream: bo
         assert 'semqa_answers_total{engine="slow:x",outcome="left"} 1.0' in text
 
 
-def test_who_leaves_while_waiting_is_never_answered() -> None:
+def test_a_disconnect_cancels_a_queued_answer() -> None:
     slow = Slow()
     with serving(slow, answers_at_once=1) as url:
         with calling(url, raw("/v1/answers", {**ASKED, "stream": True})):
@@ -98,28 +98,28 @@ def test_who_leaves_while_waiting_is_never_answered() -> None:
     assert slow.begun == 1
 
 
-def test_who_takes_nothing_is_given_up() -> None:
+def test_a_client_that_reads_no_stream_times_out() -> None:
     sent = raw("/v1/answers", {**ASKED, "stream": True})
     with serving(Flood(), write_timeout=1.0) as url, calling(url, sent):
         assert eventually(lambda: url.running.connections == 1)
-        # It is the server that ends it: the client keeps its connection open.
+        # The server closes the connection: the client keeps it open.
         assert eventually(lambda: nothing_left(url))
 
 
-def test_who_takes_nothing_of_a_whole_reply_is_given_up() -> None:
+def test_a_client_that_reads_no_reply_times_out() -> None:
     with serving(Flood(), write_timeout=1.0) as url, calling(url, raw("/v1/answers", ASKED)):
         assert eventually(lambda: url.running.connections == 1)
         assert eventually(lambda: nothing_left(url))
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST /v1/answers HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
-def test_who_sends_no_whole_head_is_given_up(sent: bytes) -> None:
+def test_incomplete_headers_time_out(sent: bytes) -> None:
     with serving(Slow(), read_timeout=0.3) as url, calling(url, sent) as connection:
         assert connection.recv(1000) == b""
         assert eventually(lambda: nothing_left(url))
 
 
-def test_who_sends_half_of_a_second_head_is_given_up() -> None:
+def test_incomplete_headers_of_a_second_request_time_out() -> None:
     ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with serving(Slow(), read_timeout=0.3) as url, calling(url, ask) as connection:
         until(connection, b"}")
@@ -129,7 +129,7 @@ def test_who_sends_half_of_a_second_head_is_given_up() -> None:
         assert eventually(lambda: nothing_left(url))
 
 
-def test_who_is_quiet_between_requests_is_not() -> None:
+def test_an_idle_connection_stays_open() -> None:
     ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with serving(Slow(), read_timeout=0.2) as url, calling(url, ask) as connection:
         until(connection, b"}")
@@ -138,14 +138,14 @@ def test_who_is_quiet_between_requests_is_not() -> None:
         until(connection, b"}")
 
 
-def test_who_sends_no_whole_body_is_told() -> None:
+def test_an_incomplete_body_times_out() -> None:
     with serving(Slow(), read_timeout=0.3) as url:
         with calling(url, raw("/v1/answers", ASKED, cut=5)) as connection:
             assert connection.recv(4000).startswith(b"HTTP/1.1 408")
         assert eventually(lambda: nothing_left(url))
 
 
-def test_who_sends_byte_by_byte_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_body_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(middleware, "MIN_BYTES_PER_SECOND", 1e9)
     sent = raw("/v1/answers", {**ASKED, "question": "x" * 500})
     with serving(Slow(), read_timeout=0.5) as url, calling(url, sent[:-400]) as connection:
@@ -160,7 +160,7 @@ def test_who_sends_byte_by_byte_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         assert reply.startswith(b"HTTP/1.1 408")
 
 
-def test_stopping_finishes_what_is_under_way() -> None:
+def test_stopping_finishes_open_answers() -> None:
     steady = Scripted([f"{n} " for n in range(40)], delay=0.02)
     with serving(steady) as url, httpx.Client() as http:
         with http.stream("POST", f"{url}/v1/answers", json={**ASKED, "stream": True}) as reply:
@@ -182,7 +182,7 @@ def test_stopping_does_not_wait_for_ever() -> None:
         assert time.monotonic() - started < 8
 
 
-def test_a_stream_that_is_quiet_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_stream_sends_comments(monkeypatch: pytest.MonkeyPatch) -> None:
     from semqa.server import sse
 
     monkeypatch.setattr(sse, "PING", 0.05)

@@ -1,4 +1,4 @@
-"""Sources that want to be believed: nothing in them makes a quote that is not in them."""
+"""Hostile sources: nothing in them can produce a verified quote that is not in them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUESTION = "When was the bridge opened, forged or cheese?"
 
 
 class Echo(Scripted):
-    """A model that was talked into writing what a source says, marks and all."""
+    """A model that copies the text of a source, including its marks."""
 
     name = "echo:x"
 
@@ -78,7 +78,7 @@ def test_no_verified_quote_that_is_not_there(
     check(final["quotes"], sources)
     if stream:
         text = server.post("/v1/answers", json={**body, "stream": True}).text
-        # Text of a source ends no event, and begins none.
+        # Text of a source can neither end nor begin an event.
         names = [line for line in text.split("\n") if line.startswith("event: ")]
         assert names[0] == "event: sources"
         assert names.count("event: done") == 1

@@ -1,4 +1,4 @@
-"""What one request may cost: files that are read for it, what a model is given, work nobody waits for."""
+"""Limits of one request: its files, the input of a model, and cancelled work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.server.test_gone import calling, eventually, nothing_left, raw
 
 
 class Extracted:
-    """Stands in for what reads files, and counts."""
+    """Replaces `extract`, and counts calls."""
 
     def __init__(self, text: str = "It was opened in 1932.", delay: float = 0.0) -> None:
         self.text, self.delay, self.calls = text, delay, 0
@@ -84,7 +84,7 @@ def test_a_question_that_is_refused_has_no_file_read(extracted: Extracted) -> No
     assert extracted.calls == 0
 
 
-def test_files_that_take_too_long_are_given_up(extracted: Extracted) -> None:
+def test_reading_files_times_out(extracted: Extracted) -> None:
     extracted.delay = 0.1
     with client(Written("a"), request_timeout=0.35) as server:
         reply = server.post("/v1/messages", json=asking(*"abcdefghijklmnop"))
@@ -94,7 +94,7 @@ def test_files_that_take_too_long_are_given_up(extracted: Extracted) -> None:
         assert extracted.calls <= 6
 
 
-def test_files_of_a_client_that_left_are_not_read_on(extracted: Extracted) -> None:
+def test_a_disconnect_stops_reading_files(extracted: Extracted) -> None:
     extracted.delay = 0.1
     with serving(Written("a")) as url:
         with calling(url, raw("/v1/messages", asking(*"abcdefghijklmnopqrst"))):
@@ -135,8 +135,8 @@ def test_a_model_is_given_less_than_other_engines() -> None:
         assert ask(101, other.name).status_code == 200
 
 
-def test_what_is_computed_stops_when_its_time_is_over() -> None:
-    # Whole, this takes ten times as long as the test.
+def test_a_computation_stops_at_its_timeout() -> None:
+    # The whole computation would take ten times as long as the test.
     text = "The bridge was opened in 1932 by the mayor of the town, who sang. " * 60
     body = {"question": "When was the bridge opened?", "sources": [{"text": text}] * 900}
     with client(request_timeout=0.5) as server:
@@ -145,7 +145,7 @@ def test_what_is_computed_stops_when_its_time_is_over() -> None:
         assert eventually(lambda: workers.under_way == 0, 5)
 
 
-def test_what_is_computed_stops_when_nobody_waits() -> None:
+def test_a_disconnect_stops_a_computation() -> None:
     text = "The bridge was opened in 1932 by the mayor of the town, who sang. " * 60
     body = {"question": "When was the bridge opened?", "sources": [{"text": text}] * 900}
     with serving() as url:

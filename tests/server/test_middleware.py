@@ -1,4 +1,4 @@
-"""What every request goes through: keys, limits, headers, HEAD."""
+"""The middleware: keys, limits, headers, HEAD."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bearer(key: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("path", ["/v1/answers", "/v1/models", "/v1/none", "/metrics", "/docs"])
-def test_a_key_is_needed_for_all_that_is_someones(method: str, path: str) -> None:
+def test_user_data_needs_a_key(method: str, path: str) -> None:
     with client(Written("a"), api_keys=(KEY,)) as server:
         for headers in ({}, bearer("wrong-key"), bearer(""), {"Authorization": f"Basic {KEY}"}):
             reply = server.request(method, path, headers=headers)
@@ -44,7 +44,7 @@ def test_a_key_is_needed_for_all_that_is_someones(method: str, path: str) -> Non
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json"])
-def test_no_key_is_needed_to_see_whether_it_lives(path: str) -> None:
+def test_health_checks_need_no_key(path: str) -> None:
     with client(Written("a"), api_keys=(KEY,)) as server:
         assert server.get(path).status_code == 200
 
@@ -109,7 +109,7 @@ def test_headers_keep_browsers_in_check() -> None:
             assert headers["x-frame-options"] == "DENY"
 
 
-def test_an_address_that_is_none_is_told_where_they_stand() -> None:
+def test_unknown_paths_refer_to_the_schema() -> None:
     with client(Written("a")) as server:
         for method, path, status in (("POST", "/v1/none", 404), ("GET", "/v1/answers", 405)):
             reply = server.request(method, path)
@@ -143,7 +143,7 @@ def test_request_ids() -> None:
         ("127.0.0.1.evil.com:8000", False),
     ],
 )
-def test_a_page_elsewhere_cannot_reach_it_by_a_name_of_its_own(host: str, good: bool) -> None:
+def test_dns_rebinding_is_refused(host: str, good: bool) -> None:
     with client(Written("a"), allowed_hosts=("qa.example.org",)) as server:
         assert (server.get("/v1/models", headers={"host": host}).status_code == 200) == good
     with client(Written("a"), api_keys=(KEY,)) as server:
@@ -210,7 +210,7 @@ def test_questions_and_sources_are_bounded() -> None:
         assert "surrogate" in reply.text
 
 
-def test_too_many_answers_are_turned_away() -> None:
+def test_too_many_answers_are_refused() -> None:
     slow = Scripted(["a"] * 50, delay=0.02)
     with serving(slow, answers_at_once=1, answers_waiting=1) as url, httpx.Client() as http:
         body = {**ASKED, "stream": True}
@@ -228,7 +228,7 @@ def test_too_many_answers_are_turned_away() -> None:
             assert any("event: done" in line for line in second)
 
 
-def test_an_answer_that_takes_too_long_is_given_up() -> None:
+def test_answers_time_out() -> None:
     slow = Scripted(["a"] * 500, delay=0.02)
     with client(slow, request_timeout=0.2) as server:
         reply = server.post("/v1/answers", json=ASKED)
@@ -239,7 +239,7 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
         assert "timeout_error" in told
 
 
-def test_a_failing_engine_tells_nothing_of_its_inside() -> None:
+def test_engine_errors_are_not_shown_to_clients() -> None:
     broken = Scripted(["a", "b"], fails=RuntimeError("secret inside"))
     with client(broken) as server:
         for path, body in (
@@ -279,7 +279,7 @@ def test_logs_are_lines_of_json_without_secrets() -> None:
     assert failure["exception"] == "RuntimeError"
 
 
-def test_a_body_that_is_not_called_json_is_told_so() -> None:
+def test_a_body_without_json_content_type_is_refused() -> None:
     with client(Written("[ 1 1932 ]")) as server:
         for headers in ({"Content-Type": "application/x-www-form-urlencoded"}, {}):
             reply = server.post("/v1/answers", content=json.dumps(ASKED), headers=headers)
@@ -324,7 +324,7 @@ def test_settings_do_not_show_keys() -> None:
     assert KEY not in repr(ServerSettings(api_keys=(KEY,)))
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1 port {port}"):

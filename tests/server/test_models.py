@@ -1,4 +1,4 @@
-"""A model behind the server: what it writes comes while it writes it, repaired and counted."""
+"""A model behind the server: streaming, repairs and usage."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_answer_that_was_cut_off_says_so(path: str, more: dict[str, Any], rea
         assert server.post("/v1/answers", json=ASKED).json()["finished"] is False
 
 
-def test_who_leaves_ends_the_request_to_the_model() -> None:
+def test_a_disconnect_cancels_the_request_to_the_model() -> None:
     slow = endpoint.Answer("word " * 50, stall_after=2_000)
     with model(slow) as (engine, upstream), here.serving(engine, drain=1.0) as url:
         with calling(url, raw("/v1/answers", {**ASKED, "stream": True})) as connection:
@@ -75,7 +75,7 @@ def test_who_leaves_ends_the_request_to_the_model() -> None:
         assert eventually(lambda: nothing_left(url), seconds=5)
 
 
-def test_a_model_that_is_not_there_is_the_servers_matter() -> None:
+def test_a_missing_model_is_a_server_error() -> None:
     gone = endpoint.error(503, "secret inside")
     with model(gone) as (engine, _), here.client(engine) as server:
         reply = server.post("/v1/answers", json=ASKED)

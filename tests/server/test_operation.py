@@ -1,4 +1,4 @@
-"""What an operator counts on: a full disk, a database that is away, a failing model, an end in order."""
+"""Failures in operation: a full disk, an unavailable database, a failing model, and shutdown."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ ASKED = {"question": "Who sang?", "sources": [{"text": "Bing Crosby sang it."}]}
 
 
 class Away(Store):
-    """A database that answers no more."""
+    """A database that is unavailable."""
 
     def keys(self) -> list[str]:
         raise UnavailableError("postgresql://ann@db.internal/semqa: got 'refused', expected it")
 
 
-def test_a_database_that_is_away_is_told_by_type_and_reason() -> None:
+def test_an_unavailable_database_is_reported() -> None:
     with client(Written("[ 1 Bing ]"), store=Away()) as server:
         assert server.get("/healthz").status_code == 200
         ready = server.get("/readyz")
@@ -60,7 +60,7 @@ def test_a_database_that_is_away_is_told_by_type_and_reason() -> None:
         ("/v1/responses", 503, 503),
     ],
 )
-def test_what_a_models_server_says_stays_inside(path: str, failure: int, status: int) -> None:
+def test_errors_of_a_model_server_are_not_shown(path: str, failure: int, status: int) -> None:
     body = {**ASKED, "messages": [{"role": "user", "content": "Who sang?"}], "input": "Who sang?"}
     if path == "/v1/answers":
         body = dict(ASKED)
@@ -77,7 +77,7 @@ def test_what_a_models_server_says_stays_inside(path: str, failure: int, status:
                 assert inside not in text
 
 
-def test_keys_that_are_guessed_have_to_wait() -> None:
+def test_guessing_keys_is_rate_limited() -> None:
     good = "semqa_a_good_key_of_ann"
     with client(Written("[ 1 Bing ]"), store=Store(ann=good)) as server:
         asked = {"authorization": f"Bearer {good}"}
@@ -89,7 +89,7 @@ def test_keys_that_are_guessed_have_to_wait() -> None:
         assert statuses[0] == 401
         assert statuses[-1] == 429
         assert statuses.count(401) <= 21
-        # A key that was good before goes on working from the same address.
+        # A valid key still works from the same address.
         assert server.get("/v1/models", headers=asked).status_code == 200
 
 
@@ -102,7 +102,7 @@ def test_keys_that_are_guessed_have_to_wait() -> None:
         ("/v1/messages", DOCUMENT),
     ],
 )
-def test_a_stream_that_the_end_of_the_server_cuts_says_so(path: str, more: dict[str, Any]) -> None:
+def test_a_stream_cut_by_shutdown_says_so(path: str, more: dict[str, Any]) -> None:
     slow = Slow()
     body = {**ASKED, **more, "stream": True}
 
@@ -122,7 +122,7 @@ def test_a_stream_that_the_end_of_the_server_cuts_says_so(path: str, more: dict[
     assert "shutting down" in last["error"]["message"]
 
 
-def test_an_upload_is_kept_or_refused_and_never_both(
+def test_an_upload_is_either_stored_or_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = Real(tmp_path, encoder=None)
@@ -143,7 +143,7 @@ def test_an_upload_is_kept_or_refused_and_never_both(
             assert status in (201, 507)
 
 
-def test_a_database_without_room_is_told(tmp_path: Path) -> None:
+def test_a_full_database_is_reported(tmp_path: Path) -> None:
     store = RealStore(f"sqlite:///{tmp_path / 'semqa.sqlite'}")
     store.migrate()
     talk = store.create_conversation("")
@@ -154,7 +154,7 @@ def test_a_database_without_room_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError) as caught:
         store.add_message("", talk.id, "assistant", {"plain": "x" * 100_000})
     assert as_error(caught.value)[0] == 507
-    # What was there still is.
+    # Earlier data is unchanged.
     assert [each.role for each in store.conversation("", talk.id).messages] == ["user"]
     store.close()
 
@@ -181,7 +181,7 @@ def test_statuses(error: Exception, status: int) -> None:
         assert "Error" not in told[1]
 
 
-def test_an_answer_that_cannot_be_kept_is_told() -> None:
+def test_an_answer_that_cannot_be_stored_is_an_error() -> None:
     store = Store()
     conversation = store.kept["", "c"] = Conversation()
 
@@ -202,7 +202,7 @@ def test_an_answer_that_cannot_be_kept_is_told() -> None:
         assert "disk is full" in streamed.text
 
 
-def test_an_upload_that_has_no_room_on_its_way_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_temporary_folder_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -237,7 +237,7 @@ running.Running(FastAPI(lifespan=lifespan), settings, lambda: print("ready", flu
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_ends_though_something_would_not(sent: signal.Signals, tmp_path: Path) -> None:
+def test_the_server_exits_even_if_a_thread_hangs(sent: signal.Signals, tmp_path: Path) -> None:
     server = subprocess.Popen(
         [sys.executable, "-P", "-c", STUCK], stdout=subprocess.PIPE, cwd=tmp_path, text=True
     )

@@ -1,4 +1,4 @@
-"""Pages of other origins: none may use the server but those that it was told of."""
+"""Pages of other origins may only use the server if they are allowed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHAT, OTHER = "https://chat.example.org", "https://other.example.org"
 
 
 def from_page(origin: str, key: str = "") -> dict[str, str]:
-    """What a browser sends of a page elsewhere."""
+    """Headers that a browser sends for a page of another origin."""
     headers = {"origin": origin, "sec-fetch-site": "cross-site"}
     return headers | ({"authorization": f"Bearer {key}"} if key else {})
 
@@ -28,7 +28,7 @@ def from_page(origin: str, key: str = "") -> dict[str, str]:
         ((CHAT,), "", OTHER, False),
         ((CHAT,), "", "null", False),
         ((CHAT,), KEY, CHAT, True),
-        # With a key the request is answered, for not every client is a browser; a page cannot read it.
+        # With a key the request is answered, because not every client is a browser; a page cannot read it.
         ((CHAT,), KEY, OTHER, False),
         (("*",), KEY, OTHER, True),
         (("*",), "", OTHER, False),
@@ -36,7 +36,7 @@ def from_page(origin: str, key: str = "") -> dict[str, str]:
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_who_reads_what_the_server_says(
+def test_allowed_origins_can_read_replies(
     allowed: tuple[str, ...], key: str, origin: str, good: bool, method: str
 ) -> None:
     keys = (KEY,) if key else ()
@@ -50,7 +50,7 @@ def test_who_reads_what_the_server_says(
             assert (reply.status_code == 200) == good
 
 
-def test_a_browser_asks_first_and_sends_no_key_then() -> None:
+def test_preflight_requests_need_no_key() -> None:
     asking = {
         "access-control-request-method": "POST",
         "access-control-request-headers": "authorization,content-type,x-stainless-lang",
@@ -78,7 +78,7 @@ def test_a_page_on_the_net_may_use_a_server_in_a_private_network() -> None:
         assert refused.status_code == 400
 
 
-def test_a_page_reads_why_it_was_refused() -> None:
+def test_a_page_can_read_refusals() -> None:
     with client(Written("a"), allowed_origins=(CHAT,), api_keys=(KEY,)) as server:
         refused = server.post("/v1/answers", json=ASKED, headers=from_page(CHAT))
         assert refused.status_code == 401
@@ -91,7 +91,7 @@ def test_a_page_reads_why_it_was_refused() -> None:
     ["chat.example.org", f"{CHAT}/", f"{CHAT}/app", "null", "", "https://A.org", "a b",
      f"{CHAT}:443", "http://[::1]:80"],
 )  # fmt: skip
-def test_what_is_no_origin_is_refused(origin: str) -> None:
+def test_invalid_origins_are_refused(origin: str) -> None:
     with pytest.raises(InputError, match="allowed_origin"):
         ServerSettings(allowed_origins=(origin,))
     ServerSettings(

@@ -1,4 +1,4 @@
-"""The page's files as they are served."""
+"""The files of the page."""
 
 from __future__ import annotations
 

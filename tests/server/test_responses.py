@@ -1,4 +1,4 @@
-"""`POST /v1/responses` by the official client, and what its interface asks for that there is not."""
+"""`POST /v1/responses` with the official client, and its unsupported fields."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_conversation_over_collections_by_file_search(made: openai.OpenAI) -> 
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_so_many_tokens_and_no_more(made: openai.OpenAI, stream: bool) -> None:
+def test_the_token_limit(made: openai.OpenAI, stream: bool) -> None:
     got: Any = made.responses.create(**ASKED, max_output_tokens=4, stream=stream)
     response = list(got)[-1].response if stream else got
     assert response.output_text == "Opened in 1932 and "
@@ -125,7 +125,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_responses_cannot_honour_is_refused_by_name(
+def test_unsupported_fields_of_responses_are_refused(
     made: openai.OpenAI, more: dict[str, Any], param: str, stream: bool
 ) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
@@ -144,7 +144,7 @@ def test_what_responses_cannot_honour_is_refused_by_name(
         ({"messages": [{"role": "user", "content": [IMAGE]}]}, "messages.0.content.0"),
     ],
 )
-def test_what_chat_cannot_honour_is_refused_by_name(
+def test_unsupported_fields_of_chat_are_refused(
     made: openai.OpenAI, more: dict[str, Any], param: str
 ) -> None:
     asked: dict[str, Any] = {"model": "semqa", "messages": [{"role": "user", "content": "When?"}]}
@@ -153,7 +153,7 @@ def test_what_chat_cannot_honour_is_refused_by_name(
     assert caught.value.param == param
 
 
-def test_chat_takes_what_changes_nothing_and_tells(made: openai.OpenAI) -> None:
+def test_chat_accepts_and_lists_fields_without_effect(made: openai.OpenAI) -> None:
     completion = made.chat.completions.create(
         model="semqa",
         messages=[{"role": "user", "content": "When?"}],
@@ -192,7 +192,7 @@ def test_chat_takes_what_changes_nothing_and_tells(made: openai.OpenAI) -> None:
         ),
     ],
 )
-def test_what_messages_cannot_honour_is_refused_by_name(
+def test_unsupported_fields_of_messages_are_refused(
     url: str, more: dict[str, Any], param: str
 ) -> None:
     asked: dict[str, Any] = {"model": "semqa", "messages": [{"role": "user", "content": "When?"}]}

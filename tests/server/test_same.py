@@ -1,4 +1,4 @@
-"""A stream, put together, is the reply that is not streamed, byte for byte but for ids and times."""
+"""A stream gives the same reply as a request without streaming, except for ids and times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.strategies import answers
 
 
 class Told(Scripted):
-    """Writes what it is told next."""
+    """Answers with the text that a test sets."""
 
     name = "told:x"
 
@@ -63,7 +63,7 @@ def whole(server: TestClient, path: str, body: dict[str, Any]) -> Any:
 
 
 def wire(value: Any) -> str:
-    """As it goes over the wire, without what differs from one answer to the next."""
+    """As JSON, without fields that differ between answers."""
     if isinstance(value, dict):
         value = {k: v for k, v in value.items() if k not in ("id", "created")}
     return json.dumps(value)
@@ -82,7 +82,7 @@ def source_fields(sources: list[Source]) -> list[dict[str, Any]]:
 
 
 def unrated(quotes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the relevance, which reading an answer again does not estimate."""
+    """Without the relevance, which is not estimated when an answer is parsed again."""
     return [{**quote, "relevance": None} for quote in quotes]
 
 
@@ -105,14 +105,14 @@ def test_answers(
     assert told[-1][0] == "done"
     assert wire(told[-1][1]) == wire(final)
     assert "".join(data["text"] for name, data in told if name == "text") == final["plain"]
-    # What lit up while it was written is what stands there at the end.
+    # The streamed quotes are those of the final answer.
     places = ("field", "source_start", "source_end", "occurrences", "relevance")
     shown = [data for name, data in told if name == "quote"]
     for early, late in zip(shown, final["quotes"], strict=True):
         assert {k: v for k, v in early.items() if k not in places} == {
             k: v for k, v in late.items() if k not in places
         }
-    # And it is what reading the answer over its own sources says.
+    # Parsing the answer with its own sources gives the same result.
     if renumber:
         listed = [Source(s["text"], s["title"], s["url"]) for s in final["sources"]]
         again = QuotedAnswer.parse(final["answer"], listed)
@@ -178,7 +178,7 @@ def test_chat_completions(
             message["role"] = delta.get("role", message["role"])
             message["content"] += delta.get("content", "")
             for annotation in delta.get("annotations", []):
-                # It comes when its quote is there, and never before.
+                # An annotation never comes before its quote.
                 end = annotation["url_citation"]["end_index"]
                 assert len(message["content"]) in (end, end + 2)
                 message["annotations"].append(annotation)
@@ -197,13 +197,13 @@ def test_chat_completions(
     for annotation in message["annotations"]:
         at = annotation["url_citation"]
         assert message["content"][at["start_index"] : at["end_index"]] == annotation["quote"]
-        # Strict clients refuse a whole reply for an annotation that is anything else.
+        # Strict clients reject replies with annotations of other types.
         assert (annotation["type"], annotation["status"]) == ("url_citation", "verified")
         assert all(isinstance(at[name], str) for name in ("url", "title"))
         listed = {s["number"]: s for s in final["semqa"]["sources"]}[annotation["source_index"]]
         field = listed["title" if annotation["field"] == "title" else "text"]
         assert field[annotation["source_start"] : annotation["source_end"]] == annotation["quote"]
-    # The details have all quotes, as our own interface has them: with the place that was meant.
+    # The details have all quotes with their places, as in our own API.
     same = {name: body[name] for name in ("sources", "engine", "renumber")}
     own = whole(server, "/v1/answers", {**same, "question": "Who?"})
     assert final["semqa"]["quotes"] == own["quotes"]

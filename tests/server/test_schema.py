@@ -1,4 +1,4 @@
-"""Whatever fits the schema, or does not, is never the server's fault; replies fit it too."""
+"""No request causes a server error, whether or not it matches the schema; replies match it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.effort import effort
 from tests.server.stand_ins import Scripted
 
 FEW = 100
-"""Of lists that may be longer, cases are made as if they might have any length.
+"""Cases are generated as if long lists had no limits.
 
 Else one case has thousands of blocks to each of thousands of messages.
 """
@@ -43,7 +43,7 @@ def shortened(schema: Any) -> Any:
 
 FOLDER = tempfile.TemporaryDirectory()
 ENGINE = Scripted(["A ", "[ 1 b", "c ] [ 2 d ]"])
-# The real collections and the real store: hostile requests are to reach them.
+# Use the real collections and store, so that hostile requests reach them.
 APP = create_app(
     ServerSettings(
         data=Path(FOLDER.name), engines=(ENGINE.name, "extractive"), create=lambda _: ENGINE

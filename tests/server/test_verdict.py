@@ -1,4 +1,4 @@
-"""The verdict on an answer, in every interface and for models that do not quote."""
+"""The verdict of an answer in every API, also for models that do not quote."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Repaired(Written):
 
 
 class RepairedStream(Scripted):
-    """The same, in pieces."""
+    """The same, streamed."""
 
     name = "repaired:x"
 
@@ -64,7 +64,7 @@ def request_to(path: str, engine: str, stream: bool) -> dict[str, Any]:
 
 
 def details(path: str, reply: str, stream: bool) -> dict[str, Any]:
-    """What a reply says of the check; of a stream, what its last events say."""
+    """The details of a reply, or of the last events of a stream."""
     if not stream:
         told = json.loads(reply)
         return dict(told if path == "/v1/answers" else told["semqa"])
@@ -111,7 +111,7 @@ def test_verdict(path: str, stream: bool, text: str, verdict: str, claims: list[
 
 @EVERYWHERE
 @BOTH_WAYS
-def test_dropped_marks_are_told_of(path: str, stream: bool) -> None:
+def test_dropped_marks_are_reported(path: str, stream: bool) -> None:
     made: Written = RepairedStream(["The [ 1 drug is", " not safe ]."])
     if not stream:
         made = Repaired("The [ 1 drug is not safe ].")

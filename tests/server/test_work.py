@@ -1,4 +1,4 @@
-"""Work off the event loop: documents that are read, and models that load in the background."""
+"""Work outside the event loop: reading documents, and loading models in the background."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.server.stand_ins import Library
 from tests.server.test_gone import eventually
 
 MANY = 60
-"""More than there are threads for all other requests."""
+"""More than the number of threads for other requests."""
 
 
 class Endless(Library):
-    """Reads until it is told to stop."""
+    """Blocks until it is stopped."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def test_others_are_served_while_documents_are_read() -> None:
         assert {reply.result() for reply in replies} == {404}
 
 
-def test_an_upload_that_a_server_has_no_time_for_is_told_that_it_ends() -> None:
+def test_an_upload_cut_by_shutdown_says_so() -> None:
     library = Endless()
     try:
         with serving(library=library, drain=0.5) as url, ThreadPoolExecutor(1) as pool:
@@ -72,7 +72,7 @@ def test_an_upload_that_a_server_has_no_time_for_is_told_that_it_ends() -> None:
         library.stop.set()
 
 
-def test_too_many_are_turned_away() -> None:
+def test_too_many_documents_are_refused() -> None:
     async def ask() -> None:
         workers, stop = DocumentWorkers(at_once=1, waiting=1), threading.Event()
         under_way = [asyncio.ensure_future(workers.run(stop.wait, 30)) for _ in range(2)]
@@ -87,7 +87,7 @@ def test_too_many_are_turned_away() -> None:
 
 
 class Encoded(Library):
-    """Collections with an encoder that is loaded when it is told to."""
+    """Collections with an encoder that finishes loading when a test allows it."""
 
     encoder: str | None = "letters"
 
@@ -107,7 +107,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "PAUSE", 0.0)
 
 
-def test_readyz_tells_when_the_encoder_is_there() -> None:
+def test_readyz_shows_the_state_of_the_encoder() -> None:
     library = Encoded()
     with client(library=library) as server:
 
@@ -129,7 +129,7 @@ def test_readyz_tells_when_the_encoder_is_there() -> None:
 
 
 @pytest.mark.parametrize("fails", [UnavailableError("no package"), RuntimeError("broken")])
-def test_an_encoder_that_cannot_be_loaded_is_told(
+def test_a_load_error_of_the_encoder_is_logged(
     fails: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     library = Encoded(fails)
@@ -140,7 +140,7 @@ def test_an_encoder_that_cannot_be_loaded_is_told(
     assert "the encoder cannot be loaded" in caplog.text
 
 
-def test_the_end_does_not_wait_for_it() -> None:
+def test_shutdown_does_not_wait_for_the_encoder() -> None:
     library = Encoded()
     begun = EncoderLoader(library)
     begun.begin()

@@ -189,10 +189,10 @@ class Store:
     def revoke(self, key: str) -> None:
         """Revoke a key. Its collections and conversations remain."""
         table = self._tables.keys
-        where = table.c.id == _known_id("key", key)
+        where = table.c.id == _check_id("key", key)
         with self._database.writing() as connection:
             if connection.execute(table.select().where(where)).first() is None:
-                raise _missing("key", key)
+                raise _not_found("key", key)
             connection.execute(
                 table.update().where(where, table.c.revoked.is_(None)).values(revoked=_now())
             )
@@ -306,11 +306,11 @@ class Store:
         """Return the row of a conversation; `lock` locks it until the end of the transaction."""
         table = self._tables.conversations
         query = table.select().where(
-            table.c.id == _known_id("conversation", conversation), table.c.owner == owner
+            table.c.id == _check_id("conversation", conversation), table.c.owner == owner
         )
         row = connection.execute(query.with_for_update() if lock else query).first()
         if row is None:
-            raise _missing("conversation", conversation)
+            raise _not_found("conversation", conversation)
         return row
 
 
@@ -328,17 +328,17 @@ def _new_id(kind: str) -> str:
     return f"{kind}_{secrets.token_hex(12)}"
 
 
-def _known_id(noun: str, given: str) -> str:
+def _check_id(noun: str, value: str) -> str:
     """Return an id; raise if it is malformed."""
-    if re.fullmatch(r"[a-z]+_[0-9a-f]{24}", given) is None:
-        raise _missing(noun, given)
-    return given
+    if re.fullmatch(r"[a-z]+_[0-9a-f]{24}", value) is None:
+        raise _not_found(noun, value)
+    return value
 
 
-def _missing(noun: str, given: str) -> NotFoundError:
-    shown = given if len(given) <= 60 else given[:59] + "…"
+def _not_found(noun: str, value: str) -> NotFoundError:
+    shown = value if len(value) <= 60 else value[:59] + "…"
     hint = "Run semqa keys list to see all keys." if noun == "key" else None
-    return NotFoundError(f"{noun.capitalize()} {shown!r} not found.", value=given, hint=hint)
+    return NotFoundError(f"{noun.capitalize()} {shown!r} not found.", value=value, hint=hint)
 
 
 def _digest(secret: str) -> str:

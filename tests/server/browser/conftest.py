@@ -1,4 +1,4 @@
-"""A server on loopback and a real browser in front of it; without a browser these tests skip."""
+"""A local server and a real browser; without a browser these tests are skipped."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FLAGS = [
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A browser; for this folder's tests only, for its interface runs a loop of asyncio meanwhile."""
+    """A browser. Only for the tests in this folder, because its API runs an asyncio loop."""
     if BROWSER is None:
         missing = "needs Chromium or Chrome: none is installed (apt-get install chromium)"
         if os.environ.get("CI"):
@@ -54,7 +54,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Scripted:
-    """An engine that says what a test wants, word by word."""
+    """An engine that streams the text of a test word by word."""
 
     name = "scripted"
 
@@ -87,7 +87,7 @@ class Site:
         page.wait_for_selector("html[data-ready]")
 
     def keep(self, question: str, sources: Sequence[Source]) -> None:
-        """Ask without the page; what comes is in the only conversation that there is."""
+        """Ask over the API; the answer is in the only conversation."""
         import httpx
 
         conversation = self.store.create_conversation("")
@@ -101,7 +101,7 @@ class Site:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Start the server as it is, with its store and its collections, over an engine of choice."""
+    """Start the real server, with its store and collections, and some engine."""
 
     with ExitStack() as stack:
 
@@ -119,19 +119,19 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 @pytest.fixture
 def problems() -> list[str]:
-    """What went wrong on the page; a test that expects a problem takes it out."""
+    """Errors on the page; a test removes the errors that it expects."""
     return []
 
 
 @pytest.fixture
 def page(browser: Browser, problems: list[str]) -> Iterator[Page]:
-    """A page in a fresh profile; the test fails if it breaks its policy, throws, or asks others."""
+    """A page in a fresh profile. The test fails on script errors, policy violations and foreign requests."""
     context = browser.new_context(viewport={"width": 1400, "height": 860}, locale="en-GB")
     context.set_default_timeout(30_000)
     opened = context.new_page()
 
     def said(message: Any) -> None:
-        # A request that is refused on purpose is told on the console, too.
+        # Expected refusals also appear on the console.
         if message.type == "error" and "Failed to load resource" not in message.text:
             problems.append(message.text)
 

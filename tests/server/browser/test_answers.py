@@ -1,4 +1,4 @@
-"""Asking, and checking what comes: quotes, their places in the sources, and the way back."""
+"""Asking questions, and navigating between quotes and their places in the sources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def wait_for_answer(page: Page) -> None:
 
 
 def place_of(page: Page, mark: Locator) -> tuple[int, int]:
-    """Where a mark stands in the text of its source, in code points."""
+    """The offsets of a mark in the text of its source, in code points."""
     return tuple(
         mark.evaluate(
             """mark => {
@@ -49,7 +49,7 @@ def place_of(page: Page, mark: Locator) -> tuple[int, int]:
 
 
 def on_screen(page: Page, mark: Locator) -> bool:
-    """Whether a place can be seen, once scrolling has come to rest."""
+    """Whether a place is visible after scrolling."""
     for _ in range(40):
         if mark.evaluate(
             """mark => {
@@ -83,8 +83,8 @@ def test_the_real_engine_answers_and_every_quote_shows_its_place(serve: Serve, p
         assert "".join(shown.all_inner_texts()) == text, "it stays lit when the pointer leaves"
 
 
-def test_the_occurrence_that_was_meant_is_shown_and_not_the_first(serve: Serve, page: Page) -> None:
-    # Characters of two UTF-16 units stand in front; the word stands three times.
+def test_the_right_occurrence_is_shown(serve: Serve, page: Page) -> None:
+    # The text before has surrogate pairs, and the word occurs three times.
     text = f"😀😀 Paris 🎄. {LONG}Then Paris, again 𝒳, and Paris."
 
     def script(_: str, sources: list[Source]) -> str:
@@ -99,7 +99,7 @@ def test_the_occurrence_that_was_meant_is_shown_and_not_the_first(serve: Serve, 
     mark = page.locator("mark.pinned")
     assert mark.inner_text() == "Then Paris, again 𝒳"
     assert on_screen(page, mark)
-    # What is folded away is told by its number of characters.
+    # The button shows the number of folded characters.
     gap = page.locator(".gap").inner_text()
     folded = int(re.search(r"of ([\d,]+) more", gap)[1].replace(",", ""))  # type: ignore[index]
     start, end = place_of(page, mark)
@@ -141,7 +141,7 @@ def test_overlapping_quotes_share_what_they_share(serve: Serve, page: Page) -> N
     assert page.locator("#source-1 h3 mark").inner_text() == "the title"
     page.locator(".quote").nth(1).hover()
     assert page.locator("mark.on").all_inner_texts() == ["c", " d"]
-    # And the other way round: what stands under the pointer lights up the quotes of it.
+    # Hovering over a place highlights its quotes.
     page.mouse.move(0, 0)
     marks.nth(1).hover()
     assert page.locator(".quote.on").count() == 2
@@ -182,7 +182,7 @@ def test_an_answer_can_be_stopped(serve: Serve, page: Page) -> None:
     assert page.get_by_role("button", name="Ask", exact=True).is_visible()
 
 
-def test_what_is_not_verified_is_told(serve: Serve, page: Page) -> None:
+def test_unverified_quotes_say_why(serve: Serve, page: Page) -> None:
     serve(lambda *_: "He [ 1 sang it ] in [ 1 1999 ], says [ 1 two ].").open(page)
     paste(page, "He sang it.")
     paste(page, "two")
@@ -231,7 +231,7 @@ def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> 
 
 
 def test_a_page_of_keys_alone(serve: Serve, page: Page) -> None:
-    """From the question to the place in the source and back without a pointer."""
+    """Navigate from the question to the place in the source and back with the keyboard."""
     serve(lambda *_: "He [ 1 sang it ] and [ 1 left ].").open(page)
     paste(page, "Bing sang it, and left.")
     page.get_by_label("Your question").focus()

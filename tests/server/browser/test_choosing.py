@@ -1,4 +1,4 @@
-"""What a reader chooses: collections, the engine, a document, the theme; asking again; the keyboard."""
+"""Choices of a reader: collections, engine, document, theme; asking again; the keyboard."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_the_question_is_ready_to_be_typed(serve: Serve, page: Page) -> None:
     expect(page.get_by_label("Your question")).to_be_focused()
 
 
-def test_what_a_sheet_covers_is_out_of_reach(serve: Serve, page: Page) -> None:
+def test_a_sheet_makes_the_rest_inert(serve: Serve, page: Page) -> None:
     with_collections(serve).open(page)
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_role("button", name="Conversations and documents").click()

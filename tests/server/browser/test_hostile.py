@@ -1,4 +1,4 @@
-"""Text that would be more than text stays text, whoever wrote it."""
+"""Hostile text is always shown as text."""
 
 from __future__ import annotations
 

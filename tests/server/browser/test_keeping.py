@@ -1,4 +1,4 @@
-"""What stays: conversations over reload, documents that were uploaded, and the key of a server."""
+"""Stored data: conversations after a reload, uploaded documents, and API keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_reload_keeps_the_conversation(serve: Serve, page: Page) -> None:
     assert page.locator("#title").inner_text() == "Who sang it?"
     page.locator(".quote").first.click()
     assert page.locator("mark.pinned").inner_text() == "sang it"
-    # Its passages are there for the next question.
+    # Its passages are kept for the next question.
     ask(page, "Truly?")
     page.locator(".answer .verdict").nth(2).wait_for()
 
@@ -90,7 +90,7 @@ def test_a_long_list_comes_in_parts_and_is_searched_by_title(serve: Serve, page:
     site.open(page, f"/?c={oldest.id}")
     rows, search = page.locator("#conversations li"), page.locator("#wanted-title")
     wait_for_count(rows, 100)
-    # One that the list does not reach is shown with its title all the same.
+    # A conversation beyond the loaded list still shows its title.
     page.locator("#title", has_text="The very first of all").wait_for()
     page.get_by_role("button", name="Show older conversations").click()
     wait_for_count(rows, 121)
@@ -241,7 +241,7 @@ def test_a_question_that_was_never_answered_is_shown_as_such(serve: Serve, page:
     assert page.locator(".asked").inner_text() == "Who?"
 
 
-def test_a_server_that_goes_away_is_told(serve: Serve, page: Page) -> None:
+def test_an_unreachable_server_is_reported(serve: Serve, page: Page) -> None:
     serve(lambda *_: "He [ 1 sang it ].").open(page)
     paste(page, "Bing sang it.")
     page.context.set_offline(True)

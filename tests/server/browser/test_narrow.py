@@ -1,4 +1,4 @@
-"""A phone: the sources are a sheet over the chat, the conversations a drawer beside it."""
+"""Narrow screens: the sources are a sheet over the chat, the conversations a drawer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_quote_opens_the_sheet_at_its_place(serve: Serve, phone: Page) -> None
     phone.keyboard.press("Escape")
     sheet.wait_for(state="hidden")
     assert phone.evaluate("document.activeElement.textContent").startswith("it happens")
-    # From the source back to the answer: the sheet gives way.
+    # Going back to the answer closes the sheet.
     phone.locator(".quote").last.tap()
     phone.locator("mark.pinned a").tap()
     assert not sheet.is_visible()
@@ -77,7 +77,7 @@ def test_the_drawer_holds_the_conversations(serve: Serve, phone: Page) -> None:
 
 
 def test_no_text_is_too_faint_to_read(serve: Serve, phone: Page) -> None:
-    """The colours of every text that is shown differ enough (4.5 to 1, as WCAG 2.2 AA has it)."""
+    """All visible text has a contrast of at least 4.5 to 1 (WCAG 2.2 AA)."""
     serve(lambda *_: "It is [ 1 so ], [ 2 also ], not [ 1 never ].").open(phone)
     phone.set_viewport_size({"width": 1400, "height": 800})
     paste(phone, "It is so.", "A title")

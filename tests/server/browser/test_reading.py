@@ -1,4 +1,4 @@
-"""What a person needs to read an answer, and to be told what went wrong, in sight and in whole words."""
+"""Answers and errors are readable and visible."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ def test_many_refused_files_push_nothing_out_of_sight(serve: Serve, page: Page) 
     assert in_sight(page, page.get_by_role("button", name="Add files"))
     assert in_sight(page, page.locator("#documents li").first)
     assert page.locator("#documents li").first.bounding_box()["height"] > 20  # type: ignore[index]
-    # Its name stands above, once.
+    # The file name is shown once, above.
     assert page.locator("#uploads .said").first.inner_text().startswith("Not a document")
 
 
-def test_a_lost_connection_is_told_in_words(serve: Serve, page: Page) -> None:
+def test_a_lost_connection_is_reported(serve: Serve, page: Page) -> None:
     page.add_init_script(BREAKS_OFF)
     serve().open(page)
     paste(page, LONG)

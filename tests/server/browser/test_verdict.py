@@ -1,4 +1,4 @@
-"""The badge under an answer: a tick for a quoted answer alone, and what was dropped is seen."""
+"""The badge under an answer: only quoted answers get a tick, and dropped marks are visible."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def green(page: Page) -> bool:
         (ABSTENTION, "abstained", []),
     ],
 )  # fmt: skip
-def test_a_tick_for_a_quoted_answer_alone(
+def test_only_a_quoted_answer_has_a_tick(
     serve: Serve, page: Page, text: str, verdict: str, claims: list[str]
 ) -> None:
     serve(lambda *_: text).open(page)
@@ -57,7 +57,7 @@ def test_a_tick_for_a_quoted_answer_alone(
 
 
 def kept(site: Site, text: str, source: Source, question: str, **more: Any) -> None:
-    """Keep an answer whose quotes were repaired, as a server keeps it."""
+    """Store an answer with repaired quotes, as the server stores it."""
     talk = site.store.create_conversation("", question).id
     site.store.add_message("", talk, "user", {"question": question})
     content = {"question": question, **repair(text, [source]).to_dict(question), **more}

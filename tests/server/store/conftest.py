@@ -1,4 +1,4 @@
-"""Both databases, the real ones: SQLite in a file, and a PostgreSQL that is started for the tests."""
+"""Real databases: SQLite in a file, and a PostgreSQL server started for the tests."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Urls = Callable[[], str]
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Urls]:
-    """A server of its own on a socket; each call gives the URL of a new, empty database."""
+    """A PostgreSQL server on a socket; each call returns the URL of a new, empty database."""
     if POSTGRESQL is None:
         missing = "needs PostgreSQL: no initdb is installed (apt-get install postgresql)"
         if os.environ.get("CI"):
             pytest.fail(missing)
         pytest.skip(missing)
     binaries = POSTGRESQL.parent
-    # Its socket's path must be short, and its folder its own: it does not run as root.
+    # The path of the socket must be short; the server does not run as root and needs its own folder.
     folder = Path(tempfile.mkdtemp(prefix="semqa-pg-"))
     user: int | None = None
     if os.geteuid() == 0:
@@ -78,7 +78,7 @@ def _known(name: str) -> bool:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database of either kind."""
+    """The URL of an empty database of each kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'new' / 'semqa.sqlite'}"
     fresh: Urls = request.getfixturevalue("postgresql")

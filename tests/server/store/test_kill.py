@@ -1,4 +1,4 @@
-"""Processes that are killed in the middle: what was acknowledged is there, the rest left no trace."""
+"""Killed processes: acknowledged writes are kept, incomplete ones leave no trace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ for number in range(1_000_000):
     print(number, flush=True)
 """
 
-# Stops after the creation of one table, until it is killed.
+# Blocks after creating one table, until it is killed.
 MIGRATION = """
 import sys, time
 from sqlalchemy import event
@@ -49,7 +49,7 @@ def start(script: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def kill(process: subprocess.Popen[str]) -> str:
-    """Kill it, and return what it still said."""
+    """Kill a process, and return the rest of its output."""
     os.kill(process.pid, signal.SIGKILL)
     assert process.stdout is not None
     with process.stdout as said:
@@ -59,7 +59,7 @@ def kill(process: subprocess.Popen[str]) -> str:
     return rest
 
 
-def test_what_was_acknowledged_outlives_a_kill(url: str) -> None:
+def test_acknowledged_messages_survive_a_kill(url: str) -> None:
     draw = random.Random(7)
     for _ in range(4):
         process = start(WRITER, url)
@@ -72,13 +72,13 @@ def test_what_was_acknowledged_outlives_a_kill(url: str) -> None:
         store = Store(url)
         store.migrate()
         found = [each.content["question"] for each in store.conversation("me", talk).messages]
-        # One more may have been written and not been told of; it is whole then.
+        # One more may have been written but not acknowledged; then it is complete.
         assert found in (acknowledged, [*acknowledged, str(len(acknowledged))])
         store.add_message("me", talk, "user", {"question": "and on"})
         store.close()
 
 
-def test_a_migration_that_is_killed_is_as_if_it_had_not_begun(url: str) -> None:
+def test_a_killed_migration_leaves_no_trace(url: str) -> None:
     for table in ("keys", "conversations", "messages"):
         process = start(MIGRATION, url, table)
         assert process.stdout is not None
@@ -104,7 +104,7 @@ running.run()
 """
 
 
-def test_answers_that_were_given_outlive_a_server_that_is_killed(url: str, tmp_path: Path) -> None:
+def test_acknowledged_answers_survive_a_kill(url: str, tmp_path: Path) -> None:
     given: list[dict[str, Any]] = []
     talk = ""
     for delay in (0.3, 0.8):
@@ -132,7 +132,7 @@ def test_answers_that_were_given_outlive_a_server_that_is_killed(url: str, tmp_p
     messages = store.conversation("", talk).messages
     store.close()
     answers = [each.content for each in messages if each.role == "assistant"]
-    # Of the answers that were cut off, at most one each time was kept and not told of.
+    # For each kill, at most one answer was stored but not acknowledged.
     assert [each for each in answers if each in given] == given
     assert len(answers) <= len(given) + 2
     questions = [each.content["question"] for each in messages if each.role == "user"]

@@ -1,4 +1,4 @@
-"""Keys, conversations and messages: kept, found by their owner, and by nobody else."""
+"""Keys, conversations and messages, which only their owner can find."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_deleting_takes_the_messages_along(store: Store, url: str) -> None:
     assert raw(url, "SELECT conversation FROM messages") == [(kept.id,)]
 
 
-def test_no_owner_reaches_what_is_anothers(store: Store) -> None:
+def test_owners_cannot_reach_each_others_data(store: Store) -> None:
     owners = ["", "key_a", "key_b", "key_A", "' OR ''='"]
     talks = {owner: store.create_conversation(owner, f"of {owner}") for owner in owners}
     for owner in owners:
@@ -115,7 +115,7 @@ def test_no_owner_reaches_what_is_anothers(store: Store) -> None:
 
 
 @pytest.mark.parametrize("given_id", HOSTILE)
-def test_an_id_that_is_none_is_not_found(store: Store, given_id: str) -> None:
+def test_malformed_ids_are_not_found(store: Store, given_id: str) -> None:
     store.create_conversation("me")
     with pytest.raises(NotFoundError, match="not found"):
         store.conversation("me", given_id)
@@ -161,7 +161,7 @@ def test_keys_open_until_they_are_revoked_and_are_not_in_the_database(
         ("user", {"x": float("nan")}, "content"),
     ],
 )
-def test_a_message_that_cannot_be_kept_is_refused(
+def test_messages_that_cannot_be_stored_are_refused(
     store: Store, role: str, content: dict[str, object], wrong: str
 ) -> None:
     talk = store.create_conversation("me")
@@ -183,7 +183,7 @@ json_texts = st.recursive(
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.dictionaries(st.text(), json_texts, max_size=4), title=st.text())
-def test_whatever_is_said_comes_back(store: Store, content: dict[str, object], title: str) -> None:
+def test_messages_round_trip(store: Store, content: dict[str, object], title: str) -> None:
     talk = store.create_conversation("me", title)
     store.add_message("me", talk.id, "user", content)
     found = store.conversation("me", talk.id)
@@ -206,7 +206,7 @@ def test_many_threads_lose_nothing(store: Store) -> None:
     assert [each.created for each in found] == sorted(each.created for each in found)
 
 
-def test_who_adds_while_another_deletes_is_told(store: Store) -> None:
+def test_adding_to_a_deleted_conversation_fails(store: Store) -> None:
     for _ in range(20):
         talk = store.create_conversation("me")
         start = threading.Barrier(2)
@@ -267,7 +267,7 @@ def test_sqlite_is_private_and_writes_ahead(tmp_path: Path) -> None:
         "postgresql://u:secret@h:port/d",
     ],
 )
-def test_a_url_that_is_none_is_refused(url: str) -> None:
+def test_invalid_urls_are_refused(url: str) -> None:
     with pytest.raises(InputError) as caught:
         Store(url)
     assert caught.value.field == "database"
@@ -277,7 +277,7 @@ def test_a_url_that_is_none_is_refused(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["postgresql://me:secret@127.0.0.1:1/none", "sqlite:////proc/none/semqa.sqlite"]
 )
-def test_a_database_that_is_not_there_is_told_without_its_password(url: str) -> None:
+def test_connection_errors_hide_the_password(url: str) -> None:
     store = Store(url)
     with pytest.raises(UnavailableError) as caught:
         store.migrate()
