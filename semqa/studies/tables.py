@@ -119,7 +119,7 @@ class LabelledTables(Kind):
 
     @abstractmethod
     def cells(self, item: Item, label: Any, *, several: bool) -> Mapping[str, Any]:
-        """Return the cells of an item by column of `plain`; `several` if there are several files."""
+        """Return an item's cells by column of `plain`; `several` if there are several files."""
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         del design

@@ -2,9 +2,9 @@
 
 For each sentence the rater says whether it is consistent with the document and, if not, explains
 the error and chooses its types. Then the rater rates the relevance of the whole summary (1 to 5)
-and selects the key points that it covers. If a topic has no key points, the rater writes them first,
-with the summary hidden. The design ``key-points`` asks only for the key points of each topic; its
-export is an input of the other design.
+and selects the key points that it covers. If a topic has no key points, the rater writes them
+first, with the summary hidden. The design ``key-points`` asks only for the key points of each
+topic; its export is an input of the other design.
 
 Input files are recognised by their columns: annotated sentences as released (the labels are not
 shown); JSON lines with ``doc_id``, ``topic``, ``summary`` and optionally ``model_name``; documents

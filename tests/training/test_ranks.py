@@ -54,7 +54,7 @@ def test_a_mistake_ends_all_processes(folder: Path, tmp_path: Path) -> None:
     asked = command(folder, "t5", tmp_path / "out", **{**SHARED, "batch_size": 9})
     for ended in run_ranks(2, asked, tmp_path):
         assert ended.code == 2
-        assert "--batch-size must be a multiple of the 2 processes" in ended.err
+        assert "--batch-size must be a multiple of 2, the number of processes" in ended.err
         assert "Traceback" not in ended.err
     assert not (tmp_path / "out/plan.json").exists()
 

@@ -59,9 +59,9 @@ def test_a_finished_training_is_not_done_again(
 ) -> None:
     out, record = learned
     assert train(questions, questions, out, options(folder, "t5", **T5)) == record
-    with pytest.raises(InputError, match="another training: its data"):
+    with pytest.raises(InputError, match="another training run, with different data"):
         train(questions[1:], questions, out, options(folder, "t5", **T5))
-    with pytest.raises(InputError, match="another training: its options"):
+    with pytest.raises(InputError, match="another training run, with different options"):
         train(questions, questions, out, options(folder, "t5", **T5, seed=5))
 
 
@@ -85,11 +85,11 @@ def test_mistakes_end_with_2_and_say_where(
         return " ".join(left.err.split())
 
     assert "bad.jsonl:2: " in said(bad)
-    assert "--max-steps must be a whole number from 1" in said(good, "--max-steps", 0)
+    assert "--max-steps must be at least 1" in said(good, "--max-steps", 0)
     assert "Unknown prompt 'qsun'" in said(good, "--prompt", "qsun")
     assert "--prompt alce asks for citations" in said(good, "--prompt", "alce")
     assert "--fp16 needs a GPU" in said(good, "--fp16")
-    assert "--fp16 cannot go with bfloat16" in said(good, "--fp16", "--bf16")
+    assert "--fp16 cannot be combined with bfloat16" in said(good, "--fp16", "--bf16")
     assert "--dtype must be float32" in said(good, "--dtype", "bfloat16")
     assert "--max-checkpoints must be at least 1" in said(good, "--max-checkpoints", 0)
     assert f"{tmp_path} holds no model" in said(good, model=tmp_path)
