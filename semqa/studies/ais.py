@@ -272,7 +272,7 @@ class Ais(Kind):
         )
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return JSON lines for `semqa eval ais --ratings`, or a CSV file in the released format."""
+        """Return JSON lines for `semqa eval ais --ratings`, or CSV in the released format."""
         made = as_ratings(study, ratings)
         if form == "jsonl":
             return [json_bytes(each.to_dict()) for each in made]

@@ -177,12 +177,12 @@ def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[s
 
 
 def rater_agreement(
-    said: Mapping[str, Mapping[Hashable, Hashable]], level: Level = "nominal"
+    labels: Mapping[str, Mapping[Hashable, Hashable]], level: Level = "nominal"
 ) -> dict[str, Any]:
     """Return the agreement of raters.
 
     Args:
-        said: labels by rater and unit.
+        labels: labels by rater and unit.
         level: level of measurement of the labels.
 
     Returns:
@@ -190,14 +190,14 @@ def rater_agreement(
         labels, Cohen's kappa of each pair of raters on the units that both rated.
     """
     units: dict[Hashable, list[Hashable]] = defaultdict(list)
-    for own in said.values():
+    for own in labels.values():
         for unit, label in own.items():
             units[unit].append(label)
     kappas = []
-    for one, other in combinations(sorted(said), 2) if level == "nominal" else ():
-        both = [unit for unit in said[one] if unit in said[other]]
+    for one, other in combinations(sorted(labels), 2) if level == "nominal" else ():
+        both = [unit for unit in labels[one] if unit in labels[other]]
         if both:
-            kappa = cohen_kappa([said[one][u] for u in both], [said[other][u] for u in both])
+            kappa = cohen_kappa([labels[one][u] for u in both], [labels[other][u] for u in both])
             kappas.append({"raters": [one, other], "n": len(both), "kappa": kappa.to_dict()})
     return {
         "alpha": krippendorff_alpha(list(units.values()), level=level).to_dict(),

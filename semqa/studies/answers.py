@@ -5,9 +5,9 @@ colour of their source (design ``quotes``), or sentences end in citations (``cit
 
 Inputs are QuoteSum files with the questions and sources, and the answers to rate: files of
 predictions (``{"qid", "prediction"}`` per line) or folders of benchmark runs, given as
-``NAME=PATH`` or named after the file or folder. If a QuoteSum file has a name (``human=dev.jsonl``), one human
-answer per question is rated too. A file of gold items has ``{"qid", "prediction", "expected"}`` per
-line.
+``NAME=PATH`` or named after the file or folder. If a QuoteSum file has a name
+(``human=dev.jsonl``), one human answer per question is rated too. A file of gold items has
+``{"qid", "prediction", "expected"}`` per line.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class Answers(Kind):
         if not answers:
             raise InputError(
                 "There are no answers to rate.",
-                hint="Add a file of predictions, or human=FILE to rate the answers of a QuoteSum file.",
+                hint="Add a file of predictions, or human=FILE to rate the answers of a QuoteSum "
+                "file.",
             )
         return [_item(questions, *answer) for answer in answers]
 

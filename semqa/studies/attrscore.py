@@ -122,7 +122,7 @@ class AttrScore(LabelledTables):
         }
 
     def labelled(
-        self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], Label | None]
+        self, name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], Label | None]
     ) -> CsvFile:
         """Return a table with the labels of rated items filled in; other labels are kept."""
         wide = with_columns(file, ["label"])
@@ -131,7 +131,9 @@ class AttrScore(LabelledTables):
         records = []
         for number, record in enumerate(wide.records, 1):
             key = (name, (ids is not None and record.cells[ids]) or str(number))
-            records.append(with_cells(record, {place: said[key] or ""} if key in said else {}))
+            records.append(
+                with_cells(record, {place: verdicts[key] or ""} if key in verdicts else {})
+            )
         return with_records(wide, records)
 
     def cells(self, item: Item, label: Label | None, *, several: bool) -> Mapping[str, Any]:
@@ -158,12 +160,12 @@ class AttrScore(LabelledTables):
             record["labels_by_system"] = systems.record["labels"]
             tables.insert(1, systems.tables[0])
         compared = [
-            (item, truth, said[key])
+            (item, truth, verdicts[key])
             for study, ratings in studies
-            for said in [self.verdicts(ratings)]
+            for verdicts in [self.verdicts(ratings)]
             for item in study.ordinary_items
             for key in [self.key(item)]
-            if key in said and (truth := item.data.get("label")) is not None
+            if key in verdicts and (truth := item.data.get("label")) is not None
         ]
         if compared:
             scores = score_labels([truth for _, truth, _ in compared], [s for *_, s in compared])
@@ -182,7 +184,7 @@ def _by_domain(compared: Sequence[tuple[Item, Label, Label | None]]) -> dict[str
     if len(domains) < 2:
         return {}
     return {
-        domain: score_labels([truth for _, truth, _ in own], [said for *_, said in own])
+        domain: score_labels([truth for _, truth, _ in own], [verdict for *_, verdict in own])
         for domain in domains
         for own in [[each for each in compared if _domain(each[0]) == domain]]
     }

@@ -115,8 +115,8 @@ class Q2(LabelledTables):
                 "knowledge": response.knowledge,
             }
             for name in ("topic", "message"):
-                if isinstance(said := row.get(name), str) and said.strip():
-                    data[name] = said
+                if isinstance(value := row.get(name), str) and value.strip():
+                    data[name] = value
             label = None if response.inconsistent is None else not response.inconsistent
             if given.gold and label is None:
                 raise InputError("A gold response needs a label.", where=response.where)
@@ -143,10 +143,10 @@ class Q2(LabelledTables):
         }
 
     def labelled(
-        self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], bool | None]
+        self, name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], bool | None]
     ) -> CsvFile:
         """Return a table with the labels of rated items filled in; other labels are kept."""
-        systems = {key[2] for key in said if key[0] == name}
+        systems = {key[2] for key in verdicts if key[0] == name}
         labels = {
             system: f"{system}_label" if column(file, "response") is None else "label"
             for system in systems
@@ -155,9 +155,10 @@ class Q2(LabelledTables):
         records = []
         for row, record in enumerate(wide.records):
             cells = {
-                place: _cell(said[name, str(row), system])
+                place: _cell(verdicts[name, str(row), system])
                 for system, label in labels.items()
-                if (name, str(row), system) in said and (place := column(wide, label)) is not None
+                if (name, str(row), system) in verdicts
+                and (place := column(wide, label)) is not None
             }
             records.append(with_cells(record, cells))
         return with_records(wide, records)
@@ -173,18 +174,18 @@ class Q2(LabelledTables):
         The name of a table without labels may state the class of its responses. Responses that the
         raters put into the other class move to the end of the table with the opposite name.
         """
-        said = self.verdicts(ratings)
+        verdicts = self.verdicts(ratings)
         found: dict[str, Iterable[bytes]] = {}
         classes: dict[str, tuple[CsvFile, list[CsvRecord]]] = {}
         moved: list[tuple[str, CsvFile, CsvRecord]] = []
         for name, file in read_kept(study).items():
             own = class_by_name(name)
             if own is None or column(file, "response") is None or column(file, "label") is not None:
-                found[name] = encode_csv(self.labelled(name, file, said))
+                found[name] = encode_csv(self.labelled(name, file, verdicts))
                 continue
             stay: list[CsvRecord] = []
             for row, record in enumerate(file.records):
-                if said.get((name, str(row), "")) in (None, not own):
+                if verdicts.get((name, str(row), "")) in (None, not own):
                     stay.append(record)
                 else:
                     moved.append((_other_class(name), file, record))
@@ -207,9 +208,9 @@ class Q2(LabelledTables):
             words=lambda item: len(f"{item.data['response']} {item.data['knowledge']}".split()),
         )
         judged = [
-            Judged(_response(study, item, said), {})
+            Judged(_response(study, item, verdicts), {})
             for study, ratings in studies
-            for said in [self.verdicts(ratings)]
+            for verdicts in [self.verdicts(ratings)]
             for item in study.items
         ]
         record = {**found.record, "contexts": annotation_counts(judged)}
@@ -221,8 +222,10 @@ def _before(item: Item) -> list[tuple[str, str]]:
     return [(label, str(item.data[name])) for name, label in labels.items() if name in item.data]
 
 
-def _response(study: Study, item: Item, said: Mapping[tuple[str, ...], bool | None]) -> Response:
-    verdict = said.get(study.kind.key(item))
+def _response(
+    study: Study, item: Item, verdicts: Mapping[tuple[str, ...], bool | None]
+) -> Response:
+    verdict = verdicts.get(study.kind.key(item))
     context = f"{item.data['file']}#{item.item}"
     text, knowledge = str(item.data["response"]), str(item.data["knowledge"])
     wrong = None if verdict is None else not verdict

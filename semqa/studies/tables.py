@@ -114,12 +114,14 @@ class LabelledTables(Kind):
         """Return a rating as a row of JSON lines."""
 
     @abstractmethod
-    def labelled(self, name: str, file: CsvFile, said: Mapping[tuple[str, ...], Any]) -> CsvFile:
+    def labelled(
+        self, name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], Any]
+    ) -> CsvFile:
         """Return a table with the labels of rated items filled in; other labels are kept."""
 
     @abstractmethod
     def cells(self, item: Item, label: Any, *, several: bool) -> Mapping[str, Any]:
-        """Return the cells of an item by column of `plain`; `several` if there are several files."""
+        """Return an item's cells by column of `plain`; `several` if there are several files."""
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         del design
@@ -156,23 +158,23 @@ class LabelledTables(Kind):
         if form == "jsonl":
             return [json_bytes(self.row(each)) for each in ratings]
         kept = read_kept(study)
-        said = self.verdicts(ratings)
+        verdicts = self.verdicts(ratings)
         if len(kept) == 1:
             ((name, file),) = kept.items()
-            return encode_csv(self.labelled(name, file, said))
+            return encode_csv(self.labelled(name, file, verdicts))
         several = len({item.data["file"] for item in study.items}) > 1
         rows = [
-            self.cells(item, said[key], several=several)
+            self.cells(item, verdicts[key], several=several)
             for item in study.items
-            if (key := self.key(item)) in said
+            if (key := self.key(item)) in verdicts
         ]
         lines = [self.plain, *([str(row.get(name, "")) for name in self.plain] for row in rows)]
         return [encode_record(line).encode() for line in lines]
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return the input tables with labels."""
-        said = self.verdicts(ratings)
+        verdicts = self.verdicts(ratings)
         return {
-            name: encode_csv(self.labelled(name, file, said))
+            name: encode_csv(self.labelled(name, file, verdicts))
             for name, file in read_kept(study).items()
         }

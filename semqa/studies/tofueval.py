@@ -2,9 +2,9 @@
 
 For each sentence the rater says whether it is consistent with the document and, if not, explains
 the error and chooses its types. Then the rater rates the relevance of the whole summary (1 to 5)
-and selects the key points that it covers. If a topic has no key points, the rater writes them first,
-with the summary hidden. The design ``key-points`` asks only for the key points of each topic; its
-export is an input of the other design.
+and selects the key points that it covers. If a topic has no key points, the rater writes them
+first, with the summary hidden. The design ``key-points`` asks only for the key points of each
+topic; its export is an input of the other design.
 
 Input files are recognised by their columns: annotated sentences as released (the labels are not
 shown); JSON lines with ``doc_id``, ``topic``, ``summary`` and optionally ``model_name``; documents
@@ -443,11 +443,11 @@ def consensus(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], A
     for key, (item, values) in given.items():
         for number, text, _ in item.data["sentences"]:
             name = f"s{number}"
-            said = [each for each in values if name in each]
-            wrong = [each for each in said if each[name] == "no"]
-            if not said:
+            answered = [each for each in values if name in each]
+            wrong = [each for each in answered if each[name] == "no"]
+            if not answered:
                 continue
-            inconsistent = majority([each[name] for each in said]) != "yes"
+            inconsistent = majority([each[name] for each in answered]) != "yes"
             named = Counter(t for each in wrong for t in each.get(f"{name}_types", ()))
             types = [t for t, count in named.items() if 2 * count >= len(wrong)] or list(named)
             why = dict.fromkeys(each.get(f"{name}_why", "") for each in wrong)
@@ -476,12 +476,12 @@ def _labelled(study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]) 
     """Return a table with the verdicts filled in; rows that were not rated are kept."""
     if study.settings.design == KEY_POINTS:
         return _with_points(file, ratings)
-    said = consensus(study, ratings)
+    verdicts = consensus(study, ratings)
     at: dict[int, AnnotatedSentence] = {}
     for item in study.items:
         if item.data.get("file") == name:
             for number, _, rows in item.data["sentences"]:
-                if (verdict := said.get((*study.kind.key(item), str(number)))) is not None:
+                if (verdict := verdicts.get((*study.kind.key(item), str(number)))) is not None:
                     at |= dict.fromkeys(rows, verdict)
     wide = with_columns(file, ["exp", "type"])
     records = []
@@ -510,13 +510,13 @@ def _cells(file: CsvFile, cells: Sequence[str], verdict: AnnotatedSentence) -> d
 
 def _with_points(file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
     """Return a table with the key points of the first rater of each topic."""
-    said = _first_points(ratings)
+    key_points = _first_points(ratings)
     doc, topic, cell = (column(file, name) for name in ("doc_id", "topic", "key_points"))
     doc = column(file, "meeting_id") if doc is None else doc
     assert doc is not None and topic is not None and cell is not None  # noqa: S101, PT018 - was read
     records = []
     for record in file.records:
-        points = said.get((record.cells[doc].strip(), record.cells[topic].strip()))
+        points = key_points.get((record.cells[doc].strip(), record.cells[topic].strip()))
         if points is not None and points != _one_line(key_points_of(record.cells[cell], "")):
             record = with_cells(record, {cell: points_cell(points)})  # noqa: PLW2901
         records.append(record)

@@ -44,7 +44,7 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
                 of[str(item.data["topic"])] = str(item.data["category"])
     rates = error_rates(sentences, categories)
     types = count_errors(sentences)
-    said: dict[str, dict[str, dict[Hashable, Hashable]]] = {
+    labels: dict[str, dict[str, dict[Hashable, Hashable]]] = {
         name: defaultdict(dict) for name in ("sentence", "relevance", "key point")
     }
     by_system: dict[str, list[Rated]] = defaultdict(list)
@@ -54,12 +54,12 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
             by_system[each.item.system].append(each)
             for index, _, _ in each.item.data.get("sentences", ()):
                 if (label := each.values.get(f"s{index}")) is not None:
-                    said["sentence"][each.rater][*unit, index] = label
+                    labels["sentence"][each.rater][*unit, index] = label
             if (level := each.values.get("relevance")) is not None:
-                said["relevance"][each.rater][unit] = level
+                labels["relevance"][each.rater][unit] = level
             if each.item.data.get("points") is not None:
                 for point, is_made in enumerate(made(each.item, each.values) or ()):
-                    said["key point"][each.rater][*unit, point] = is_made
+                    labels["key point"][each.rater][*unit, point] = is_made
     systems = {
         system: {
             "relevant": mean_relevance(e.values.get("relevance") for e in own).to_dict(),
@@ -74,7 +74,7 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
     }
     agreed = {
         name: rater_agreement(own, "ordinal" if name == "relevance" else "nominal")
-        for name, own in said.items()
+        for name, own in labels.items()
         if own
     }
     ratings = [each for _, rated in studies for each in rated]

@@ -264,7 +264,7 @@ def _objects(path: Path) -> Iterator[Row]:
 
 
 def _saved(row: Row) -> Item:
-    """Return the item of a saved answer, with its quoted sources first, then others to the limit."""
+    """Return the item of a saved answer, with its quoted sources first, up to the limit."""
     given = row.fields.get("sources")
     if not isinstance(given, list) or not given:
         raise InputError("must be a list of sources.", field="sources", where=row.where)

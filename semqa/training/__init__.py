@@ -1,4 +1,4 @@
-"""Fine-tuning of models that answer in quotes: of all weights, or with LoRA.
+"""Fine-tuning of models that answer with quotes, of all weights or with LoRA.
 
 Source: Schuster et al., SEMQA (NAACL 2024), section 5.
 """

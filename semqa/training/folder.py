@@ -1,11 +1,11 @@
-"""What every training needs besides a model: its folder, its processes, its interruptions.
+"""The folder of a training run, its processes and its interruption.
 
-    plan.json      settings and data; another training in the same folder is refused
-    checkpoints/   where a training that was killed goes on; only whole ones count
-    model/         the best model so far with its tokenizer, and a file of its step and scores
-    training.json  the record, once all is done
+    plan.json      settings and data; a different run in the same folder is refused
+    checkpoints/   to resume from; incomplete ones are ignored
+    model/         the best model so far with its tokenizer, and a file with its step and scores
+    training.json  the record, written at the end
 
-A process killed at any moment leaves a folder from which the next one goes on. Loads no torch unless
+A run can be killed at any moment and resumed from its folder. This module imports torch only if
 there are several processes.
 """
 
@@ -37,22 +37,28 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SEAL = "whole"
-"""An empty file in a checkpoint that is written last."""
-_PATIENCE = timedelta(hours=2)
-"""How long a process waits for the others, of which one may write a large model."""
+_COMPLETE = "whole"
+"""Name of an empty file that is written last and marks a checkpoint as complete."""
+
+_TIMEOUT = timedelta(hours=2)
+"""How long a process waits for the others; one of them may be writing a large model."""
 
 
 class TrainingFolder:
-    """A folder that one training owns, made if missing.
+    """The folder of one training run, created if missing.
 
-    Its ``model`` has a file of step and scores by that name, and further files `beside` it.
+    Args:
+        path: the folder.
+        scores: name of the file in ``model`` with its step and scores.
+        extra_files: contents of further files in ``model``, by name.
     """
 
-    def __init__(self, path: Path, scores: str, beside: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self, path: Path, scores: str, extra_files: Mapping[str, bytes] | None = None
+    ) -> None:
         self.path = path
         self._scores = scores
-        self._beside = beside or {}
+        self._extra_files = extra_files or {}
         self.checkpoints = path / "checkpoints"
         self.model = path / "model"
         self._old, self._new = path / ".model-old", path / ".model-new"
@@ -62,37 +68,37 @@ class TrainingFolder:
             raise InputError(f"Cannot write the folder {path}: {error.strerror}.") from error
 
     def check(self, plan: Mapping[str, Any]) -> None:
-        """Check that nothing else is trained here; None in a plan is unknown yet, and equal to all."""
+        """Raise if the folder holds a different run; None in a plan matches any value."""
         file = self.path / "plan.json"
         if not file.exists():
             return
-        found, wanted = _read(file), json.loads(_encoded(plan))
-        for key in sorted({*found, *wanted}):
-            known = (found.get(key), wanted.get(key))
-            if known[0] != known[1] and None not in known:
+        stored, given = _read(file), json.loads(_encoded(plan))
+        for key in sorted({*stored, *given}):
+            values = (stored.get(key), given.get(key))
+            if values[0] != values[1] and None not in values:
                 raise InputError(
-                    f"{self.path} holds another training: its {key} differ.",
-                    hint="Choose another folder, or give the same command again.",
+                    f"{self.path} holds another training run, with different {key}.",
+                    hint="Choose another folder, or run the same command as before.",
                 )
 
     def claim(self, plan: Mapping[str, Any]) -> None:
-        """Record what is trained here, after checking that it is the same."""
+        """Check the plan, and write it to the folder."""
         self.check(plan)
         write_atomic(self.path / "plan.json", [_encoded(plan)])
 
     def record(self) -> dict[str, Any] | None:
-        """Return the record of a finished training, or None."""
+        """Return the record of a finished run, or None."""
         file = self.path / "training.json"
         return _read(file) if file.exists() else None
 
     def finish(self, record: Mapping[str, Any], *, keep_checkpoints: bool) -> None:
-        """Write the record, and remove the checkpoints unless they are kept."""
+        """Write the record, and remove the checkpoints unless `keep_checkpoints`."""
         write_atomic(self.path / "training.json", [_encoded(record)])
         if not keep_checkpoints:
             shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def seal(self, step: int, most: int) -> None:
-        """Mark the checkpoint of a step as whole, and remove the oldest beyond `most`."""
+        """Mark the checkpoint of a step as complete, and remove all but the `most` newest ones."""
         checkpoint = self.checkpoints / f"checkpoint-{step}"
         with self.writing():
             for path in checkpoint.rglob("*"):
@@ -100,17 +106,17 @@ class TrainingFolder:
                     with path.open("rb") as stream:
                         os.fsync(stream.fileno())
             sync_folder(checkpoint)
-            write_atomic(checkpoint / _SEAL, [])
+            write_atomic(checkpoint / _COMPLETE, [])
             sync_folder(self.checkpoints)
         found = self._found()
         for old in sorted(found)[:-most]:
             shutil.rmtree(found[old], ignore_errors=True)
 
     def last_checkpoint(self) -> Path | None:
-        """Return the newest whole checkpoint, after removing those that are not whole."""
+        """Return the newest complete checkpoint, and remove newer incomplete ones."""
         found = self._found()
         for step in sorted(found, reverse=True):
-            if (found[step] / _SEAL).is_file():
+            if (found[step] / _COMPLETE).is_file():
                 return found[step]
             shutil.rmtree(found[step])
         return None
@@ -120,25 +126,25 @@ class TrainingFolder:
         return {int(step[1]): path for step, path in steps if step and path.is_dir()}
 
     def best(self) -> dict[str, Any] | None:
-        """Return step and scores of the best model, or None if there is none yet."""
+        """Return the step and scores of the best model so far, or None."""
         if not self.model.exists() and self._old.exists():
-            self._old.rename(self.model)  # killed between the two renamings of `keep`
+            self._old.rename(self.model)  # killed between the renames in `keep`
         shutil.rmtree(self._new, ignore_errors=True)
         shutil.rmtree(self._old, ignore_errors=True)
         return _read(self.model / self._scores) if self.model.exists() else None
 
     def keep(self, state: Mapping[str, Any], save: Callable[[str], object]) -> None:
-        """Replace the best model by what `save` writes; `state` is its step and scores."""
+        """Replace the best model with one written by `save`; `state` is its step and scores."""
         with self.writing():
             shutil.rmtree(self._new, ignore_errors=True)
             self._new.mkdir()
             try:
                 save(str(self._new))
-                for name, content in self._beside.items():
+                for name, content in self._extra_files.items():
                     write_atomic(self._new / name, [content])
                 write_atomic(self._new / self._scores, [_encoded(state)])
             except BaseException:
-                shutil.rmtree(self._new, ignore_errors=True)  # makes room on a full disk
+                shutil.rmtree(self._new, ignore_errors=True)  # frees space on a full disk
                 raise
             if self.model.exists():
                 self.model.rename(self._old)
@@ -148,16 +154,16 @@ class TrainingFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Blame the disk for what fails in the block, which does nothing but write."""
+        """Report any error in the block, which must only write files, as a write error."""
         try:
             yield
         except SemqaError:
             raise
-        except Exception as error:  # the libraries that write weights raise all sorts
-            told = error.strerror if isinstance(error, OSError) else None
-            what = told or " ".join(str(error).split())[:200]
+        except Exception as error:  # libraries that write weights raise many types
+            reason = error.strerror if isinstance(error, OSError) else None
+            reason = reason or " ".join(str(error).split())[:200]
             raise UnavailableError(
-                f"Cannot write {self.path}: {what}. Free some space and give the same command again."
+                f"Cannot write {self.path}: {reason}. Free some space and run the command again."
             ) from error
 
 
@@ -172,17 +178,18 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which clusters send before they take a machine away."""
+    """SIGTERM, which clusters send before they reclaim a machine."""
 
 
 class Interrupt:
-    """Within its block, the first Ctrl-C or SIGTERM is noted as `wanted`; the second raises at once.
+    """A context manager that defers Ctrl-C and SIGTERM.
 
-    Outside the main thread, which gets no signals, it does nothing.
+    The first signal sets `requested`; the second one raises at once. Signals are only handled in
+    the main thread; elsewhere this does nothing.
     """
 
     def __init__(self) -> None:
-        self.wanted = False
+        self.requested = False
         self._kind: type[KeyboardInterrupt] = KeyboardInterrupt
         self._before: dict[signal.Signals, Any] = {}
 
@@ -197,21 +204,21 @@ class Interrupt:
             signal.signal(number, before)
 
     def error(self) -> KeyboardInterrupt:
-        """Return what to raise when the step is finished: `Terminated` after SIGTERM."""
+        """Return the exception to raise after the current step: `Terminated` after SIGTERM."""
         return self._kind()
 
     def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         self._kind = Terminated if number == signal.SIGTERM else KeyboardInterrupt
-        if self.wanted:
+        if self.requested:
             raise self._kind
-        self.wanted = True
+        self.requested = True
 
 
 class Ranks(NamedTuple):
-    """This process among those of a training, as ``torchrun`` and ``accelerate launch`` start them.
+    """This process among those started by ``torchrun`` or ``accelerate launch``.
 
-    Each trains on its share of every batch. The first alone writes to the folder, and tells the
-    others what it found there.
+    Each process trains on its share of every batch. Only the first one accesses the folder, and
+    shares the results with the others.
     """
 
     rank: int = 0
@@ -219,60 +226,60 @@ class Ranks(NamedTuple):
 
     @classmethod
     def join(cls, device: str | None) -> Ranks:
-        """Join the processes named by the environment, if there are any; ``cpu`` keeps off the GPUs."""
+        """Join the processes described by the environment variables, if any."""
         if os.environ.get("LOCAL_RANK", "-1") == "-1" or os.environ.get("WORLD_SIZE", "1") == "1":
             return cls()
         for name in ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"):
             if os.environ.get(name, "").lower() in ("1", "true"):
                 raise InputError(
-                    "is not supported: each process holds the whole model.",
+                    "is not supported: each process needs the whole model.",
                     field=name,
-                    hint="Choose MULTI_GPU or MULTI_CPU for accelerate, or use torchrun.",
+                    hint="Configure accelerate with MULTI_GPU or MULTI_CPU, or use torchrun.",
                 )
         from accelerate import PartialState
 
-        state = PartialState(cpu=device == "cpu", timeout=_PATIENCE)
+        state = PartialState(cpu=device == "cpu", timeout=_TIMEOUT)
         return cls(state.process_index, state.num_processes)
 
     @staticmethod
     def first_here() -> bool:
-        """Whether this process is the one that talks to the user."""
+        """Whether this is the first process, the only one that prints."""
         return os.environ.get("RANK", "0") == "0"
 
     def share(self, batch_size: int) -> int:
-        """Return this process's share of a batch, which must be shared out evenly."""
+        """Return the number of examples of a batch in this process; raise if it is not whole."""
         if batch_size % self.size:
             raise InputError(
-                f"must be a multiple of the {self.size} processes, got {batch_size}.",
+                f"must be a multiple of {self.size}, the number of processes, got {batch_size}.",
                 field="batch_size",
                 value=batch_size,
             )
         return batch_size // self.size
 
     def first(self, do: Callable[[], T]) -> T:
-        """Have the first process do something; all get what it returns or raises."""
+        """Run a function in the first process only; return its result or raise its error in all."""
         if self.size == 1:
             return do()
         from torch.distributed import broadcast_object_list
 
-        told: list[Any] = [None, None]
+        outcome: list[Any] = [None, None]
         if self.rank == 0:
             try:
-                told[0] = do()
-            except Exception as error:  # noqa: BLE001  (raised below, by all)
-                told[1] = error
-        broadcast_object_list(told)
-        if told[1] is not None:
-            raise told[1]
-        result: T = told[0]
+                outcome[0] = do()
+            except Exception as error:  # noqa: BLE001  (raised below, in all processes)
+                outcome[1] = error
+        broadcast_object_list(outcome)
+        if outcome[1] is not None:
+            raise outcome[1]
+        result: T = outcome[0]
         return result
 
     def spread(self, items: Sequence[T]) -> Sequence[T]:
-        """Return this process's share of some items."""
+        """Return this process's share of the items."""
         return items[self.rank :: self.size]
 
     def join_spread(self, results: Sequence[T]) -> list[T]:
-        """Return what all processes made of their shares, in the order of the items."""
+        """Gather the results of all processes, in the order of the items passed to `spread`."""
         if self.size == 1:
             return list(results)
         from torch.distributed import all_gather_object
@@ -283,15 +290,15 @@ class Ranks(NamedTuple):
         return [shares[place % self.size][place // self.size] for place in range(total)]
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait until all processes have reached this point."""
         self.join_spread([None])
 
     def any(self, value: bool) -> bool:
-        """Whether it is so in any process."""
+        """Whether the value is true in any process."""
         return any(self.join_spread([value]))
 
     def leave(self) -> None:
-        """Part with the others when all is done."""
+        """Leave the process group at the end."""
         if self.size > 1:
             from torch.distributed import destroy_process_group
 
@@ -301,9 +308,12 @@ class Ranks(NamedTuple):
 class Progress(NamedTuple):
     """Callbacks that report progress.
 
-    `on_progress` is called with the number of steps done, and their total; `on_resume` with the step
-    that a killed training goes on from; `say` with messages on slow steps; `on_fit` with memory and
-    time of a training of so many steps, before the first.
+    Attributes:
+        on_progress: called with the number of finished steps and the total.
+        on_resume: called with the step that the run resumes from.
+        say: called with messages about slow operations.
+        on_fit: called before the first step with the estimated memory and time, and the number of
+            steps.
     """
 
     on_progress: Callable[[int, int | None], None] | None = None
@@ -313,7 +323,7 @@ class Progress(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A training in its folder, from the folder's lock to its record."""
+    """A training run in its folder, from the lock to the record."""
 
     folder: TrainingFolder
     ranks: Ranks
@@ -327,9 +337,12 @@ class Session(NamedTuple):
         *,
         keep_checkpoints: bool,
     ) -> dict[str, Any]:
-        """Return the record of a training, after running it if it is not finished.
+        """Return the record of the run, after running it unless it is finished.
 
-        `work` claims the folder when all is well, trains, and returns the record.
+        Args:
+            plan: settings and data of the run.
+            work: validates its inputs, claims the folder, trains, and returns the record.
+            keep_checkpoints: whether to keep the checkpoints at the end.
         """
         with ExitStack() as stack:
 
@@ -340,29 +353,27 @@ class Session(NamedTuple):
 
             record = self.ranks.first(begin)
             if record is None:
-                found = record = work(self)
-                self.ranks.first(
-                    lambda: self.folder.finish(found, keep_checkpoints=keep_checkpoints)
-                )
+                new = record = work(self)
+                self.ranks.first(lambda: self.folder.finish(new, keep_checkpoints=keep_checkpoints))
             self.ranks.leave()
             return record
 
     def claim(self, plan: Mapping[str, Any]) -> Path | None:
-        """Claim the folder, and return the checkpoint to go on from."""
+        """Claim the folder, and return the checkpoint to resume from, or None."""
 
         def find() -> Path | None:
             self.folder.claim(plan)
             return self.folder.last_checkpoint()
 
         checkpoint = self.ranks.first(find)
-        told = self.progress.on_resume
-        if checkpoint is not None and told is not None and self.ranks.rank == 0:
-            told(int(checkpoint.name.rpartition("-")[2]))
+        on_resume = self.progress.on_resume
+        if checkpoint is not None and on_resume is not None and self.ranks.rank == 0:
+            on_resume(int(checkpoint.name.rpartition("-")[2]))
         return checkpoint
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that train."""
+    """Return the versions of the packages that affect training."""
     found = {"semqa": semqa.__version__, **model_versions()}
     for name in ("accelerate", "peft"):
         with suppress(importlib.metadata.PackageNotFoundError):

@@ -1,4 +1,4 @@
-"""The settings of a training: each with its help, which `semqa train` shows for the flag of its name."""
+"""The settings of a training run; each is also a flag of `semqa train`, with the same help."""
 
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -8,77 +8,71 @@ from typer import Option
 from semqa.errors import InputError
 
 LORA = "LoRA"
-"""The panel of the options for LoRA."""
+"""Name of the help panel for the options of LoRA."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOptions:
-    """What is trained, and how; the defaults are the paper's where it states one.
+    """Settings of a training run.
 
-    Source: Schuster et al. 2024, section 5 (optimizer, learning rate, batch, steps, choice of the
-    checkpoint); LoRA's are common ones, and no paper's.
+    Source: Schuster et al. 2024, section 5, for the defaults of optimizer, learning rate, batch
+    size, steps and checkpoint selection. The other defaults are ours; those of LoRA are common.
     """
 
-    model: Annotated[str, Option(help="The model to begin with: a folder or a name on the Hub.")]
+    model: Annotated[str, Option(help="Base model: a folder, or a name on the Hub.")]
     method: Annotated[
         Literal["auto", "full", "lora"],
-        Option(help="auto: all weights of encoder-decoder models, LoRA for the others."),
+        Option(help="auto: full for encoder-decoder models, LoRA otherwise."),
     ] = "auto"
-    prompt: Annotated[str, Option(help="The template of the prompts: its name, or a file.")] = (
-        "zero-shot"
-    )
-    form: Annotated[Literal["auto", "chat", "completion"], Option(help="Of the prompts.")] = "auto"
-    max_steps: Annotated[int, Option(help="Steps of the optimizer.")] = 25_000
-    batch_size: Annotated[int, Option(help="Answers a step, however many fit at once.")] = 32
+    prompt: Annotated[str, Option(help="Prompt template: a name or a file.")] = "zero-shot"
+    form: Annotated[Literal["auto", "chat", "completion"], Option(help="Prompt format.")] = "auto"
+    max_steps: Annotated[int, Option(help="Number of optimizer steps.")] = 25_000
+    batch_size: Annotated[int, Option(help="Examples per optimizer step, in all processes.")] = 32
     pack: Annotated[
-        bool, Option("--pack", help="Learn the answers to a question together, behind one prompt.")
+        bool, Option("--pack", help="Train all answers to a question in one sequence.")
     ] = False
-    optimizer: Annotated[Literal["adafactor", "adamw"], Option(help="Adafactor, or AdamW.")] = (
-        "adafactor"
-    )
-    learning_rate: Annotated[float, Option(help="At its highest.")] = 1e-3
+    optimizer: Annotated[Literal["adafactor", "adamw"], Option(help="Optimizer.")] = "adafactor"
+    learning_rate: Annotated[float, Option(help="Peak learning rate.")] = 1e-3
     schedule: Annotated[
-        Literal["constant", "linear", "cosine"], Option(help="Of the learning rate.")
+        Literal["constant", "linear", "cosine"], Option(help="Learning rate schedule.")
     ] = "constant"
-    warmup_steps: Annotated[int, Option(help="Steps over which it rises.")] = 0
-    weight_decay: Annotated[float, Option(help="Of the optimizer.")] = 0.0
+    warmup_steps: Annotated[int, Option(help="Warmup steps of the learning rate.")] = 0
+    weight_decay: Annotated[float, Option(help="Weight decay.")] = 0.0
     eval_steps: Annotated[
-        int, Option(help="Steps between evaluations, each with a checkpoint.")
+        int, Option(help="Steps between evaluations, which also save a checkpoint.")
     ] = 500
-    eval_batch_size: Annotated[int, Option(help="Questions answered together.")] = 8
+    eval_batch_size: Annotated[int, Option(help="Batch size of evaluations, in questions.")] = 8
     metric: Annotated[
         Literal["rougeLsum", "rougeL", "sem_f1", "semqa"],
-        Option(help="That tells the best checkpoint."),
+        Option(help="Score that selects the best checkpoint."),
     ] = "rougeLsum"
     constraint: Annotated[
-        Literal["on", "off"], Option(help="Evaluate under the copy constraint.")
+        Literal["on", "off"], Option(help="Copy constraint during evaluations.")
     ] = "on"
-    max_new_tokens: Annotated[int, Option(help="Of an answer in an evaluation.")] = 256
+    max_new_tokens: Annotated[int, Option(help="Maximum tokens of an answer in evaluations.")] = 256
     max_length: Annotated[
         int,
-        Option(
-            help="Tokens of a prompt, of a decoder-only model with its answer; longer ones are left out."
-        ),
+        Option(help="Maximum tokens of an example; longer ones are left out."),
     ] = 2048
-    lora_rank: Annotated[int, Option(help="Of the adapters.", rich_help_panel=LORA)] = 16
-    lora_alpha: Annotated[int, Option(help="Of the adapters.", rich_help_panel=LORA)] = 32
-    lora_dropout: Annotated[float, Option(help="Of the adapters.", rich_help_panel=LORA)] = 0.05
+    lora_rank: Annotated[int, Option(help="LoRA rank.", rich_help_panel=LORA)] = 16
+    lora_alpha: Annotated[int, Option(help="LoRA alpha.", rich_help_panel=LORA)] = 32
+    lora_dropout: Annotated[float, Option(help="LoRA dropout.", rich_help_panel=LORA)] = 0.05
     lora_targets: Annotated[
-        str, Option(help="Names of modules, with commas, or all-linear.", rich_help_panel=LORA)
+        str, Option(help="Modules, separated by commas, or all-linear.", rich_help_panel=LORA)
     ] = "all-linear"
     merge: Annotated[
         bool,
-        Option(help="Make a whole model of the adapters when all is done.", rich_help_panel=LORA),
+        Option(help="Merge the adapters into the model at the end.", rich_help_panel=LORA),
     ] = True
     gradient_checkpointing: Annotated[
-        bool, Option("--gradient-checkpointing", help="Less memory, more time.")
+        bool, Option("--gradient-checkpointing", help="Use less memory, but more time.")
     ] = False
-    seed: Annotated[int, Option(help="Of new weights, order and dropout.", envvar="SEMQA_SEED")] = 0
-    device: Annotated[Literal["cpu"] | None, Option(help="Keep off the GPU.")] = None
+    seed: Annotated[int, Option(help="Random seed.", envvar="SEMQA_SEED")] = 0
+    device: Annotated[Literal["cpu"] | None, Option(help="Do not use a GPU.")] = None
     bf16: Annotated[bool, Option("--bf16", help="Compute in bfloat16.")] = False
-    fp16: Annotated[bool, Option("--fp16", help="Compute in float16, on a GPU.")] = False
+    fp16: Annotated[bool, Option("--fp16", help="Compute in float16 (GPU only).")] = False
     dtype: Annotated[
-        Literal["float32", "bfloat16"], Option(help="Of the weights; bfloat16 for LoRA only.")
+        Literal["float32", "bfloat16"], Option(help="Type of the weights; bfloat16 only for LoRA.")
     ] = "float32"
 
     def __post_init__(self) -> None:
@@ -88,11 +82,16 @@ class TrainingOptions:
         if not 0 <= self.lora_dropout <= 0.99:
             raise invalid("lora_dropout", self.lora_dropout, "between 0 and 0.99")
         if self.fp16 and (self.bf16 or self.dtype == "bfloat16"):
-            raise InputError("cannot go with bfloat16.", field="fp16")
+            raise InputError("cannot be combined with bfloat16.", field="fp16")
 
 
 def check_options(options: Any, zero: tuple[str, ...] = ("seed",)) -> None:
-    """Check the choices of a training, its whole numbers (from 1, or from 0), and its learning rate."""
+    """Validate the choices, integers and learning rate of a dataclass of training options.
+
+    Args:
+        options: the options.
+        zero: fields that may be 0; other integers must be at least 1.
+    """
     hints = get_type_hints(type(options))
     for field in fields(options):
         value, kind = getattr(options, field.name), hints[field.name]
@@ -100,7 +99,7 @@ def check_options(options: Any, zero: tuple[str, ...] = ("seed",)) -> None:
             raise invalid(field.name, value, f"one of {', '.join(get_args(kind))}")
         least = 0 if field.name in zero else 1
         if kind in (int, int | None) and value is not None and value < least:
-            raise invalid(field.name, value, f"a whole number from {least}")
+            raise invalid(field.name, value, f"at least {least}")
     if not 0 < options.learning_rate <= 10:
         raise invalid("learning_rate", options.learning_rate, "above 0 and at most 10")
     if options.device not in (None, "cpu"):
@@ -110,5 +109,5 @@ def check_options(options: Any, zero: tuple[str, ...] = ("seed",)) -> None:
 
 
 def invalid(name: str, value: object, rule: str) -> InputError:
-    """Return the error of a setting that is out of its range."""
+    """Return the error for an invalid setting."""
     return InputError(f"must be {rule}, got {value!r}.", field=name, value=value)

@@ -1,8 +1,8 @@
-"""Fine-tuning a model on QuoteSum's answers, with transformers' Trainer.
+"""Fine-tuning a model on QuoteSum answers, with transformers' Trainer.
 
-Evaluated as it will be asked: with the engine's own prompts, under the constraint. The best model is
-kept; a training that was killed goes on from its last whole checkpoint, and ends with the weights
-that it would have ended with.
+Evaluations use the same engine, prompts and constraint as inference. The best model is kept. A
+killed run resumes from its last complete checkpoint, and ends with the same weights as without the
+interruption.
 
 Source: Schuster et al., SEMQA (NAACL 2024), section 5.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 FORMAT = "semqa-training/1"
 SCORES = "semqa-training.json"
-"""The file in the trained model's folder that says what it is."""
+"""The file in the model folder with its step and scores."""
 
 _PURPOSE = "semqa train"
 
@@ -56,35 +56,40 @@ def train(
     max_checkpoints: int = 2,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
-    """Fine-tune a model, or go on with what was begun in the folder.
+    """Fine-tune a model, or resume the run in the folder.
 
     Args:
-        questions: to learn from, every reference.
-        dev: by which the best model is told.
-        out: the folder of this training; the model is in its ``model``.
-        options: what, and how.
-        keep_checkpoints: leave the checkpoints there when all is done.
-        max_checkpoints: how many are left at a time.
+        questions: the training data; every reference is an example.
+        dev: questions for evaluations, which select the best model.
+        out: the folder of the run; the model is in its subfolder ``model``.
+        options: settings of the run.
+        keep_checkpoints: keep the checkpoints at the end.
+        max_checkpoints: maximum number of checkpoints during the run.
         progress: callbacks.
 
-    Returns the record, as ``training.json`` has it: settings, data, prompts, the scores of each
-    evaluation, and the best.
+    Returns:
+        The content of ``training.json``: settings, data, prompts, and the scores of all evaluations
+        and of the best model.
 
     Raises:
-        InputError: questions, model or folder are not usable.
-        UnavailableError: the disk failed, or another process trains there.
+        InputError: the data, model or folder cannot be used.
+        UnavailableError: a file cannot be written, or another process uses the folder.
         MissingExtraError: a package is missing.
-        KeyboardInterrupt: Ctrl-C, or SIGTERM (`Terminated`); what was done is in a checkpoint.
+        KeyboardInterrupt: Ctrl-C or SIGTERM (`Terminated`); a checkpoint has been saved.
     """
-    for name, some in (("training", questions), ("dev", dev)):
-        if not some:
+    for name, data in (("training", questions), ("dev", dev)):
+        if not data:
             raise InputError(f"The {name} data has no questions.")
     if max_checkpoints < 1:
         raise InputError(f"must be at least 1, got {max_checkpoints}.", field="max_checkpoints")
     prompts = PromptBuilder(options.prompt, form=options.form)
     if prompts.template.answers != "quotes":
-        asks = f"asks for {prompts.template.answers}, but the answers have quotes."
-        raise InputError(f"{prompts.template.name} {asks}", field="prompt", value=options.prompt)
+        raise InputError(
+            f"{prompts.template.name} asks for {prompts.template.answers}, but the answers have "
+            "quotes.",
+            field="prompt",
+            value=options.prompt,
+        )
     for package in ("torch", "transformers", "accelerate"):
         if find_spec(package) is None:
             require(package, extra="train", purpose=_PURPOSE)
@@ -96,9 +101,9 @@ def train(
         "shared_questions": len({each.qid for each in questions} & {each.qid for each in dev}),
         "prompt": prompts.identity(),
     }
-    beside = learned_files(prompts.template, options.form)
+    extra_files = learned_files(prompts.template, options.form)
     ranks = Ranks.join(options.device)
-    folder = ranks.first(lambda: TrainingFolder(out, SCORES, beside))
+    folder = ranks.first(lambda: TrainingFolder(out, SCORES, extra_files))
     session = Session(folder, ranks, progress, max_checkpoints)
     return session.run(
         plan,
@@ -122,13 +127,13 @@ def _train(
         dtype=options.dtype,
         device=options.device,
         constraint=options.constraint,
-        decoding="tokens",  # whole quotes come from another ranker, which says little of the model
+        decoding="tokens",  # span decoding would mostly measure its ranker
         batch_size=options.eval_batch_size,
         max_new_tokens=options.max_new_tokens,
     )
     loaded = load_model(options.model, settings)
     method = _method(options, loaded)
-    # Modules of torch and transformers, which take seconds to import.
+    # These imports take seconds.
     from transformers import set_seed
 
     from semqa.training.trainer import make_run
@@ -138,15 +143,15 @@ def _train(
     scorer = DevScorer(engine, dev, "dev data", ranks)
     encoded = _encoded(questions, engine, loaded, settings, options)
     if plan["model_identity"] is None:
-        plan["model_identity"] = _identity(options)  # of the Hub, and on this machine by now
+        plan["model_identity"] = _identity(options)  # known once the model is downloaded
     with quiet():
         set_seed(options.seed)
         model = loaded.model
         if method == "lora":
-            # The engine has the model whose layers get adapters, and answers with them.
+            # Adapters are added to the engine's model in place, so evaluations use them.
             model = adapted(loaded.model, options)
         run = make_run(model, loaded.tokenizer, encoded, scorer, session, options)
-        # Not before all is well, or a corrected command would be another training.
+        # Claim the folder only now: after an error above, a corrected command may use it.
         history = run.go(session.claim(plan))
         if method == "lora" and options.merge:
             ranks.first(lambda: _merge(folder, options, settings))
@@ -175,7 +180,7 @@ def _method(options: TrainingOptions, loaded: LoadedModel) -> str:
         require("peft", extra="train", purpose=f"{_PURPOSE} with LoRA")
     elif options.dtype != "float32":
         raise InputError(
-            "must be float32 if all weights are trained: smaller ones lose small changes.",
+            "must be float32 to train all weights: bfloat16 loses small updates.",
             field="dtype",
             value=options.dtype,
             hint="Use bf16 instead.",
@@ -195,9 +200,11 @@ def _encoded(
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
     if options.pack and encoder_decoder:
-        raise InputError("is not possible: this model has an encoder.", field="pack")
-    room = prompt_limit(loaded, settings)
-    limit = min(options.max_length, room if encoder_decoder else room + options.max_new_tokens)
+        raise InputError("is not supported for encoder-decoder models.", field="pack")
+    context = prompt_limit(loaded, settings)
+    if not encoder_decoder:
+        context += options.max_new_tokens
+    limit = min(options.max_length, context)
     encoded = encode(
         questions,
         engine.prompt,
@@ -218,7 +225,7 @@ def _encoded(
 
 
 def _merge(folder: TrainingFolder, options: TrainingOptions, settings: TransformersOptions) -> None:
-    """Put the whole model in the place of the adapters, unless a killed training has done so."""
+    """Replace the adapters with the merged model, unless that was done before a restart."""
     best = folder.best()
     if best is None or (folder.model / "config.json").exists():
         return
@@ -226,7 +233,7 @@ def _merge(folder: TrainingFolder, options: TrainingOptions, settings: Transform
 
     from semqa.engines.transformers.loading import load_model
 
-    # Off the GPU, where the trained model still is.
+    # On the CPU: the trained model still occupies the GPU.
     base = load_model(options.model, replace(settings, device="cpu"))
     folder.keep(best, lambda path: merge(folder.model, base.model, base.tokenizer, Path(path)))
 
@@ -245,15 +252,17 @@ def _data(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 IGNORED = -100
-"""The label of a token that no loss counts, as torch has it."""
+"""The label that torch's loss ignores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Encoded examples, one for each answer, or for each prompt if they are packed.
+    """Encoded examples.
 
-    `left_out` counts answers that are too long with their prompts, or blank; `unverified` those that
-    quote what no source has, which are learned from all the same.
+    Attributes:
+        features: one example per answer, or several answers per example if packed.
+        left_out: number of answers left out because they are blank or too long.
+        unverified: number of answers with an unverified quote; these are used for training.
     """
 
     features: list[dict[str, list[int]]]
@@ -273,8 +282,15 @@ def encode(
 ) -> Encoded:
     """Encode every answer to every question.
 
-    `ask` makes the prompt of a question as the engine does, `end` is the token that ends an answer,
-    and `limit` the most tokens of a prompt and of an answer, or of both for a decoder-only model.
+    Args:
+        questions: questions with their answers.
+        ask: builds the prompt of a question, as the engine does.
+        encoder: encodes prompts, and answers of decoder-only models.
+        tokenizer: the tokenizer of the model.
+        end: the token that ends an answer.
+        limit: maximum number of tokens of the prompt and of the answer, or of both together for a
+            decoder-only model.
+        is_encoder_decoder: whether the model has an encoder.
     """
     features: list[dict[str, list[int]]] = []
     left_out = unverified = 0
@@ -282,7 +298,7 @@ def encode(
     for question in questions:
         try:
             prompt = ask(question.question, question.sources)
-        except InputError:  # no engine would ask the model that
+        except InputError:  # the engine would reject this question
             left_out += len(question.texts)
             continue
         ids = encoder.encode(prompt)
@@ -310,10 +326,10 @@ def encode(
 
 
 def pack(features: Sequence[Mapping[str, list[int]]], limit: int) -> list[dict[str, list[int]]]:
-    """Put answers that follow the same prompt behind one copy of it, up to `limit` tokens.
+    """Pack consecutive answers to the same prompt into one sequence of at most `limit` tokens.
 
-    Each answer begins with a copy of the prompt's last token, which predicts its first one.
-    `Padding` keeps the answers from seeing each other.
+    The prompt is included once. Each further answer follows a copy of the prompt's last token,
+    which predicts its first token. `Padding` masks the answers from each other.
     """
     packed: list[dict[str, list[int]]] = []
     for each in features:
@@ -330,7 +346,7 @@ def pack(features: Sequence[Mapping[str, list[int]]], limit: int) -> list[dict[s
 
 
 def unpack(feature: Mapping[str, list[int]]) -> list[dict[str, list[int]]]:
-    """Return the examples of which `pack` made one."""
+    """Return the examples that `pack` combined."""
     labels = feature["labels"]
     begins = [
         place
@@ -345,12 +361,12 @@ def unpack(feature: Mapping[str, list[int]]) -> list[dict[str, list[int]]]:
 
 
 def prompt_size(labels: Sequence[int]) -> int:
-    """Return how many tokens stand before the first label that counts."""
+    """Return the number of tokens before the first label that is not ignored."""
     return next((place for place, label in enumerate(labels) if label != IGNORED), len(labels))
 
 
 def end_token(name: str, tokenizer: Any) -> int:
-    """Return the token that a model is to end its answers with."""
+    """Return the token that ends an answer."""
     for token in (tokenizer.eos_token_id, tokenizer.sep_token_id):
         if token is not None:
             return int(token)
@@ -365,7 +381,7 @@ def _ended(tokens: list[int], end: int) -> list[int]:
 
 
 class DevScorer:
-    """Scores a model, by the engine over it, on questions that it does not learn from."""
+    """Scores the answers of an engine to the dev questions."""
 
     def __init__(
         self,
@@ -384,7 +400,7 @@ class DevScorer:
                 raise InputError(f"{where}: question {question.qid!r}: {error}") from error
 
     def scores(self) -> dict[str, float]:
-        """Return the corpus scores by name, and the share of answers that quote, all verified."""
+        """Return the corpus scores by name, and the share of verified answers."""
         requests = [Request(each.question, each.sources) for each in self._questions]
         here = self._engine.answer_batch(self._ranks.spread(requests))
         answers = self._ranks.join_spread([(each.marked, each.verified) for each in here])
@@ -409,11 +425,11 @@ class DevScorer:
 
 
 ADAPTER = "adapter"
-"""The folder in the model's that holds the adapters alone."""
+"""The subfolder of the model with the adapters."""
 
 
 def adapted(model: Any, options: TrainingOptions) -> Any:
-    """Return the model with new adapters; the model itself is changed, and frozen.
+    """Add new adapters to a model, in place; its own weights are frozen.
 
     Source: Hu et al. 2022, LoRA.
     """
@@ -440,7 +456,7 @@ def adapted(model: Any, options: TrainingOptions) -> Any:
 
 
 def merge(adapters: Path, base: Any, tokenizer: Any, folder: Path) -> None:
-    """Write the model that adapters make of their base, which is changed, and the adapters beside it."""
+    """Merge adapters into their base model in place, and save the merged model and the adapters."""
     from peft import PeftModel
 
     model: Any = PeftModel.from_pretrained(base, str(adapters))

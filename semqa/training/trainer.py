@@ -1,7 +1,7 @@
-"""One training with transformers' Trainer: memory, batches, steps, evaluations, checkpoints.
+"""A training run with transformers' Trainer: memory, batches, evaluations and checkpoints.
 
-The Trainer computes; `Run` decides when to evaluate and save, keeps the best model, and ends cleanly.
-Loads torch and transformers.
+The Trainer computes the steps; `Run` decides when to evaluate and save, keeps the best model, and
+handles interruptions. This module imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -41,11 +41,14 @@ if TYPE_CHECKING:
 
 
 def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, Any]:
-    """Return the `TrainingArguments` that all trainings share.
+    """Return the `TrainingArguments` common to all training runs.
 
-    Evaluations and checkpoints are decided by `Run`.
+    The Trainer's own evaluations and checkpoints are off, because `Run` decides about them.
 
-    `settings` are the options of a training, `given` further arguments, which override these.
+    Args:
+        settings: the options of the run.
+        folder: the folder of the run.
+        given: further arguments, which take precedence.
     """
     on_gpu = settings.device != "cpu" and torch.cuda.is_available()
     if settings.fp16 and not on_gpu:
@@ -64,7 +67,7 @@ def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, 
         "log_level": "error",
         "seed": settings.seed,
         "data_seed": settings.seed,
-        # Without a GPU the Trainer computes in bfloat16 only where it is told so.
+        # Without a GPU, the Trainer uses bfloat16 only with `use_cpu`.
         "use_cpu": settings.device == "cpu" or (settings.bf16 and not on_gpu),
         "bf16": settings.bf16,
         "fp16": settings.fp16,
@@ -75,23 +78,23 @@ def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, 
 
 
 class OneDevice(TrainingArguments):
-    """Arguments of a process that trains on one GPU however many it sees.
+    """Training arguments for one GPU per process, even if more are visible.
 
-    The Trainer would make each batch as many times as large as there are GPUs.
+    Otherwise the Trainer would multiply the batch size by the number of GPUs.
     """
 
     @property
     def n_gpu(self) -> int:
-        """One, or none on a CPU."""
+        """1, or 0 on a CPU."""
         return min(1, int(super().n_gpu))
 
 
 class GuardedTrainer(Trainer):
-    """A Trainer that watches its losses, and says it in words when a checkpoint cannot be written."""
+    """A Trainer that tracks its loss, and reports write errors of checkpoints."""
 
     folder: TrainingFolder
     losses: Any = 0.0
-    """Their sum; not finite once one of them was not."""
+    """Sum of all losses; it is not finite once any of them was not."""
 
     def __init__(self, **given: Any) -> None:
         self._caches = getattr(given["model"].config, "use_cache", None)
@@ -99,7 +102,7 @@ class GuardedTrainer(Trainer):
 
     @contextmanager
     def as_given(self) -> Iterator[None]:
-        """Let a model that writes remember what it has read, which the Trainer turns off."""
+        """Restore the model's `use_cache`, which the Trainer turns off, within the block."""
         config: Any = getattr(self.model, "config", None)
         now = config.use_cache
         config.use_cache = now if self._caches is None else self._caches
@@ -109,7 +112,7 @@ class GuardedTrainer(Trainer):
             config.use_cache = now
 
     def training_step(self, *given: Any, **named: Any) -> torch.Tensor:
-        """Do as the Trainer does, and add the loss to the sum."""
+        """Run a training step, and add its loss to the sum."""
         loss = super().training_step(*given, **named)
         self.losses = self.losses + loss.detach()
         return loss
@@ -121,15 +124,15 @@ class GuardedTrainer(Trainer):
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """When a model is evaluated, and which one is kept.
+    """When to evaluate and save, and which model to keep.
 
     Attributes:
-        metric: a score's name; the first model with the highest is kept.
+        metric: name of the score that selects the best model; the first one wins a tie.
         scores: names of all scores of an evaluation.
         save: writes the model to a folder.
-        evaluate_steps: steps between evaluations; None for one at the end of each epoch.
-        save_steps: steps between checkpoints; None for one at each evaluation.
-        most: checkpoints kept at a time.
+        evaluate_steps: steps between evaluations; None to evaluate after each epoch.
+        save_steps: steps between checkpoints; None to save at each evaluation.
+        most: maximum number of checkpoints to keep.
     """
 
     metric: str
@@ -140,7 +143,7 @@ class Keeping:
     most: int = 2
 
     def evaluates(self, state: TrainerState) -> bool:
-        """Whether an evaluation is due after a step."""
+        """Whether to evaluate after a step."""
         if state.global_step >= state.max_steps:
             return True
         if self.evaluate_steps is None:
@@ -148,14 +151,14 @@ class Keeping:
         return state.global_step % self.evaluate_steps == 0
 
     def saves(self, state: TrainerState) -> bool:
-        """Whether a checkpoint is due after a step, and after its evaluation."""
+        """Whether to save a checkpoint after a step."""
         if state.global_step >= state.max_steps or self.save_steps is None:
             return self.evaluates(state)
         return state.global_step % self.save_steps == 0
 
 
 class Run(TrainerCallback):
-    """A training in a folder that can be gone on with."""
+    """A resumable training run, as a callback of its Trainer."""
 
     def __init__(
         self,
@@ -182,12 +185,12 @@ class Run(TrainerCallback):
         """Train to the end, from a checkpoint if there is one.
 
         Returns:
-            Step, epoch and scores of each evaluation, also of those before the checkpoint.
+            Step, epoch and scores of each evaluation, including those before the checkpoint.
 
         Raises:
-            InputError: loss or weights are no numbers any more; no checkpoint has them.
-            UnavailableError: the disk failed or is full.
-            KeyboardInterrupt: Ctrl-C or SIGTERM; what was done so far is in a checkpoint.
+            InputError: the loss or weights became NaN or infinite; no such checkpoint is saved.
+            UnavailableError: a file cannot be written.
+            KeyboardInterrupt: Ctrl-C or SIGTERM; a checkpoint has been saved.
         """
         done = _finished(checkpoint)
         if done is not None:
@@ -202,7 +205,7 @@ class Run(TrainerCallback):
         return self._evaluations()
 
     def _evaluations(self) -> list[dict[str, Any]]:
-        """Return the evaluations, which the Trainer's own state keeps across checkpoints."""
+        """Return the evaluations in the Trainer's log, which is part of its checkpoints."""
         found: dict[int, dict[str, Any]] = {}
         for entry in self._trainer.state.log_history:
             if f"eval_{self._keeping.metric}" in entry:
@@ -218,10 +221,10 @@ class Run(TrainerCallback):
         return {"step": step, "epoch": round(epoch, 4), **scores}
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002
-        """Decide what is to be done after a step."""
+        """Decide whether to evaluate, save or stop after a step."""
         if self._on_progress is not None and self._ranks.rank == 0:
             self._on_progress(state.global_step, state.max_steps)
-        self._stopped = self._ranks.any(self._interrupt.wanted)
+        self._stopped = self._ranks.any(self._interrupt.requested)
         control.should_evaluate = self._keeping.evaluates(state)
         control.should_save = self._keeping.saves(state) or self._stopped
         if self._stopped and state.global_step < state.max_steps:
@@ -231,7 +234,7 @@ class Run(TrainerCallback):
         return control
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
-        """Keep the model if it is better than all before."""
+        """Keep the model if it is the best so far."""
         name, metrics = self._keeping.metric, given["metrics"]
         if f"eval_{name}" not in metrics:
             raise InputError(f"{name} is undefined on the dev data.", field="metric", value=name)
@@ -242,7 +245,7 @@ class Run(TrainerCallback):
             self._best = found
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Take a checkpoint for whole, now that all processes have written their part."""
+        """Mark the checkpoint as complete once all processes have written their part."""
         self._ranks.wait()
         self._ranks.first(lambda: self._folder.seal(state.global_step, self._keeping.most))
 
@@ -260,9 +263,9 @@ class Run(TrainerCallback):
 
 
 def _finished(checkpoint: Path | None) -> TrainerState | None:
-    """Return the state of a checkpoint after which nothing is left to do, or None.
+    """Return the state of a checkpoint if all steps are done, or None.
 
-    The Trainer, gone on with from such a one, would add a step.
+    The Trainer would do one more step if it resumed from such a checkpoint.
     """
     if checkpoint is None:
         return None
@@ -270,13 +273,13 @@ def _finished(checkpoint: Path | None) -> TrainerState | None:
     return state if state.global_step >= state.max_steps else None
 
 
-_NOT_PACKED = "is not possible: this model cannot learn several answers behind one prompt."
+_NOT_PACKED = "is not supported: this model cannot keep packed answers apart."
 _PRECISIONS = {
     (False, False): None,
     (True, False): torch.bfloat16,
     (False, True): torch.float16,
 }
-"""What is computed in, with bf16 and fp16."""
+"""Data type of the computation, by bf16 and fp16."""
 
 
 def make_run(
@@ -287,7 +290,7 @@ def make_run(
     session: Session,
     options: TrainingOptions,
 ) -> Run:
-    """Return a training that is ready to go."""
+    """Prepare a training run: measure memory, and set up the Trainer."""
 
     def save(folder: str) -> None:
         model.save_pretrained(folder)
@@ -349,16 +352,16 @@ def make_run(
 
 
 class Padding:
-    """Puts examples of different lengths into one batch.
+    """A collator that pads examples to one batch.
 
-    A decoder-only model is asked for scores of the answers alone: prompts are filled up at the left,
-    so that the answers stand at the end, and those before the longest are not computed. If several
-    answers follow one prompt, each sees the prompt and itself.
+    For decoder-only models, examples are padded on the left, so that logits need to be computed
+    only for the last tokens, up to the longest answer. In packed examples, each answer attends only
+    to the prompt and itself.
 
     Args:
-        pad: the token to fill up with, which is masked.
-        forward: the names that the model's ``forward`` takes.
-        is_encoder_decoder: whether labels are of a sequence of their own.
+        pad: the padding token, which is masked.
+        forward: names of the parameters of the model's ``forward``.
+        is_encoder_decoder: whether labels are a separate sequence.
     """
 
     def __init__(self, pad: int, forward: Collection[str], *, is_encoder_decoder: bool) -> None:
@@ -395,16 +398,16 @@ class Padding:
 
 
 def _seen(mask: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return which tokens [B, T, T] each token sees: those before it in the prompt and its answer."""
+    """Return which tokens [B, T, T] each one attends to: those before it in prompt and answer."""
     begins = torch.zeros_like(mask)
     begins[:, :-1] = (labels[:, :-1] == IGNORED) & (labels[:, 1:] != IGNORED)
-    answer = begins.cumsum(1)  # 0 in the prompt, but for its last token, which each answer has
+    answer = begins.cumsum(1)  # 0 in the prompt, but not for its last token
     own = (answer[:, None, :] == 0) | (answer[:, None, :] == answer[:, :, None])
     return own.tril() & mask[:, None, :]
 
 
 def _check_packing(model: Any, padding: Padding, features: Sequence[dict[str, list[int]]]) -> None:
-    """Raise if packed answers have another loss than apart: the model ignores mask or positions."""
+    """Raise if packing changes the loss, because the model ignores the mask or the positions."""
     most = max(features, key=lambda each: len(unpack(each)))
     parameter = next(model.parameters())
     training = model.training
@@ -429,16 +432,16 @@ def _check_packing(model: Any, padding: Padding, features: Sequence[dict[str, li
 
 
 class _ScoringTrainer(GuardedTrainer):
-    """A Trainer whose evaluations are what a scorer finds."""
+    """A Trainer that evaluates with a `DevScorer`."""
 
     def __init__(self, dev: DevScorer, **given: Any) -> None:
         super().__init__(**given)
         self._dev = dev
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return the scores of the model as it is, and tell the callbacks."""
+        """Return the scores of the current model, and notify the callbacks."""
         model: Any = self.model
-        model.eval()  # the next step sets it back
+        model.eval()  # the next step restores training mode
         with self.as_given():
             metrics = {f"eval_{name}": value for name, value in self._dev.scores().items()}
         self.log(metrics)
@@ -448,23 +451,27 @@ class _ScoringTrainer(GuardedTrainer):
         return metrics
 
 
-_SCHEDULES = {"constant": "constant_with_warmup"}  # of no steps, unless there are some
+_SCHEDULES = {"constant": "constant_with_warmup"}  # the same without warmup
 
 
 _CPU_TOKENS = 2_048
-"""Most tokens of a micro-batch on a CPU, where larger ones are no faster."""
-_SHARE = 0.8
-"""Of the free memory, what a training may take."""
+"""Maximum tokens of a micro-batch on a CPU; larger ones are not faster."""
+_MEMORY_SHARE = 0.8
+"""Share of the free memory that training may use."""
 _BACKWARD = 1.25
-"""Memory of a backward pass, relative to what the forward pass kept for it."""
+"""Memory of a backward pass, relative to the activations kept by the forward pass."""
 _RECOMPUTED = 2.0
-"""The same with gradient checkpointing, where one layer's activations come on top."""
+"""The same with gradient checkpointing, including one layer's recomputed activations."""
 
 
 class Fit(NamedTuple):
-    """How a batch is split, and what a training will take.
+    """How a batch is split, with the estimated memory and time.
 
-    `needed` is bytes beyond what the model takes now, and `seconds` those of a step without evaluations.
+    Attributes:
+        micro_batch: number of examples computed at once.
+        needed: bytes needed in addition to the loaded model.
+        free: bytes of free memory.
+        seconds: time of a step, without evaluations.
     """
 
     micro_batch: int
@@ -486,20 +493,20 @@ def fit(
     """Measure a model on the longest example and choose the largest micro-batch that fits.
 
     Args:
-        model: as it will be trained, on its device.
-        collate: makes a batch of examples.
-        examples: with their ``input_ids`` and ``labels``.
-        share: examples of a step in this process; the micro-batch divides it.
-        state_bytes: what the optimizer keeps for each trained byte.
-        precision: of the computation, where it is not that of the weights.
-        gradient_checkpointing: whether activations are computed again.
+        model: the model to train, on its device.
+        collate: builds a batch of examples.
+        examples: examples with ``input_ids`` and ``labels``.
+        share: examples per step in this process; the micro-batch divides it.
+        state_bytes: bytes of optimizer state per byte of trained weights.
+        precision: data type of the computation, if it differs from the weights.
+        gradient_checkpointing: whether activations are recomputed.
     """
     ordered = sorted(examples, key=_length)
     device = next(model.parameters()).device
     trained = sum(each.nbytes for each in model.parameters() if each.requires_grad)
     copies = 1 + state_bytes + torch.distributed.is_initialized()  # DDP has buckets of gradients
     free = free_memory(device)
-    room = int(free * _SHARE) - copies * trained
+    budget = int(free * _MEMORY_SHARE) - copies * trained
     factor = _RECOMPUTED if gradient_checkpointing else _BACKWARD
 
     def step(batch: dict[str, torch.Tensor], most: float) -> int:
@@ -517,8 +524,8 @@ def fit(
     training = model.training
     model.train()
     with torch.random.fork_rng([device] if device.type == "cuda" else []), memory_errors(free):
-        each = max(1, int(factor * step(collate([ordered[-1]]), room / factor)))
-        most = min(share, room // each)
+        each = max(1, int(factor * step(collate([ordered[-1]]), budget / factor)))
+        most = min(share, budget // each)
         if device.type == "cpu":
             most = min(most, max(1, _CPU_TOKENS // _length(ordered[-1])))
         micro = next((size for size in range(most, 0, -1) if share % size == 0), 0)
@@ -536,49 +543,50 @@ def fit(
 
 @contextmanager
 def memory_errors(free: int | None = None) -> Iterator[None]:
-    """Raise an InputError that says what can be done if the block runs out of memory.
+    """Turn an out-of-memory error in the block into an InputError with a hint.
 
-    `free` is the bytes that were free before, if known.
+    Args:
+        free: bytes that were free before, if known.
     """
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not should_reduce_batch_size(error):
             raise
-        had = "" if free is None else f" ({free / 1e9:.1f} GB are free)"
+        detail = "" if free is None else f" ({free / 1e9:.1f} GB are free)"
         raise InputError(
-            f"The longest example does not fit into memory{had}.",
-            hint="Lower --max-length, give --gradient-checkpointing or --method lora, or choose a "
+            f"The longest example does not fit into memory{detail}.",
+            hint="Lower --max-length, use --gradient-checkpointing or --method lora, or choose a "
             "smaller model.",
         ) from error
 
 
 def free_memory(device: torch.device) -> int:
-    """Return how many bytes a process may still take on a device."""
+    """Return the number of bytes that this process can still allocate on a device."""
     if device.type == "cuda":
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + cached)
-    limits = [int(psutil.virtual_memory().available), *_group_limit()]
+    limits = [int(psutil.virtual_memory().available), *_container_memory()]
     return max(0, min(limits) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-def _group_limit() -> list[int]:
-    """Return what a container's limit leaves, if there is one; its page cache can be reclaimed."""
+def _container_memory() -> list[int]:
+    """Return the free memory of the container, if limited; its page cache counts as free."""
     group = Path("/sys/fs/cgroup")
     try:
         most = int((group / "memory.max").read_text())
         used = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         return [most - int(used["anon"])]
-    except (OSError, ValueError, KeyError):  # none, "max", or another kind of system
+    except (OSError, ValueError, KeyError):  # no limit, or another operating system
         return []
 
 
 @contextmanager
 def _kept(model: Any, most: float) -> Iterator[dict[int, int]]:
-    """Count the bytes that forward passes in the block keep for the backward pass, by address.
+    """Record the bytes that forward passes in the block keep for the backward pass, by address.
 
     Raises:
-        MemoryError: there are more than allowed.
+        MemoryError: if they exceed `most`.
     """
     weights = {each.untyped_storage().data_ptr() for each in model.parameters()}
     kept: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Small studies, and what raters do in them over HTTP."""
+"""Small studies, and a client for raters."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def make_study(
 
 
 class Person:
-    """A rater, or the owner, at a browser."""
+    """An HTTP client of a rater, a reviewer or the owner."""
 
     def __init__(self, client: TestClient, token: str) -> None:
         self._client = client
@@ -119,7 +119,7 @@ class Person:
 
 
 class Site:
-    """A study that is served in memory."""
+    """A study served in memory."""
 
     def __init__(self, client: TestClient, store: Store) -> None:
         self.client = client

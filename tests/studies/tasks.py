@@ -1,4 +1,4 @@
-"""Small studies of TofuEval, AttrScore and Q², of our own texts."""
+"""Inputs of small TofuEval, AttrScore and Q² studies."""
 
 from __future__ import annotations
 

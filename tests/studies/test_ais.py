@@ -1,4 +1,4 @@
-"""AIS as a study: its designs, experts, and the released files through a study and back."""
+"""AIS studies: designs, experts, and round trips of released files."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NO: dict[str, tuple[dict[str, Any], ...]] = {
     "one-question": ({"both": "unsupported"},),
     "likert": ({"interpretable_level": 4}, {"attributable_level": 3}),
 }
-"""What raters answer who find an output clear and not supported, stage by stage."""
+"""The answers by stage for an output that is clear but not supported."""
 
 
 def rate(site: Site, name: str, *stages: dict[str, Any]) -> None:
-    """Have a rater give the same answers to all items."""
+    """Give the same answers to all items of a rater."""
     person = site.person(name)
     while "end" not in (task := person.next()):
         for values in stages:
@@ -63,14 +63,14 @@ def test_ratings_of_each_design_are_read_by_the_analysis(tmp_path: Path, design:
 
 
 @pytest.mark.parametrize("design", NO)
-def test_the_guidelines_speak_of_what_the_design_asks(design: str) -> None:
+def test_the_guidelines_match_the_design(design: str) -> None:
     text = Ais().guidelines(design)
     assert ("Is it clear?" in text) is (design != "attribution-only")
     assert ("hidden" in text) is (design in ("two-step", "likert"))
     assert "{" not in text
 
 
-def test_designs_are_compared_by_how_often_experts_agree(tmp_path: Path) -> None:
+def test_designs_are_compared_by_agreement_with_experts(tmp_path: Path) -> None:
     experts = [{**row, "expert": {"interpretable": True, "attributable": False}} for row in OUTPUTS]
     (tmp_path / "in").mkdir()
     inputs = [Input(write_lines(tmp_path / "in" / "outputs.jsonl", experts))]
@@ -106,10 +106,10 @@ def test_flags_of_either_stage_flag_the_output(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["qrecc", "wow"])
-def test_a_released_file_comes_out_as_it_went_in_but_for_what_was_rated(
+def test_an_export_changes_only_the_rated_rows_of_a_released_file(
     tmp_path: Path, shared: Path, task: str
 ) -> None:
-    """All of a released file of the paper, of which three outputs are rated anew."""
+    """A released file of the paper, with three outputs rated again."""
     released = shared / "data" / "ais" / f"ann_{task}.csv"
     rows = [row.verdict for row in read_released(released).rows]
     chosen = random.Random(0).sample([row for row in rows if row.interpretable], 3)
@@ -166,14 +166,14 @@ def test_invalid_outputs_are_refused_when_the_study_is_made(
         make_study(tmp_path, inputs=[Input(path)])
 
 
-def test_a_released_file_alone_has_nothing_to_compare_with(tmp_path: Path) -> None:
+def test_a_released_file_needs_sources(tmp_path: Path) -> None:
     path = tmp_path / "ann_x.csv"
     path.write_text(released_csv([{}]), encoding="utf-8")
     with pytest.raises(InputError, match=r"ann_x\.csv: No item has a source"):
         Ais().read([Input(path)], "two-step")
 
 
-def test_an_output_is_not_in_a_study_twice(tmp_path: Path) -> None:
+def test_duplicate_outputs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, OUTPUTS[1]])
     with pytest.raises(InputError, match="Item 4 duplicates item 2"):

@@ -1,4 +1,4 @@
-"""SEMQA's user study: what raters see of an answer, and the figures made of their ratings."""
+"""The SEMQA user study: what raters see, and the statistics of their ratings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_in_the_other_design_sentences_end_in_citations() -> None:
 
 
 @pytest.mark.parametrize("design", Answers.designs)
-def test_citations_that_an_answer_has_are_shown_as_such(design: str) -> None:
+def test_existing_citations_are_shown_as_citations(design: str) -> None:
     pieces, _ = shown("It was so [1][2].", design)
     assert pieces == [{"text": "It was so "}, {"cite": 1}, {"cite": 2}, {"text": "."}]
 
@@ -61,8 +61,8 @@ def rated(system: str, qid: str, rater: str, level: int, seconds: float = 20.0) 
     return Rated(item("By [ 1 Bing ] it was.", qid, system), rater, values, seconds, 0, 1)
 
 
-def test_figures_are_those_worked_out_by_hand(tmp_path: Path) -> None:
-    """Two systems on three questions, two raters; the second system is one level better each time."""
+def test_statistics_equal_those_computed_by_hand(tmp_path: Path) -> None:
+    """Two systems, three questions and two raters; the second system is always one level better."""
     study = make_study(tmp_path, "semqa", [Input(EXAMPLES, "human")])
     levels = {
         ("q1", "a"): 2,
@@ -81,7 +81,7 @@ def test_figures_are_those_worked_out_by_hand(tmp_path: Path) -> None:
     assert (first["system"], first["other"], first["n"]) == ("one", "two", 3)
     assert first["difference"] == pytest.approx(-1)
     assert first["interval"] == pytest.approx([-1, -1])
-    # Four words without the mark.
+    # Four words, without the mark.
     assert record["times"]["one"]["seconds_per_word"]["mean"] == pytest.approx(5.0)
     assert record["times"]["two"]["seconds_per_word"]["mean"] == pytest.approx(10.0)
     assert record["agreement"]["fluency"]["alpha_interval"]["n"] == 6
@@ -132,7 +132,7 @@ def test_answers_to_unknown_questions_are_refused(tmp_path: Path) -> None:
         Answers().read([Input(EXAMPLES), Input(path)], "quotes")
 
 
-def test_gold_answers_may_have_several_right_levels(tmp_path: Path) -> None:
+def test_gold_answers_may_accept_several_levels(tmp_path: Path) -> None:
     gold = {"qid": "EXAMPLE_1", "prediction": "Nonsense is.", "expected": {"correctness": [1, 2]}}
     path = write_lines(tmp_path / "gold.jsonl", [gold])
     inputs = [Input(EXAMPLES, "human"), Input(path, gold=True)]

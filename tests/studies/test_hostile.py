@@ -1,4 +1,4 @@
-"""Requests of raters who try more than the page does: nothing breaks, nothing is lost."""
+"""Invalid and malicious requests: nothing breaks, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def send(site: Site, path: str, content: bytes, method: str = "POST") -> Any:
         '"x"',
     ],
 )
-def test_values_that_no_export_could_hold_are_refused(site: Site, values: str) -> None:
+def test_values_that_cannot_be_exported_are_refused(site: Site, values: str) -> None:
     task = site.person("ann").next()
     for path, method in (("answers", "POST"), ("draft", "PUT")):
         body = f'{{"values": {values}, "seconds": 1' + (
@@ -54,7 +54,7 @@ def test_values_that_no_export_could_hold_are_refused(site: Site, values: str) -
 
 
 @pytest.mark.parametrize("seconds", ["-1", "NaN", "Infinity", "1e999", '"1"', "null"])
-def test_seconds_are_a_number_from_zero(site: Site, seconds: str) -> None:
+def test_seconds_must_be_a_finite_number_from_0(site: Site, seconds: str) -> None:
     task = site.person("ann").next()
     body = f'{{"values": {{"interpretable": false}}, "seconds": {seconds}, "stage": 0}}'
     reply = send(site, f"/v1/tasks/{task['id']}/answers", body.encode())
@@ -91,7 +91,7 @@ def test_bodies_are_limited(site: Site) -> None:
     assert "end" not in site.person("ann").next()
 
 
-def test_the_page_may_do_nothing_but_load_its_own_files(site: Site) -> None:
+def test_the_page_can_load_only_its_own_files(site: Site) -> None:
     reply = site.client.get("/")
     policy = reply.headers["content-security-policy"]
     assert "default-src 'self'" in policy

@@ -1,4 +1,4 @@
-"""`kill -9` of the server in the middle of saving: what was acknowledged is there."""
+"""`kill -9` of the server while it saves: acknowledged answers are not lost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[str], dict[str, str]]:
 
 
 def rate(link: str, acknowledged: list[tuple[str, int]], stop: threading.Event) -> None:
-    """Answer item after item until the server is gone; note each answer that it acknowledged."""
+    """Answer items until the server is gone, and record the acknowledged answers."""
     base, _, token = link.partition("#")
     with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
         try:
@@ -76,5 +76,5 @@ def test_no_acknowledged_answer_is_lost(tmp_path: Path) -> None:
     store.close()
     assert set(acknowledged) <= done
     assert len(set(acknowledged)) == len(acknowledged)
-    # At most one answer of each rater was saved and not acknowledged each time.
+    # For each kill, at most one answer per rater was saved but not acknowledged.
     assert len(acknowledged) <= len(rated) <= len(acknowledged) + 9

@@ -1,4 +1,4 @@
-"""A study over HTTP: what raters see, what is kept, and what they may not do."""
+"""A study over HTTP: what raters see, what is saved, and what is refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_source_is_not_sent_before_the_first_stage_is_saved(study: Study) ->
         assert ann.next()["end"] == "done"
 
 
-def test_nothing_says_what_wrote_an_output(study: Study) -> None:
+def test_raters_do_not_see_the_system(study: Study) -> None:
     with served(study) as site:
         ann = site.person("ann")
         for _ in OUTPUTS:
@@ -42,7 +42,7 @@ def test_nothing_says_what_wrote_an_output(study: Study) -> None:
             assert "q1" not in json.dumps([task, done]).replace('"q1-', "")
 
 
-def test_what_was_said_without_the_source_cannot_be_changed_after(study: Study) -> None:
+def test_the_first_stage_cannot_change_after_the_source_is_shown(study: Study) -> None:
     with served(study) as site:
         ann = site.person("ann")
         task = ann.next()
@@ -54,7 +54,7 @@ def test_what_was_said_without_the_source_cannot_be_changed_after(study: Study) 
         assert ann.answer(done, attributable=False)["values"]["attributable"] is False
 
 
-def test_an_unclear_output_can_be_corrected_as_long_as_no_source_was_seen(study: Study) -> None:
+def test_an_answer_can_be_corrected_before_the_source_is_shown(study: Study) -> None:
     with served(study) as site:
         ann = site.person("ann")
         task = ann.next()
@@ -65,7 +65,7 @@ def test_an_unclear_output_can_be_corrected_as_long_as_no_source_was_seen(study:
         assert ann.next()["id"] == task["id"]
 
 
-def test_answers_are_kept_when_the_server_ends(study: Study) -> None:
+def test_answers_survive_a_restart(study: Study) -> None:
     with served(study) as site:
         ann = site.person("ann")
         task = ann.next()
@@ -78,7 +78,7 @@ def test_answers_are_kept_when_the_server_ends(study: Study) -> None:
         assert again["draft"] == {"attributable": False, "justification": "No year."}
 
 
-def test_a_draft_that_comes_after_its_answer_is_dropped(study: Study) -> None:
+def test_a_draft_after_its_answer_is_ignored(study: Study) -> None:
     with served(study) as site:
         ann = site.person("ann")
         task = ann.next()
@@ -87,7 +87,7 @@ def test_a_draft_that_comes_after_its_answer_is_dropped(study: Study) -> None:
         assert ann.next()["draft"] == {}
 
 
-def test_every_item_gets_its_ratings_of_different_raters(tmp_path: Path) -> None:
+def test_every_item_is_rated_by_different_raters(tmp_path: Path) -> None:
     study = make_study(tmp_path / "new", raters="a,b,c,d", per_item=2)
     with served(study) as site:
         seen: dict[str, list[str]] = {}
@@ -101,7 +101,7 @@ def test_every_item_gets_its_ratings_of_different_raters(tmp_path: Path) -> None
         assert all(len(set(raters)) == len(raters) == 2 for raters in seen.values())
 
 
-def test_a_rater_sees_nothing_of_others(study: Study) -> None:
+def test_raters_do_not_see_each_others_answers(study: Study) -> None:
     with served(study) as site:
         ann, ben = site.person("ann"), site.person("ben")
         task = ann.next()
@@ -114,7 +114,7 @@ def test_a_rater_sees_nothing_of_others(study: Study) -> None:
         assert site.client.get("/v1/next", headers=head).status_code == 401
 
 
-def test_seconds_beyond_the_servers_clock_are_not_believed(study: Study) -> None:
+def test_seconds_are_capped_by_the_servers_clock(study: Study) -> None:
     time = [0]
     with served(study, clock=lambda: time[0]) as site:
         ann = site.person("ann")
@@ -131,15 +131,13 @@ def test_seconds_beyond_the_servers_clock_are_not_believed(study: Study) -> None
     "values",
     [{}, {"interpretable": "yes"}, {"interpretable": 1}, {"flagged": True}, {"flagged": "no"}],
 )
-def test_answers_that_are_missing_or_unknown_are_refused(
-    study: Study, values: dict[str, Any]
-) -> None:
+def test_missing_or_unknown_answers_are_refused(study: Study, values: dict[str, Any]) -> None:
     with served(study) as site:
         ann = site.person("ann")
         ann.answer(ann.next(), 400, **values)
 
 
-def test_raters_who_fail_the_qualification_go_no_further(tmp_path: Path) -> None:
+def test_raters_who_fail_the_qualification_are_excluded(tmp_path: Path) -> None:
     tmp_path.joinpath("in").mkdir()
     gold = [{**OUTPUTS[0], "item": "gold", "expected": {"interpretable": True}}]
     path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, *gold])
@@ -153,7 +151,7 @@ def test_raters_who_fail_the_qualification_go_no_further(tmp_path: Path) -> None
         ben.answer(ben.next(), interpretable=True)
         people = {each.name: each for each in site.store.progress()}
         assert people["ann"].state == "failed"
-        # What ann would have rated, the two others do.
+        # The two others get the items of ann.
         assert [people[name].total for name in ("ben", "eve")] == [4, 4]
 
 

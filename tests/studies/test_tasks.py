@@ -51,10 +51,10 @@ def reported(study: Study) -> dict[str, Any]:
         return study.kind.report([(study, store.rated())]).record
 
 
-# What the base learnt
+# Questions
 
 
-def test_spans_are_kept_in_order_and_joined() -> None:
+def test_spans_are_sorted_and_merged() -> None:
     question = Question("s", "Mark", "spans", part="p", length=10)
     assert question.check([[5, 7], [0, 2], [6, 10]]) == [[0, 2], [5, 10]]
 
@@ -67,14 +67,14 @@ def test_spans_that_are_not_in_the_text_are_refused(spans: object) -> None:
         Question("s", "Mark", "spans", part="p", length=10).check(spans)
 
 
-def test_an_option_that_stands_alone_excludes_the_others() -> None:
+def test_an_exclusive_option() -> None:
     question = Question("q", "Which?", "several", (Option(1, "one"), Option(0, "none", alone=True)))
     assert question.check([0]) == [0]
     with pytest.raises(InputError):
         question.check([0, 1])
 
 
-def test_the_lines_of_an_answer_are_options_later() -> None:
+def test_the_lines_of_an_answer_become_options() -> None:
     later = Stage("", (), (Question("q", "", "several", (Option(0, "none"),), lines_of="w"),))
     assert later.check({"q": [2]}, {"w": "one\n\n two "}) == {"q": [2]}
     with pytest.raises(InputError):
@@ -116,7 +116,7 @@ def test_a_summary_is_rated_sentence_by_sentence(summaries: Study) -> None:
         assert done["finished"]
 
 
-def test_a_summary_that_is_there_twice_is_told_by_its_line(tmp_path: Path) -> None:
+def test_a_duplicate_summary_is_reported_with_its_line(tmp_path: Path) -> None:
     _, documents = tofueval_inputs(tmp_path / "in", points=False)
     row = {"doc_id": "council-3", "topic": TOPIC, "summary": "Ortiz spoke."}
     written = write_lines(tmp_path / "summaries.jsonl", [row, row])
@@ -173,7 +173,7 @@ def test_sentences_are_exported_as_released(summaries: Study, tmp_path: Path) ->
     path = tmp_path / "out.csv"
     path.write_bytes(exported(summaries, "csv"))
     sentences = read_annotations([path])
-    # Half of the raters found an error: it counts.
+    # An error counts if half of the raters found it.
     assert [each.inconsistent for each in sentences] == [False, True, False]
     assert sentences[1].errors == ("Contradiction",)
     assert sentences[1].explanation == "Only Ortiz says so."
@@ -190,7 +190,7 @@ def test_sentences_are_exported_as_released(summaries: Study, tmp_path: Path) ->
     assert record["errors"]["exploded"] == {"Contradiction": 1}
 
 
-def test_written_key_points_are_those_that_another_study_takes(tmp_path: Path) -> None:
+def test_written_key_points_can_be_input_of_another_study(tmp_path: Path) -> None:
     inputs = tofueval_inputs(tmp_path / "in", points=False)
     study = make_study(tmp_path, "tofueval", inputs, raters="ann", per_item=1, design="key-points")
     with served(study) as site:
@@ -262,7 +262,7 @@ def test_a_third_rater_settles_what_two_disagree_about(tmp_path: Path) -> None:
                     p["text"] for p in task["stages"][0]["parts"] if p.get("id") == "response"
                 )
                 said.setdefault(text, []).append(name)
-                # All find an error in what is far off; only the first finds one in the others.
+                # All raters reject the "far" responses; only the first one rejects the others.
                 wrong = text.startswith(("how", "skates")) or len(said[text]) == 1
                 values = (
                     {"consistent": False, "claims": [[0, 3]]} if wrong else {"consistent": True}
@@ -286,7 +286,7 @@ def test_a_third_rater_settles_what_two_disagree_about(tmp_path: Path) -> None:
     assert record["undecided"] == 0
     assert record["labels"]["far"] == {"consistent": 0, "inconsistent": 2}
     assert record["contexts"]["exactly_one"] == 2
-    # The third does not count in the agreement of the two.
+    # Agreement leaves out the third rater.
     assert record["agreement"]["pairwise"]["value"] == 0.5
     path = tmp_path / "out.csv"
     path.write_bytes(exported(study, "csv"))
@@ -295,7 +295,7 @@ def test_a_third_rater_settles_what_two_disagree_about(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_who_corrects_an_answer_is_still_one_of_the_first_two(tmp_path: Path) -> None:
+def test_a_corrected_answer_keeps_its_place_among_the_first_two(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "one.csv", ["response", "knowledge"], [{"response": "It is so", "knowledge": "It is."}])  # fmt: skip
     study = make_study(tmp_path, "q2", [Input(path)], raters="ann,ben,eve", per_item=2)
     wrong: dict[str, Any] = {"consistent": False, "claims": [[0, 2]]}
@@ -315,7 +315,7 @@ def test_who_corrects_an_answer_is_still_one_of_the_first_two(tmp_path: Path) ->
     assert record["agreement"]["pairwise"]["value"] == 1
 
 
-def test_who_settles_is_found_anew_if_that_rater_leaves(tmp_path: Path) -> None:
+def test_adjudication_is_reassigned_if_the_rater_leaves(tmp_path: Path) -> None:
     inputs = q2_inputs(tmp_path / "in")
     study = make_study(tmp_path, "q2", inputs, raters="ann,ben,eve", per_item=2)
     with served(study) as site:
@@ -335,7 +335,7 @@ def test_two_raters_cannot_settle_their_own_disagreements(tmp_path: Path) -> Non
         make_study(tmp_path, "q2", q2_inputs(tmp_path / "in"), raters="ann,ben", per_item=2)
 
 
-def test_labels_of_a_gold_file_are_the_right_answers(tmp_path: Path) -> None:
+def test_labels_of_a_gold_file_are_the_expected_answers(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     row = {"response": "It opened in 1913.", "knowledge": "It opened in 1931.", "label": "1"}
     gold = Input(write_csv(tmp_path / "in" / "gold.csv", list(row), [row]), gold=True)
@@ -380,7 +380,7 @@ def released() -> Path:
 @pytest.mark.parametrize(
     "names", [("cross_annotation",), ("dodeca_consistent", "dodeca_inconsistent")]
 )
-def test_released_labels_of_q2_come_out_as_they_went_in(
+def test_released_labels_of_q2_round_trip(
     released: Path, tmp_path: Path, names: tuple[str, ...]
 ) -> None:
     paths = [released / "q2" / f"{name}.csv" for name in names]
@@ -389,10 +389,8 @@ def test_released_labels_of_q2_come_out_as_they_went_in(
     same_bytes(paths, tmp_path / "out")
 
 
-def test_labels_that_were_not_in_the_study_are_written_as_released(
-    released: Path, tmp_path: Path
-) -> None:
-    """The study is made of the table without its labels, so that every one comes from a rating."""
+def test_imported_labels_are_exported_as_released(released: Path, tmp_path: Path) -> None:
+    """The study starts from the table without labels, so each label comes from a rating."""
     path = released / "q2" / "cross_annotation.csv"
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -411,7 +409,7 @@ def test_labels_that_were_not_in_the_study_are_written_as_released(
     assert record["contexts"]["exactly_one"] == 244
 
 
-def test_responses_that_change_their_class_change_their_file(tmp_path: Path) -> None:
+def test_responses_move_to_the_file_of_their_class(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     rows = [{"response": f"{n} is so", "knowledge": f"{n} is so."} for n in ("one", "two", "three")]
@@ -435,7 +433,7 @@ def test_responses_that_change_their_class_change_their_file(tmp_path: Path) -> 
     assert texts["a_inconsistent.csv"].splitlines()[1:] == ["two is so,two is so."]
 
 
-def test_released_sentences_come_out_as_they_went_in(released: Path, tmp_path: Path) -> None:
+def test_released_sentences_round_trip(released: Path, tmp_path: Path) -> None:
     folder = released / "tofueval"
     paths = [folder / f"mediasum_factual_eval_{split}.csv" for split in ("dev", "test")]
     ids = dict.fromkeys(each.key.doc_id for each in read_annotations(paths))
@@ -450,7 +448,7 @@ def test_released_sentences_come_out_as_they_went_in(released: Path, tmp_path: P
     assert found == {"sentence": (526, 2546), "summary": (371, 893)}
 
 
-def test_released_key_points_come_out_as_they_went_in(released: Path, tmp_path: Path) -> None:
+def test_released_key_points_round_trip(released: Path, tmp_path: Path) -> None:
     path = released / "tofueval" / "mediasum_completeness_final.csv"
     ids = dict.fromkeys(each.doc_id for each in read_key_points([path]))
     rows = [{"doc_id": each, "source": "Not part of the release."} for each in ids]
@@ -462,8 +460,8 @@ def test_released_key_points_come_out_as_they_went_in(released: Path, tmp_path: 
     same_bytes([path], tmp_path / "out")
 
 
-def test_labels_of_attrscore_come_out_as_they_went_in(tmp_path: Path) -> None:
-    """AttrEval is not among the data of the tests; this is a file of its form."""
+def test_labels_of_attrscore_round_trip(tmp_path: Path) -> None:
+    """With a file in the format of AttrEval, which is not part of the test data."""
     paths = [each.path for each in attrscore_inputs(tmp_path / "in")]
     study = make_study(tmp_path, "attrscore", [Input(p) for p in paths], per_item=2)
     through(study, paths, tmp_path / "out")
@@ -485,10 +483,8 @@ def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
     store.close()
 
 
-def test_annotations_that_were_not_in_the_study_are_written_as_released(
-    released: Path, tmp_path: Path
-) -> None:
-    """The study is made of the table with every sentence consistent. Line ends are the table's own."""
+def test_imported_annotations_are_exported_as_released(released: Path, tmp_path: Path) -> None:
+    """The study starts from the table with all sentences labelled consistent."""
     path = released / "tofueval" / "mediasum_factual_eval_dev.csv"
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -501,7 +497,7 @@ def test_annotations_that_were_not_in_the_study_are_written_as_released(
     through(study, [path], tmp_path / "out")
     with (tmp_path / "out" / path.name).open(newline="", encoding="utf-8") as file:
         found = list(csv.DictReader(file))
-    # Blanks around an explanation are not kept.
+    # Whitespace around an explanation is stripped.
     assert found == [row | {"exp": row["exp"].strip()} for row in rows]
 
 

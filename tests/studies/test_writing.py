@@ -1,4 +1,4 @@
-"""Writing over HTTP: what a server takes as an answer, reviews, rounds, and what is exported."""
+"""Writing studies over HTTP: validation, reviews, rounds and exports."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_short_answers_are_not_shown_to_writers(tmp_path: Path) -> None:
         ("By Bing", "at most 400"),
     ],
 )
-def test_anything_else_is_refused(tmp_path: Path, pieces: Any, why: str) -> None:
+def test_invalid_answers_are_refused(tmp_path: Path, pieces: Any, why: str) -> None:
     with served(writing(tmp_path)) as site:
         ann = site.person("ann")
         said = ann.answer(ann.next(), 400, answer=pieces)
@@ -105,7 +105,7 @@ def test_anything_else_is_refused(tmp_path: Path, pieces: Any, why: str) -> None
         assert site.store.rated() == []
 
 
-def test_passages_are_left_out_but_not_quoted_ones(tmp_path: Path) -> None:
+def test_quoted_passages_cannot_be_left_out(tmp_path: Path) -> None:
     with served(writing(tmp_path)) as site:
         ann = site.person("ann")
         write(ann, BING, status=400, left_out=[1])
@@ -138,7 +138,7 @@ def test_an_answer_comes_back_with_a_remark_until_it_is_accepted(tmp_path: Path)
         assert again["id"] == task["id"]
         assert [each["remark"] for each in again["reviews"]] == ["And the other one?"]
         ann.answer(again, answer=[BING, "and", JOSH])
-        # The reviewer speaks of what was read, not of what came since.
+        # A review applies only to the version that was read.
         late = {"answer": shown["answer"], "accepted": True}
         fay.post(f"/v1/reviews/{row['id']}", late, 409)
         newer = fay.get(f"/v1/reviews/{row['id']}")
@@ -161,7 +161,7 @@ def test_reviewers_and_writers_do_not_see_each_others_pages(tmp_path: Path) -> N
         assert names == ["ann", "ben", "eve"]
 
 
-def test_rounds_come_one_after_the_other_and_the_pilot_is_read_first(tmp_path: Path) -> None:
+def test_rounds_are_sequential_and_the_pilot_is_reviewed_first(tmp_path: Path) -> None:
     rows = [{**QUESTION, "qid": f"q{n}", "question": f"who sang {n}?"} for n in range(7)]
     with served(writing(tmp_path, rows, pilot=2, batch=2, per_item=1)) as site:
         site.store.add_reviewers(["fay"])
@@ -188,7 +188,7 @@ def test_rounds_come_one_after_the_other_and_the_pilot_is_read_first(tmp_path: P
                 person.answer(task, answer=[BING])
             assert person.next()["end"] == "done"
             assert person.next()["unread"] == len(later[name])
-        # Five questions, one writer each, batch after batch.
+        # Five questions with one writer each, batch by batch.
         assert sum(map(len, later.values())) == 5
         assert all(own == sorted(own) for own in later.values())
         assert len(exported(site)) == 6
@@ -230,7 +230,7 @@ def test_answers_to_correct_start_from_predictions(tmp_path: Path) -> None:
     assert row["summary"] == "By [ 1 Bing Crosby ] : nobody ever (sic). [ 1 The first record ]"
 
 
-def test_saved_answers_bring_their_question_and_sources(tmp_path: Path) -> None:
+def test_saved_answers_include_their_question_and_sources(tmp_path: Path) -> None:
     sources = [Source(f"Text {n} says {n}.", title=f"T{n}") for n in range(12)]
     answer = QuotedAnswer.parse("It is [ 11 10 ] .", sources)
     path = tmp_path / "saved.json"
@@ -244,18 +244,18 @@ def test_saved_answers_bring_their_question_and_sources(tmp_path: Path) -> None:
     assert item.data["start"] == "It is [ 1 10 ] ."
 
 
-def test_gold_items_are_for_ratings(tmp_path: Path) -> None:
+def test_gold_items_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no gold items"):
         kind_of("writing").read([Input(EXAMPLES, gold=True)], "standard")
 
 
 def test_released_answers_are_read_and_written_as_they_are(shared: Path) -> None:
-    """Short answers are covered as in the release; marks and words come out as they went in."""
+    """Covered short answers equal the release; marked answers round-trip."""
     answers = agreed = same = 0
     for question in read_quotesum(shared / "data/quotesum/dev_a.jsonl"):
         for reference in question.references:
             pieces, lost = pieces_of(reference.text, question.sources)
-            if lost:  # not verbatim in the release: such a quote cannot be made here
+            if lost:  # the released quote is not verbatim
                 continue
             answers += 1
             given = read_pieces(as_json(pieces), question.sources)
@@ -265,6 +265,6 @@ def test_released_answers_are_read_and_written_as_they_are(shared: Path) -> None
     assert (answers, agreed, same) == (126, 126, 126)
 
 
-def test_words_of_quotes_and_glue_count_and_marks_do_not() -> None:
+def test_the_word_count_leaves_out_marks() -> None:
     sources = [Source("Bing Crosby, 1943 – a hit.")]
     assert words_of(["By", Place(1, "body", 0, 25), ", he said ."], sources) == 8

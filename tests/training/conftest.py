@@ -1,4 +1,4 @@
-"""What is trained in the tests: questions, a template, and models to begin with."""
+"""Fixtures of the training tests: questions, a prompt template and base models."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 
 from semqa.data.quotesum import Question, read_quotesum, write_quotesum
 from semqa.training.train import train
+from tests.training.configs import BRIEF, options
 from tests.training.toy import TEMPLATE, save_decoder, save_t5, toy_questions
-from tests.training.wanted import BRIEF, options
 
 
 @pytest.fixture(scope="package", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Threads cost a tiny model more than they save, and order sums differently."""
+    """Threads slow tiny models down, and change the order of sums."""
     import torch
 
     threads = torch.get_num_threads()
@@ -27,7 +27,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Questions, a template and the models to begin with."""
+    """A folder with questions, a template and base models."""
     path = tmp_path_factory.mktemp("training")
     write_quotesum(path / "train.jsonl", toy_questions())
     write_quotesum(path / "dev.jsonl", toy_questions()[:4])
@@ -44,6 +44,6 @@ def questions(folder: Path) -> list[Question]:
 
 @pytest.fixture(scope="package")
 def brief(folder: Path, questions: list[Question]) -> tuple[Path, dict[str, Any]]:
-    """A training of few steps that nothing interrupts."""
+    """A short training run without interruptions."""
     out = folder / "brief"
     return out, train(questions, questions[:4], out, options(folder, "t5", **BRIEF))

@@ -1,6 +1,6 @@
-"""Processes that train, forked from one that has loaded everything already, as loading takes longest.
+"""Training processes, forked from a server that has preloaded the slow imports.
 
-What kills them stands in here: a process that kills itself dies at the same place each time.
+Processes kill themselves, so that they die at the same place each time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 __all__ = ["Ended", "run_command", "run_ranks", "start_command"]
 
 ROOT = Path(__file__).resolve().parents[2]
-LOADED = ["tests.training.loaded"]
+LOADED = ["tests.training.preload"]
 Start = Callable[..., object]
 
 
@@ -44,7 +44,7 @@ def _context() -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LOADED)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))  # where it finds what it is to load
+        patch.setenv("PYTHONPATH", str(ROOT))  # so that it finds the preloaded module
         forkserver.ensure_running()
     return context
 
@@ -56,14 +56,14 @@ def start_command(
     given: tuple[Any, ...] = (),
     env: dict[str, str] | None = None,
 ) -> BaseProcess:
-    """Start a command as a user gives it.
+    """Start a semqa command.
 
     Args:
-        args: what follows ``semqa``.
-        err: the file that standard error goes to.
+        args: arguments of ``semqa``.
+        err: file for standard error.
         prepare: called first in the new process.
-        given: what `prepare` is called with.
-        env: added to the environment.
+        given: arguments of `prepare`.
+        env: additional environment variables.
     """
     process: BaseProcess = _context().Process(
         target=_main, args=([str(each) for each in args], err, prepare, given, env or {})
@@ -73,15 +73,15 @@ def start_command(
 
 
 def run_command(args: Iterable[object], err: Path, *prepare: Any) -> Ended:
-    """Run a command to its end; `prepare` is what is called first, and with what."""
+    """Run a command to its end; `prepare` is a function to call first, and its arguments."""
     first = prepare[0] if prepare else None
     return Ended(start_command(args, err, first, prepare[1:]), err)
 
 
 def run_ranks(count: int, args: Iterable[object], folder: Path, *prepare: Any) -> list[Ended]:
-    """Run a command in several processes that train together, as torchrun starts them.
+    """Run a command in several processes, like torchrun.
 
-    When one of them was killed, all are.
+    If the first one is killed, the others are killed too.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -135,43 +135,43 @@ def _main(
     sys.exit(0)
 
 
-def signal_at_step(wanted: int, number: int, rank: str | None = None) -> None:
-    """Have this process, or the one of a rank, send itself a signal when a step is done."""
+def signal_at_step(step: int, number: int, rank: str | None = None) -> None:
+    """Make this process, or only that of one rank, signal itself after a step."""
     if rank not in (None, os.environ.get("RANK")):
         return
     from semqa.training.trainer import Run
 
-    stepped = Run.on_step_end
+    original = Run.on_step_end
 
-    def told(run: Run, args: Any, state: Any, control: Any, **given: Any) -> Any:
-        if state.global_step == wanted:
+    def on_step_end(run: Run, args: Any, state: Any, control: Any, **given: Any) -> Any:
+        if state.global_step == step:
             signal.raise_signal(number)
-        return stepped(run, args, state, control, **given)
+        return original(run, args, state, control, **given)
 
-    changed: Any = Run
-    changed.on_step_end = told
+    patched: Any = Run
+    patched.on_step_end = on_step_end
 
 
-def die_at_save(wanted: int) -> None:
-    """Have this process die in the middle of a file of a checkpoint: optimizer, schedule, draws."""
+def die_at_save(call: int) -> None:
+    """Make this process die while it writes the n-th file of its checkpoints."""
     import torch
 
     calls = []
 
     def save(what: object, path: str) -> None:
         calls.append(path)
-        if len(calls) == wanted:
+        if len(calls) == call:
             Path(path).write_bytes(b"half")
             signal.raise_signal(signal.SIGKILL)
-        whole(what, path)
+        original(what, path)
 
-    changed: Any = torch
-    whole = changed.save
-    changed.save = save
+    patched: Any = torch
+    original = patched.save
+    patched.save = save
 
 
 def small_files(most: int) -> None:
-    """Let this process write no file of more bytes, as on a disk that is full."""
+    """Limit the file size of this process, to simulate a full disk."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))

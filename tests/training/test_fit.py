@@ -1,4 +1,4 @@
-"""What a batch takes: scores of the answers alone, as much at once as fits into memory."""
+"""Batches: padding, packing, and splitting to fit into memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from semqa.training import trainer
 from semqa.training.folder import Progress
 from semqa.training.train import IGNORED, pack, train, unpack
 from semqa.training.trainer import Fit, Padding
-from tests.training.wanted import BRIEF, DECODER, options
+from tests.training.configs import BRIEF, DECODER, options
 
 
 def examples() -> list[dict[str, list[int]]]:
@@ -38,7 +38,7 @@ def examples() -> list[dict[str, list[int]]]:
 
 
 def with_other_answers(example: dict[str, list[int]]) -> list[dict[str, list[int]]]:
-    """The same prompt before the answer's tokens backwards, and before its first one alone."""
+    """The same prompt with the answer reversed, and with only its first token."""
     size = example["labels"].count(IGNORED)
     prompt, answer = example["input_ids"][:size], example["input_ids"][size:]
     return [
@@ -48,8 +48,8 @@ def with_other_answers(example: dict[str, list[int]]) -> list[dict[str, list[int
 
 
 @pytest.mark.parametrize("kind", ["chat", "gpt2"])
-def test_the_loss_of_a_padded_batch_is_that_of_all_scores(kind: str, folder: Path) -> None:
-    """GPT-2 has a learned vector for each position, so padding must not move a token."""
+def test_padding_and_packing_do_not_change_the_loss(kind: str, folder: Path) -> None:
+    """GPT-2 has learned positions, so padding must not shift the position of a token."""
     torch.manual_seed(0)
     small = GPT2Config(vocab_size=300, n_positions=64, n_embd=32, n_layer=2, n_head=2)
     model: Any = GPT2LMHeadModel(small)
@@ -78,7 +78,7 @@ def test_the_loss_of_a_padded_batch_is_that_of_all_scores(kind: str, folder: Pat
 
 
 @pytest.mark.parametrize(("kind", "method"), [("t5", "full"), ("chat", "full"), ("chat", "lora")])
-def test_memory_decides_how_much_is_learned_from_at_once(
+def test_the_micro_batch_fits_into_memory(
     kind: str,
     method: str,
     folder: Path,
@@ -112,14 +112,12 @@ def test_memory_decides_how_much_is_learned_from_at_once(
     assert not (tmp_path / str(much.needed // 100) / "plan.json").exists()
 
 
-def test_a_cpu_computes_in_bfloat16(
-    folder: Path, tmp_path: Path, questions: list[Question]
-) -> None:
+def test_bfloat16_on_a_cpu(folder: Path, tmp_path: Path, questions: list[Question]) -> None:
     wanted = options(folder, "chat", **{**DECODER, "max_steps": 2}, bf16=True)
     assert train(questions, questions[:1], tmp_path, wanted)["best"]["step"] == 2
 
 
-def test_answers_are_packed_only_for_models_that_keep_them_apart(
+def test_packing_is_refused_for_models_that_ignore_the_mask(
     folder: Path, tmp_path: Path, questions: list[Question]
 ) -> None:
     twice = [replace(each, references=each.references * 2) for each in questions]

@@ -1,4 +1,4 @@
-"""The folder of a training: whatever a killed process leaves there, the next one goes on."""
+"""The training folder: a run resumes whatever a killed process left there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from semqa.training.folder import TrainingFolder
 
 
 class Killed(BaseException):
-    """Stands for a kill: nothing that follows is done."""
+    """Simulates a kill: nothing handles it."""
 
 
 def kept(folder: TrainingFolder, step: int) -> None:
@@ -24,7 +24,7 @@ def kept(folder: TrainingFolder, step: int) -> None:
 def test_a_kill_while_a_model_is_kept_leaves_the_old_or_the_new_one(
     tmp_path: Path, wanted: int
 ) -> None:
-    """Killed before each change of the folder in turn, and within each removal."""
+    """Killed before each change of the folder, and during each removal."""
     folder = TrainingFolder(tmp_path / "out", "scores.json")
     kept(folder, 1)
     changes: list[str] = []
@@ -43,7 +43,7 @@ def test_a_kill_while_a_model_is_kept_leaves_the_old_or_the_new_one(
 
         for name in ("rename", "mkdir", "replace"):
             counted(Path, name)
-        # After a kill nothing cleans up either.
+        # A killed process does not clean up.
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)
         if wanted < 5:
             with pytest.raises(Killed):
@@ -67,7 +67,7 @@ def checkpoint(folder: TrainingFolder, step: int) -> Path:
     return path
 
 
-def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
+def test_the_newest_complete_checkpoint_counts(tmp_path: Path) -> None:
     folder = TrainingFolder(tmp_path / "out", "scores.json")
 
     def last() -> str | None:
@@ -82,7 +82,7 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
         *("checkpoint-10", "checkpoint-11", "checkpoint-12")
     }
     assert last() == "checkpoint-12"
-    checkpoint(folder, 100)  # never written to its end
+    checkpoint(folder, 100)  # incomplete
     (folder.checkpoints / "checkpoint-12/whole").unlink()
     (folder.checkpoints / "checkpoint-11/whole").unlink()
     assert last() == "checkpoint-10"
@@ -91,12 +91,12 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
         "checkpoint-10",
         "checkpoint-13",
     }
-    folder.seal(13, 1)  # the one before goes when the next is whole, and no sooner
+    folder.seal(13, 1)  # the old one is removed only once the new one is complete
     assert [path.name for path in folder.checkpoints.iterdir()] == ["checkpoint-13"]
 
 
-def test_what_is_not_known_yet_is_no_other_training(tmp_path: Path) -> None:
-    """A model of the Hub has its commit known once it was fetched."""
+def test_unknown_values_of_a_plan_match_any_value(tmp_path: Path) -> None:
+    """The commit of a Hub model is known only after the download."""
     folder = TrainingFolder(tmp_path / "out", "scores.json")
     folder.claim({"options": {"device": None}, "model_identity": "a"})
     folder.check({"options": {"device": None}, "model_identity": None})
@@ -106,7 +106,7 @@ def test_what_is_not_known_yet_is_no_other_training(tmp_path: Path) -> None:
         folder.check({"options": {"device": "cpu"}, "model_identity": "a"})
 
 
-def test_a_model_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_previous_model(tmp_path: Path) -> None:
     folder = TrainingFolder(tmp_path / "out", "scores.json")
     kept(folder, 1)
 

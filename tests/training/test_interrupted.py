@@ -1,4 +1,4 @@
-"""Trainings that are killed, interrupted, or fail in the middle, and go on when given again."""
+"""Training runs that are killed, interrupted or fail, and are resumed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from semqa.errors import InputError, UnavailableError
 from semqa.training.folder import Progress
 from semqa.training.train import train
 from semqa.training.trainer import GuardedTrainer
+from tests.training.configs import BRIEF, DECODER, command, options
 from tests.training.processes import (
     die_at_save,
     run_command,
     signal_at_step,
     small_files,
 )
-from tests.training.wanted import BRIEF, DECODER, command, options
 
 Brief = tuple[Path, dict[str, Any]]
 FILES = ("model/model.safetensors", "model/config.json", "training.json")
@@ -34,19 +34,19 @@ def same(out: Path, brief: Brief) -> None:
 
 
 def newest(out: Path) -> int:
-    """Return the step of the newest whole checkpoint."""
+    """Return the step of the newest complete checkpoint."""
     return max((int(path.parent.name[11:]) for path in out.glob("checkpoints/*/whole")), default=0)
 
 
-def test_a_training_killed_at_bad_moments_goes_on_and_ends_the_same(
+def test_a_killed_run_resumes_and_ends_with_the_same_weights(
     folder: Path, tmp_path: Path, brief: Brief
 ) -> None:
-    """With SIGKILL: within the first checkpoint and the second, after a step. SIGTERM keeps the step."""
+    """SIGKILL while saving the first and second checkpoint and after a step; SIGTERM saves first."""
     out = tmp_path / "out"
     asked = command(folder, "t5", out, **BRIEF)
     ends: list[tuple[Any, int, int, int]] = [
-        ((die_at_save, 1), -signal.SIGKILL, 0, 0),  # the first is the optimizer's
-        ((die_at_save, 6), -signal.SIGKILL, 0, 2),  # and each checkpoint has four
+        ((die_at_save, 1), -signal.SIGKILL, 0, 0),  # the first file is the optimizer's
+        ((die_at_save, 6), -signal.SIGKILL, 0, 2),  # each checkpoint has four files
         ((signal_at_step, 5, signal.SIGKILL), -signal.SIGKILL, 2, 4),
         ((signal_at_step, 7, signal.SIGTERM), 128 + signal.SIGTERM, 4, 7),
     ]
@@ -71,7 +71,7 @@ def interrupt_at(wanted: int) -> Progress:
     return Progress(on_progress)
 
 
-def test_a_full_disk_is_said_and_nothing_is_lost(
+def test_a_full_disk_is_reported_and_nothing_is_lost(
     folder: Path, tmp_path: Path, questions: list[Question], brief: Brief
 ) -> None:
     out, wanted = tmp_path / "out", options(folder, "t5", **BRIEF)
@@ -83,7 +83,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
         patch.setattr(torch, "save", full)
         with pytest.raises(UnavailableError, match="No space left on device"):
             train(questions, questions[:4], out, wanted)
-    # What weights are written by says it in its own way.
+    # The library that writes weights raises its own error.
     ended = run_command(command(folder, "t5", out, **BRIEF), tmp_path / "err", small_files, 1 << 16)
     assert ended.code == 1
     assert "Cannot write" in ended.err
@@ -94,14 +94,14 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize("at", [7, 2])
-def test_a_training_that_diverges_is_said_each_time(
+def test_divergence_is_reported_each_time(
     folder: Path,
     tmp_path: Path,
     questions: list[Question],
     monkeypatch: pytest.MonkeyPatch,
     at: int,
 ) -> None:
-    """In its last step as in any other; what is no number gets into no file."""
+    """In the last step and in others; NaN is never saved."""
     out, wanted = tmp_path / "out", options(folder, "t5", **BRIEF)
     computed: Any = GuardedTrainer.compute_loss
 
@@ -134,7 +134,7 @@ def test_an_interrupted_training_with_dropout_ends_the_same(
     name = "model/model.safetensors"
     assert (folder / "parts" / name).read_bytes() == (folder / "whole" / name).read_bytes()
 
-    # As when it was killed after the adapters were merged, before the record was written.
+    # As if killed after the merge of the adapters and before the record was written.
     (folder / "parts/training.json").unlink()
     assert train(questions, questions[:2], **last) == whole
     assert (folder / "parts" / name).read_bytes() == (folder / "whole" / name).read_bytes()

@@ -1,4 +1,4 @@
-"""One training in several processes, as torchrun starts them: the same training, each with a share."""
+"""Training in several processes, started like torchrun does."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from semqa.data.quotesum import Question
 from semqa.errors import InputError
 from semqa.training.folder import Ranks
 from semqa.training.train import train
+from tests.training.configs import BRIEF, command, options
 from tests.training.processes import run_ranks, signal_at_step
-from tests.training.wanted import BRIEF, command, options
 
-# So few steps that sums in another order have not grown to another answer.
+# A low learning rate keeps the effect of a different order of sums small.
 SHARED: dict[str, Any] = {**BRIEF, "learning_rate": 0.0001}
 
 
-def test_two_processes_train_as_one_does_though_killed(
+def test_two_processes_give_the_same_result_as_one_even_if_killed(
     folder: Path, tmp_path: Path, questions: list[Question]
 ) -> None:
-    """Their shares of the batch of one make its gradients; the dev questions are shared too.
+    """Batches and dev questions are divided between the processes.
 
-    First both are killed; then one alone is told to end, which both do after the same step.
+    First both are killed; then only one gets SIGTERM, and both stop after the same step.
     """
     from safetensors.torch import load_file
 
@@ -50,16 +50,16 @@ def test_two_processes_train_as_one_does_though_killed(
     assert [each["step"] for each in records[0]["history"]] == [2, 4, 6, 8]
 
 
-def test_a_mistake_ends_all_processes(folder: Path, tmp_path: Path) -> None:
+def test_an_input_error_ends_all_processes(folder: Path, tmp_path: Path) -> None:
     asked = command(folder, "t5", tmp_path / "out", **{**SHARED, "batch_size": 9})
     for ended in run_ranks(2, asked, tmp_path):
         assert ended.code == 2
-        assert "--batch-size must be a multiple of the 2 processes" in ended.err
+        assert "--batch-size must be a multiple of 2, the number of processes" in ended.err
         assert "Traceback" not in ended.err
     assert not (tmp_path / "out/plan.json").exists()
 
 
-def test_weights_are_not_split_between_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sharded_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("LOCAL_RANK", "0"), ("WORLD_SIZE", "2"), ("ACCELERATE_USE_FSDP", "true")):
         monkeypatch.setenv(name, value)
     with pytest.raises(InputError, match="ACCELERATE_USE_FSDP"):

@@ -1,4 +1,4 @@
-"""Fine-tuning on a toy task: learned by heart, killed, interrupted, gone on with, and asked."""
+"""Fine-tuning on a toy task, and its errors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from semqa.prompting import PromptBuilder
 from semqa.training import trainer
 from semqa.training.train import train
 from tests.attribution.commands import command_in
-from tests.training.asking import semqa_of
-from tests.training.wanted import BRIEF, T5, options
+from tests.training.configs import BRIEF, T5, options
+from tests.training.inference import semqa_of
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def learned(folder: Path, questions: list[Question]) -> tuple[Path, dict[str, An
     return out, train(questions, questions, out, options(folder, "t5", **T5))
 
 
-def test_a_t5_learns_its_examples_by_heart(
+def test_a_t5_memorises_its_examples(
     learned: tuple[Path, dict[str, Any]], folder: Path, questions: list[Question]
 ) -> None:
     out, record = learned
@@ -33,14 +33,14 @@ def test_a_t5_learns_its_examples_by_heart(
     assert record["history"][0]["semqa"] < record["best"]["semqa"]
     assert record["best"]["semqa"] >= 95
     assert {each["verified"] for each in record["history"]} == {1.0}
-    # The best is the first of equals, not the last.
+    # In a tie, the first model is the best.
     best = max(each["rougeLsum"] for each in record["history"])
     assert record["best"] == next(e for e in record["history"] if e["rougeLsum"] == best)
     assert semqa_of(out / "model", folder, questions) == record["best"]["semqa"]
     assert not (out / "checkpoints").exists()
 
 
-def test_the_record_says_what_was_learned_from(
+def test_the_record_describes_the_training_data(
     learned: tuple[Path, dict[str, Any]], folder: Path, questions: list[Question]
 ) -> None:
     out, record = learned
@@ -54,18 +54,18 @@ def test_the_record_says_what_was_learned_from(
     assert {"torch", "transformers", "accelerate", "semqa"} <= set(record["versions"])
 
 
-def test_a_finished_training_is_not_done_again(
+def test_a_finished_run_is_not_repeated(
     learned: tuple[Path, dict[str, Any]], folder: Path, questions: list[Question]
 ) -> None:
     out, record = learned
     assert train(questions, questions, out, options(folder, "t5", **T5)) == record
-    with pytest.raises(InputError, match="another training: its data"):
+    with pytest.raises(InputError, match="another training run, with different data"):
         train(questions[1:], questions, out, options(folder, "t5", **T5))
-    with pytest.raises(InputError, match="another training: its options"):
+    with pytest.raises(InputError, match="another training run, with different options"):
         train(questions, questions, out, options(folder, "t5", **T5, seed=5))
 
 
-def test_mistakes_end_with_2_and_say_where(
+def test_input_errors_exit_with_2_and_name_the_place(
     folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -85,26 +85,26 @@ def test_mistakes_end_with_2_and_say_where(
         return " ".join(left.err.split())
 
     assert "bad.jsonl:2: " in said(bad)
-    assert "--max-steps must be a whole number from 1" in said(good, "--max-steps", 0)
+    assert "--max-steps must be at least 1" in said(good, "--max-steps", 0)
     assert "Unknown prompt 'qsun'" in said(good, "--prompt", "qsun")
     assert "--prompt alce asks for citations" in said(good, "--prompt", "alce")
     assert "--fp16 needs a GPU" in said(good, "--fp16")
-    assert "--fp16 cannot go with bfloat16" in said(good, "--fp16", "--bf16")
+    assert "--fp16 cannot be combined with bfloat16" in said(good, "--fp16", "--bf16")
     assert "--dtype must be float32" in said(good, "--dtype", "bfloat16")
     assert "--max-checkpoints must be at least 1" in said(good, "--max-checkpoints", 0)
     assert f"{tmp_path} holds no model" in said(good, model=tmp_path)
-    # The decoder has 256 positions, which 256 new tokens fill.
+    # The decoder has only 256 positions.
     assert "got 256" in said(good, model=folder / "chat")
-    told = said(good, "--max-new-tokens", 24, model=folder / "chat")
-    assert "dev data: question 'q0': The prompt has" in told
-    # A mistake claims no folder: the corrected command is not taken for another training.
+    message = said(good, "--max-new-tokens", 24, model=folder / "chat")
+    assert "dev data: question 'q0': The prompt has" in message
+    # An error does not claim the folder, so a corrected command can use it.
     assert not (tmp_path / "out/plan.json").exists()
 
 
-def test_batches_in_parts_and_checkpoints_within_the_model_change_nothing(
+def test_micro_batches_and_gradient_checkpointing_do_not_change_the_weights(
     folder: Path, tmp_path: Path, questions: list[Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sums in another order apart, which the low learning rate keeps small."""
+    """Up to the order of sums, whose effect the low learning rate keeps small."""
     from safetensors.torch import load_file
 
     low = {**BRIEF, "learning_rate": 0.0001, "max_steps": 2, "eval_steps": 2}
@@ -124,7 +124,7 @@ def test_batches_in_parts_and_checkpoints_within_the_model_change_nothing(
             assert float((value - weights[name][key]).abs().max()) < 1e-5, (name, key)
 
 
-def test_the_model_remembers_as_its_base_does(
+def test_the_model_keeps_use_cache_of_its_base(
     learned: tuple[Path, dict[str, Any]], folder: Path
 ) -> None:
     out, _ = learned

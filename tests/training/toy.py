@@ -1,6 +1,6 @@
-"""A toy task that a tiny model learns by heart in seconds, and the tiny models.
+"""A toy task that a tiny model memorises in seconds, and the tiny models.
 
-The question's noun tells which words of which source are the answer; sources differ from row to row.
+The noun of the question determines which words of which source are the answer.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ TEMPLATE = """{% macro user(question, sources) %}
 {{ question }}{% for source in sources %} {{ source.number }} {{ source.title }} {{ source.text }}{% endfor %}
 {% endmacro %}
 """
-"""A prompt of few tokens."""
+"""A short prompt."""
 
 
 def toy_questions(count: int = 20) -> list[Question]:
-    """Rows of the task, each with one human answer."""
+    """Return questions, each with one human answer."""
     rows = []
     for i in range(count):
         noun, verb = NOUNS[i % 10], ("built", "sold")[i // 10]
@@ -102,7 +102,7 @@ def save_t5(folder: Path) -> Path:
 
 
 def save_decoder(folder: Path) -> Path:
-    """An untrained Llama that chats."""
+    """An untrained Llama with a chat template."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 

@@ -17,17 +17,17 @@ export class Editor {
   #history = new History();
   #textOf;
   #changed;
-  #told;
+  #notify;
   #composing = false;
 
   // textOf(quote) returns the quoted text; changed() is called after each change of the draft or the
-  // selection; told(text) shows a message to the writer.
-  constructor(pieces, { textOf, changed, told, ...given }) {
+  // selection; notify(text) shows a message to the writer.
+  constructor(pieces, { textOf, changed, notify, ...given }) {
     this.#draft = fromPieces(pieces);
     this.#caret = end(this.#draft);
     this.#textOf = textOf;
     this.#changed = changed;
-    this.#told = told;
+    this.#notify = notify;
     this.element = make("div", { class: "answer-field prose", contenteditable: "true", role: "textbox", "aria-multiline": "true", spellcheck: "true", dir: "auto", ...given });
     this.element.addEventListener("beforeinput", (event) => this.#input(event));
     this.element.addEventListener("input", () => this.#composing && this.#read());
@@ -93,7 +93,7 @@ export class Editor {
     this.#selected = number;
     if (number !== null) {
       this.#caret = { at: number + 1, offset: 0 };
-      this.#told(`Quote from passage ${this.quote.source} selected: ${this.#textOf(this.quote)}`);
+      this.#notify(`Quote from passage ${this.quote.source} selected: ${this.#textOf(this.quote)}`);
     }
     this.#show();
   }
@@ -119,7 +119,7 @@ export class Editor {
     const { draft, caret } = removeQuote(this.#draft, this.#selected);
     this.#selected = null;
     this.#set(draft, caret);
-    this.#told("Quote removed");
+    this.#notify("Quote removed");
   }
 
   undo() {
@@ -208,7 +208,7 @@ export class Editor {
     const given = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
     const text = clean(given);
     if (!text) return;
-    if (/[[\]]/.test(given)) this.#told("Square brackets mark quotes, so they were replaced by round brackets.", true);
+    if (/[[\]]/.test(given)) this.#notify("Square brackets mark quotes, so they were replaced by round brackets.", true);
     const [from, to] = this.#target(event);
     this.#selected = null;
     const { draft, caret } = replace(this.#draft, from, to, text);

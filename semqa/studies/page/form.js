@@ -10,7 +10,7 @@ import { drawPart } from "./parts.js";
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 // The answers of a stage that is not open.
-function said(questions, values) {
+function givenAnswers(questions, values) {
   const rows = questions.flatMap(({ id, text, options, answer }) => {
     const value = values[id];
     if (value === undefined || value === null || (answer === "toggle" && !value)) return [];
@@ -46,7 +46,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
   drawParts(parts, [...task.stages, ...task.stages.filter((stage) => stage.number === editing)]);
   asked.replaceChildren(...task.stages.map((stage, at) => {
     const here = stage.number === editing;
-    const drawn = here ? stage.questions.map((question, place) => field(question, `q${at}-${place}`)) : [said(stage.questions, task.values)];
+    const drawn = here ? stage.questions.map((question, place) => field(question, `q${at}-${place}`)) : [givenAnswers(stage.questions, task.values)];
     const change = !here && (stage.revisable || stage.number === task.stage)
       ? make("button", { type: "button", class: "quiet change", "aria-label": `${stage.revisable ? "Change" : "Back to"}: ${stage.title}`, onclick: () => changed({ edit: stage.number }) }, stage.revisable ? "Change" : "Back to this stage")
       : null;

@@ -24,14 +24,14 @@ let keeping = null;
 
 async function begin() {
   if (!token()) {
-    say("This link is incomplete", "Please open the whole link that you were given, including everything after the “#”.");
+    showMessage("This link is incomplete", "Please open the whole link that you were given, including everything after the “#”.");
     return;
   }
   let about;
   try {
     about = await persist("v1/study");
   } catch (problem) {
-    say("This link does not work", problem.status === 401 ? "It may be mistyped, or your part in the study may have ended." : problem.message);
+    showMessage("This link does not work", problem.status === 401 ? "It may be mistyped, or your part in the study may have ended." : problem.message);
     return;
   }
   document.title = about.title;
@@ -65,7 +65,7 @@ function welcome() {
   start.focus({ preventScroll: true });
 }
 
-function say(heading, text, ...more) {
+function showMessage(heading, text, ...more) {
   find("work").hidden = true;
   for (const id of ["progress", "back", "open-guide", "open-keys"]) find(id).hidden = true;
   guide(false);
@@ -84,30 +84,30 @@ const ready = () => (document.documentElement.dataset.ready = ++drawings);
 async function persist(path, given) {
   for (;;) {
     try {
-      const said = await call(path, given);
-      told("");
-      return said;
+      const reply = await call(path, given);
+      showStatus("");
+      return reply;
     } catch (problem) {
       if (problem.status !== 0 && problem.status < 500) throw problem;
       const why = problem.status === 0 ? "No connection." : problem.message;
-      told(`${why} Your answers are still here; retrying …`, true);
+      showStatus(`${why} Your answers are still here; retrying …`, true);
       await new Promise((done) => setTimeout(done, RETRY_AFTER));
     }
   }
 }
 
-function told(text, bad = false) {
+function showStatus(text, bad = false) {
   find("saved").textContent = text;
   find("saved").classList.toggle("problem", bad);
 }
 
 async function next() {
-  const said = await persist("v1/next").catch(ended);
-  if (said) show(said);
+  const reply = await persist("v1/next").catch(ended);
+  if (reply) show(reply);
 }
 
 function ended(problem) {
-  say("Your part in this study has ended", problem instanceof ApiError ? problem.message : String(problem));
+  showMessage("Your part in this study has ended", problem instanceof ApiError ? problem.message : String(problem));
   return null;
 }
 
@@ -117,7 +117,7 @@ function show(given) {
   drawn = task = null;
   dirty = false;
   if (given.end === "failed") {
-    say("Thank you for your time", "This study needs raters whose first answers agree closely with ours. Yours differed, so there are no further items for you. The people who run the study can tell you more.");
+    showMessage("Thank you for your time", "This study needs raters whose first answers agree closely with ours. Yours differed, so there are no further items for you. The people who run the study can tell you more.");
     return;
   }
   if (given.end) {
@@ -125,14 +125,14 @@ function show(given) {
     const back = last ? make("button", { type: "button", class: "second", onclick: () => visit(last) }, "Review the last item") : null;
     const leave = "Leave this page open, or come back later.";
     if (given.end === "held") {
-      say("Thank you! Now it is the reviewer’s turn", `You have finished the first round. Once a reviewer has read your answers, you continue here with the next items or with those sent back to you. ${leave}`);
+      showMessage("Thank you! Now it is the reviewer’s turn", `You have finished the first round. Once a reviewer has read your answers, you continue here with the next items or with those sent back to you. ${leave}`);
     } else if (given.unread) {
-      say("All done. Thank you!", `A reviewer is still reading. If an answer is sent back to you, it appears here. ${leave}`, back);
+      showMessage("All done. Thank you!", `A reviewer is still reading. If an answer is sent back to you, it appears here. ${leave}`, back);
     } else if (given.more) {
       const look = make("button", { type: "button", class: "main", onclick: () => next() }, "Check for new items");
-      say("Done for now. Thank you!", `You have finished your items. Others are still working; if two of them disagree, you may get more items. ${leave}`, make("p", {}, look), back);
+      showMessage("Done for now. Thank you!", `You have finished your items. Others are still working; if two of them disagree, you may get more items. ${leave}`, make("p", {}, look), back);
     } else {
-      say("Done. Thank you!", "You have finished all your items. You can close this page.", back);
+      showMessage("Done. Thank you!", "You have finished all your items. You can close this page.", back);
     }
     if (given.end === "held" || given.unread || given.more) looking = setTimeout(next, CHECK_AGAIN);
     return;
@@ -173,7 +173,7 @@ function change({ edit } = {}) {
     ready();
   }
   dirty = true;
-  if (drawn?.writes) told("");
+  if (drawn?.writes) showStatus("");
   waiting ??= setTimeout(keep, DRAFT_AFTER);
 }
 
@@ -186,7 +186,7 @@ function keep() {
       dirty = false;
       try {
         await persist(`v1/tasks/${task.id}/draft`, { method: "PUT", body: draft() });
-        if (drawn?.writes && !dirty) told("Draft saved");
+        if (drawn?.writes && !dirty) showStatus("Draft saved");
       } catch (failed) {
         problem(failed.message);
       }
@@ -219,21 +219,21 @@ async function submit() {
   try {
     const stage = drawn.stage ?? task.stage;
     const body = { ...draft(), stage };
-    const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
+    const reply = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
     sending = false;
     if (stage !== task.stage) {
       // An earlier stage was changed: keep the draft of the open one.
-      const begun = said.stages.at(-1).questions.map(({ id }) => id);
-      said.draft = Object.fromEntries(Object.entries(body.values).filter(([id]) => begun.includes(id)));
-      told("Saved");
-      show(said);
+      const begun = reply.stages.at(-1).questions.map(({ id }) => id);
+      reply.draft = Object.fromEntries(Object.entries(body.values).filter(([id]) => begun.includes(id)));
+      showStatus("Saved");
+      show(reply);
       dirty = true;
       keep();
-    } else if (said.finished) {
-      told("Saved");
+    } else if (reply.finished) {
+      showStatus("Saved");
       await next();
     } else {
-      show(said);
+      show(reply);
     }
   } catch (failed) {
     // Answered in another window in the meantime: show the current state.
@@ -254,8 +254,8 @@ function problem(text) {
 
 async function visit(id) {
   await keep();
-  const said = await persist(`v1/tasks/${id}`).catch(ended);
-  if (said) show(said);
+  const reply = await persist(`v1/tasks/${id}`).catch(ended);
+  if (reply) show(reply);
 }
 
 function guide(open = find("guide").hidden) {

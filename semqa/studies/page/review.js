@@ -19,17 +19,17 @@ export async function showReviews() {
   find("questions").addEventListener("submit", (event) => event.preventDefault());
   await refresh();
   await first();
-  setInterval(() => refresh().catch((problem) => tell(problem.message, true)), EVERY);
+  setInterval(() => refresh().catch((problem) => showStatus(problem.message, true)), EVERY);
 }
 
-function tell(text, bad = false) {
+function showStatus(text, bad = false) {
   find("saved").textContent = text;
   find("saved").classList.toggle("problem", bad);
 }
 
 async function refresh() {
   const found = (await call("v1/reviews")).answers;
-  tell("");
+  showStatus("");
   if (JSON.stringify(found) !== JSON.stringify(rows) || !find("review-list")) {
     rows = found;
     list();
@@ -82,7 +82,7 @@ async function read(id) {
   const shown = open;
   const remark = make("textarea", { id: "remark", rows: 4, maxlength: 10_000, dir: "auto" });
   const problem = make("p", { class: "problem", role: "alert" });
-  const say = async (accepted) => {
+  const submit = async (accepted) => {
     problem.textContent = "";
     if (!accepted && !remark.value.trim()) {
       problem.textContent = "Say what the writer should change.";
@@ -111,8 +111,8 @@ async function read(id) {
     make("div", { class: "question writes" }, make("label", { for: "remark" }, "Remark for the writer"), remark),
     problem,
     make("div", { class: "buttons" },
-      make("button", { type: "button", class: "second", onclick: () => say(false) }, "Send back ", make("kbd", {}, "r")),
-      make("button", { type: "button", class: "main", disabled: shown.state === "accepted", onclick: () => say(true) }, "Accept ", make("kbd", {}, "a"))),
+      make("button", { type: "button", class: "second", onclick: () => submit(false) }, "Send back ", make("kbd", {}, "r")),
+      make("button", { type: "button", class: "main", disabled: shown.state === "accepted", onclick: () => submit(true) }, "Accept ", make("kbd", {}, "a"))),
     past.length ? make("section", { class: "past" }, make("h2", {}, "Earlier versions"), ...past) : null));
   list();
   window.scrollTo(0, 0);
@@ -120,8 +120,8 @@ async function read(id) {
   ready();
   document.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, input")) return;
-    if (event.key === "a" && shown.state !== "accepted") say(true);
-    else if (event.key === "r") remark.value.trim() ? say(false) : remark.focus();
+    if (event.key === "a" && shown.state !== "accepted") submit(true);
+    else if (event.key === "r") remark.value.trim() ? submit(false) : remark.focus();
     else return;
     event.preventDefault();
   };

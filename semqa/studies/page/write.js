@@ -41,7 +41,7 @@ export function draw(task, { parts, asked }, changed) {
 
   function setLeftOut(number, out) {
     if (out && quoted().has(number)) {
-      tell(`Passage ${number} is quoted. Remove its quotes first.`, true);
+      notify(`Passage ${number} is quoted. Remove its quotes first.`, true);
       return;
     }
     if (out) leftOut.add(number);
@@ -52,15 +52,15 @@ export function draw(task, { parts, asked }, changed) {
 
   // The answer
 
-  const said = make("p", { class: "hint told" });
-  function tell(text, seen = false) {
-    said.textContent = seen ? text : "";
+  const notice = make("p", { class: "hint notice-line" });
+  function notify(text, seen = false) {
+    notice.textContent = seen ? text : "";
     announce(text);
   }
 
   const editor = new Editor(given.answer ?? start, {
     textOf: (quote) => textFor(quote)?.text(quote) ?? "",
-    told: tell,
+    notify,
     changed() {
       warned = false;
       update();
@@ -133,14 +133,14 @@ export function draw(task, { parts, asked }, changed) {
 
   function refused(found) {
     if (!/[[\]]/.test(textFor(found).text(found))) return false;
-    tell("A quote cannot contain a square bracket. Select the words before or after it.", true);
+    notify("A quote cannot contain a square bracket. Select the words before or after it.", true);
     return true;
   }
 
   function quote() {
     const found = selection();
     if (!found || refused(found)) return false;
-    said.textContent = "";
+    notice.textContent = "";
     current = passages.findIndex(({ number }) => number === found.source);
     document.getSelection().removeAllRanges();
     leftOut.delete(found.source);
@@ -186,7 +186,7 @@ export function draw(task, { parts, asked }, changed) {
     make("h2", {}, visible(stage.title)), ...notes,
     locked ? "" : make("div", { class: "toolbar" }, make("span", { class: "group" }, undo, redo), tools),
     editor.element,
-    make("p", { class: "counts", id: "counts" }, count, " · ", covered), said,
+    make("p", { class: "counts", id: "counts" }, count, " · ", covered), notice,
     make("details", { class: "remark-field", open: comment.value !== "" }, make("summary", {}, "Comment on the question"), make("label", { for: "comment", class: "sr" }, "Comment on the question"), comment)));
   update();
 

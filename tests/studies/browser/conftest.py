@@ -1,4 +1,4 @@
-"""Studies in a browser, served by the command itself."""
+"""Studies in a browser, served by `semqa study serve`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["browser"]
 
 
 class Served:
-    """`semqa study serve` in a process of its own.
+    """`semqa study serve` in a separate process.
 
     Attributes:
         links: by the name of the rater, and of the owner.
@@ -42,14 +42,14 @@ class Served:
         for line in self.process.stdout:
             name, link = line.split()
             self.links[name] = link
-            # The owner is first, then everybody in the order of the database.
+            # The owner comes first, then the raters in the order added.
             if name == "eve":
                 break
         assert "eve" in self.links, "the server did not start"
         self.port = int(self.links["owner"].split(":")[2].split("/")[0])
 
     def kill(self) -> None:
-        """End it as a power cut does."""
+        """Kill the server without notice."""
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
@@ -71,7 +71,7 @@ def serving(folder: Path, port: int = 0) -> Iterator[Served]:
 
 
 class Sight:
-    """Browsers of several raters, each with a profile of its own."""
+    """Browsers of several raters, each with a separate profile."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -102,7 +102,7 @@ class Sight:
 
 @pytest.fixture
 def sight(browser: Browser) -> Iterator[Sight]:
-    """Browsers; the test fails if a page throws or breaks its policy."""
+    """Browsers; the test fails on console errors and exceptions of the page."""
     made = Sight(browser)
     yield made
     made.close()

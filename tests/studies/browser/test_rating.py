@@ -1,4 +1,4 @@
-"""Raters at work in a browser: keys, stages, several at once, and what a crash may cost."""
+"""Rating in a browser: keys, stages, several raters at once, and crashes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def begin(page: Page) -> None:
-    """Leave the guidelines that a rater sees first."""
+    """Close the guidelines that a rater sees first."""
     page.get_by_role("button", name="Begin").wait_for()
     page.keyboard.press("Enter")
     ready(page)
@@ -35,7 +35,7 @@ def item(page: Page) -> str:
 
 
 def saved(page: Page, *keys: str) -> None:
-    """Press keys, and wait until the server has taken what they say, and the next thing is shown."""
+    """Press keys, and wait until the answer is saved and the page redrawn."""
     drawn = page.locator("html").get_attribute("data-ready")
     for key in keys:
         page.keyboard.press(key)
@@ -62,7 +62,7 @@ def test_an_item_is_rated_with_the_keyboard_alone(tmp_path: Path, sight: Sight) 
 def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
     tmp_path: Path, sight: Sight
 ) -> None:
-    """Three raters work at once; one browser and the server end without notice in the middle."""
+    """Three raters work at once; one browser and the server are killed."""
     study = make_study(tmp_path / "new")
     with serving(study.folder) as served:
         pages = {name: sight.open(served.links[name]) for name in ("ann", "ben", "eve")}
@@ -70,7 +70,7 @@ def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
             begin(page)
             saved(page, "1", "Enter")
         saved(pages["eve"], "1", "Enter")
-        # Ben has chosen, but not sent; Eve's browser is gone.
+        # Ben has chosen but not sent an answer; Eve's browser is closed.
         with pages["ben"].expect_response(lambda r: r.url.endswith("/draft") and r.ok):
             pages["ben"].keyboard.press("2")
         pages["eve"].context.close()
@@ -84,7 +84,7 @@ def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
     store.close()
     with serving(study.folder, served.port) as again:
         assert again.links == served.links
-        # What ann sent while nobody listened arrives without her doing anything.
+        # The answer that Ann sent while the server was down is retried automatically.
         pages["ann"].locator("#count", has_text="Item 2 of 3").wait_for()
         pages["ben"].reload()
         ready(pages["ben"])
@@ -154,7 +154,7 @@ def test_an_earlier_item_is_corrected(tmp_path: Path, sight: Sight) -> None:
     assert rated.revision == 2
 
 
-def test_texts_are_never_markup(tmp_path: Path, sight: Sight) -> None:
+def test_texts_are_never_interpreted_as_html(tmp_path: Path, sight: Sight) -> None:
     evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
     rows = [
         {
@@ -202,8 +202,8 @@ def test_a_link_without_its_secret_says_so(tmp_path: Path, sight: Sight) -> None
         owner.get_by_text("0 of 9 ratings").wait_for()
 
 
-def test_time_counts_only_while_the_page_is_seen(tmp_path: Path, sight: Sight) -> None:
-    """The clock of the page is driven by a clock that the test turns."""
+def test_time_counts_only_while_the_page_is_used(tmp_path: Path, sight: Sight) -> None:
+    """With a fake clock in the page."""
     study = make_study(tmp_path / "new")
     with serving(study.folder) as served:
         page = sight.open("about:blank")
@@ -216,7 +216,7 @@ def test_time_counts_only_while_the_page_is_seen(tmp_path: Path, sight: Sight) -
         page.keyboard.press("Shift")
         page.clock.run_for(300_000)
         seconds = page.evaluate("window.timed.seconds")
-        # Thirty seconds before the key was touched, a minute after it, and then a pause.
+        # Thirty seconds before the key press, a minute after it, and then a pause.
         assert seconds == pytest.approx(90, abs=2)
 
 

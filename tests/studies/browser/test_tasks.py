@@ -1,4 +1,4 @@
-"""Whole studies of TofuEval, AttrScore and Q² in browsers, each with something killed in the middle."""
+"""Whole TofuEval, AttrScore and Q² studies in browsers, each with a crash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def semqa(*arguments: object) -> str:
-    """Run the command, as the owner of a study does."""
+    """Run a command of `semqa study`."""
     command = [sys.executable, "-m", "semqa", "study", *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -42,7 +42,7 @@ def finished(page: Page) -> bool:
 
 
 def look(page: Page) -> None:
-    """Ask for new items, as a rater does who has finished before the others."""
+    """Check for new items after having finished."""
     button = page.get_by_role("button", name="Check for new items")
     if button.is_visible():
         drawn = page.locator("html").get_attribute("data-ready")
@@ -51,7 +51,7 @@ def look(page: Page) -> None:
 
 
 def test_tofueval(tmp_path: Path, sight: Sight) -> None:
-    """The server is killed while one rater is between two sentences."""
+    """The server is killed while a rater is between two sentences."""
     inputs = tofueval_inputs(tmp_path / "in", systems="A")
     study = make_study(tmp_path, "tofueval", inputs, raters="ann,eve", per_item=2)
     with serving(study.folder) as served:
@@ -84,7 +84,7 @@ def test_tofueval(tmp_path: Path, sight: Sight) -> None:
         assert ann.locator(".stage.open textarea").input_value() == "Ortiz only thinks so."
         assert ann.locator(".stage.open .several input").nth(2).is_checked()
         saved(ann, "Enter")
-        # She changes her mind about the first sentence, and goes on with the third.
+        # She corrects the first sentence, and continues with the third.
         ann.keyboard.press("1")
         drawn = ann.locator("html").get_attribute("data-ready")
         ann.get_by_role("button", name="Change: Sentence 1").click()
@@ -97,7 +97,7 @@ def test_tofueval(tmp_path: Path, sight: Sight) -> None:
         ann.locator("#go").click()
         ann.wait_for_selector(f'html:not([data-ready="{drawn}"])')
         assert open_stage(ann).lower() == "sentence 3 of 3"
-        assert ann.locator(".stage.open input").first.is_checked()  # what she had begun there
+        assert ann.locator(".stage.open input").first.is_checked()  # the draft is kept
         for page in (ann, eve):
             saved(page, "1", "Enter")
             page.keyboard.press("4")
@@ -126,7 +126,7 @@ def test_tofueval(tmp_path: Path, sight: Sight) -> None:
 
 
 def test_attrscore(tmp_path: Path, sight: Sight) -> None:
-    """A browser is killed in the middle; one rater has the keyboard alone, the other a phone."""
+    """One rater uses only the keyboard, and her browser is killed; the other uses a phone."""
     inputs = attrscore_inputs(tmp_path / "in")
     study = make_study(
         tmp_path, "attrscore", inputs, raters="ann,eve", per_item=2, design="independent"
@@ -137,7 +137,7 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
         begin(ann)
         begin(eve)
         for number in range(3):
-            # The text to mark gets the focus. The second word, and the whole second sentence or the rest.
+            # The text to mark gets the focus. Mark the second word.
             for key in ("3", "ArrowRight", "Space", "Space"):
                 ann.keyboard.press(key)
             assert ann.locator(".chips li").count() == 1
@@ -177,7 +177,7 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
 
 
 def test_q2(tmp_path: Path, sight: Sight) -> None:
-    """Two raters differ throughout; the third gets all of it, though her browser is killed once."""
+    """Two raters always disagree; the third settles it, and her browser is killed once."""
     inputs = q2_inputs(tmp_path / "in")
     study = make_study(tmp_path, "q2", inputs, raters="ann,ben,eve", per_item=2)
     with serving(study.folder) as served:
@@ -217,7 +217,7 @@ def test_q2(tmp_path: Path, sight: Sight) -> None:
         if row["label"]:
             assert row["claims"][0]["text"] == " ".join(row["response"].split(" ")[:2])
             assert row["evidence"][0]["text"] == row["knowledge"].split()[0]
-    # Wherever ann was one of two, a third was asked.
+    # Whenever Ann was one of the two, a third rater was asked.
     assert all(labels in ([1, 1], [0, 1, 1]) for labels in map(sorted, by_response.values()))
     found = report(study)
     assert found["undecided"] == 0

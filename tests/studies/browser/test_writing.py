@@ -1,4 +1,4 @@
-"""Writers and a reviewer at work in a browser: quoting, adjusting, typing, sending back, and crashes."""
+"""Writing and reviewing in a browser: quoting, editing, sending back, and crashes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def link(served: Served, study: Study, name: str) -> str:
 
 
 def told(page: Page, text: str) -> None:
-    page.locator(".told", has_text=text).wait_for()
+    page.locator(".notice-line", has_text=text).wait_for()
 
 
 def begin(page: Page) -> None:
@@ -75,7 +75,7 @@ def drawn(page: Page) -> None:
 
 
 def answer(page: Page) -> str:
-    """What the field of the answer holds, quotes in brackets."""
+    """Return the content of the answer field, with quotes in angle brackets."""
     text = page.locator(".answer-field").evaluate(
         """(field) => [...field.childNodes].map((node) => node.nodeType === 3 ? node.data
           : ` <${node.querySelector("sup").textContent} ${node.querySelector("bdi").textContent}> `).join("")"""
@@ -119,7 +119,7 @@ def quote(page: Page, number: int, phrase: str, *, title: bool = False) -> None:
 
 
 def send(page: Page) -> None:
-    """Send the answer, and wait until something else is shown."""
+    """Send the answer, and wait until the page is redrawn."""
     before = page.locator("html").get_attribute("data-ready")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(f'html:not([data-ready="{before}"])')
@@ -130,7 +130,7 @@ def kept(page: Page) -> None:
 
 
 def open_item(page: Page) -> str:
-    """Return the qid of the item that is shown."""
+    """Return the qid of the current item."""
     shown = page.locator(".part.major .prose").inner_text()
     return next(str(row["qid"]) for row in QUESTIONS if row["question"] == shown)
 
@@ -170,7 +170,7 @@ def test_an_answer_is_written_with_the_mouse(tmp_path: Path, sight: Sight) -> No
         page.get_by_role("button", name="Remove the quote").click()
         page.keyboard.type(".")
         assert answer(page) == "By <1 Bing Crosby> , (later) by <2 Josh Gates> ."
-        # A mark's syntax has no place for a bracket.
+        # Quotes cannot contain square brackets.
         quote(page, 2, "2014 [live]")
         told(page, "cannot contain a square bracket")
         send(page)
@@ -182,7 +182,7 @@ def test_an_answer_is_written_with_the_mouse(tmp_path: Path, sight: Sight) -> No
 
 
 def export(study: Study) -> list[dict[str, Any]]:
-    """Run the command, and check that what it writes is QuoteSum's form."""
+    """Run `semqa study export`, and check that the output is valid QuoteSum."""
     out = study.folder / "out.jsonl"
     command = [sys.executable, "-m", "semqa", "study", "export", str(study.folder), "-o", str(out)]
     subprocess.run(command, check=True, capture_output=True)
@@ -207,7 +207,7 @@ def test_an_answer_is_written_with_the_keyboard_alone(tmp_path: Path, sight: Sig
         for key in ("Escape", "2", "Home", "ArrowRight", *(["Shift+ArrowRight"] * 3), "q"):
             page.keyboard.press(key)
         assert answer(page) == "Built in <1 1901> or <2 bridge of that name>"
-        # Backspace beside a quote selects it; then keys change it as a whole.
+        # Backspace next to a quote selects it; then keys resize or move it.
         for key in ("Backspace", "Shift+ArrowLeft", "Alt+Shift+ArrowLeft"):
             page.keyboard.press(key)
         assert answer(page) == "Built in <1 1901> or <2 A bridge of that>"
@@ -222,7 +222,7 @@ def test_an_answer_is_written_with_the_keyboard_alone(tmp_path: Path, sight: Sig
         assert answer(page) == "Built in <1 1901> or <2 bridge of that name>"
         page.keyboard.press("Control+Shift+z")
         assert answer(page) == "Built in <1 1901> or <2 bridge of that>"
-        # Typing over a quote is not possible: it goes behind it.
+        # Text typed on a selected quote goes after it.
         for key in ("ArrowRight", "ArrowLeft"):
             page.keyboard.press(key)
         page.keyboard.type("!")
@@ -264,7 +264,7 @@ def test_passages_are_left_out_and_questions_commented_on(tmp_path: Path, sight:
 
 
 def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: Sight) -> None:
-    """Three writers in a pilot round and a batch; a browser and the server end without notice."""
+    """Three writers in a pilot and a batch; a browser and the server are killed."""
     study = writing(tmp_path, raters="ann,ben,eve", pilot=1, batch=1, reviewers=["fay"])
     with serving(study.folder) as served:
         pages = {name: sight.open(served.links[name]) for name in ("ann", "ben", "eve")}
@@ -277,7 +277,7 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
         quote(pages["ann"], 2, "Josh Gates")
         send(pages["ann"])
         pages["ann"].get_by_text("reviewer’s turn").wait_for()
-        # Ben's draft is kept; Eve's browser ends in the middle, and so does the server.
+        # Drafts are saved; Eve's browser and the server are killed.
         kept(pages["ben"])
         kept(pages["eve"])
         pages["eve"].context.close()
@@ -286,7 +286,7 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
         pages["ben"].keyboard.press("Control+Enter")
         pages["ben"].get_by_text("No connection").wait_for()
     with serving(study.folder, served.port) as again:
-        # What Ben sent while nobody listened arrives without him doing anything.
+        # The answer that Ben sent while the server was down is retried automatically.
         pages["ben"].get_by_text("reviewer’s turn").wait_for()
         pages["eve"] = sight.open(again.links["eve"])
         begin(pages["eve"])
@@ -339,7 +339,7 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
     ]
 
 
-def test_composed_text_and_pasted_text_become_glue(tmp_path: Path, sight: Sight) -> None:
+def test_composed_and_pasted_text_become_free_text(tmp_path: Path, sight: Sight) -> None:
     study = writing(tmp_path)
     with serving(study.folder) as served:
         page = sight.open(served.links["ann"])

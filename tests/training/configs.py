@@ -1,4 +1,4 @@
-"""Settings of the tests' trainings, for Python and for the command line."""
+"""Settings of training runs, for Python and for the command line."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ BRIEF = {**T5, "max_steps": 8, "eval_steps": 2, "max_new_tokens": 4, "constraint
 
 
 def options(folder: Path, model: str, **given: Any) -> TrainingOptions:
-    """Return settings for a model of the tests' folder."""
+    """Return options for a model in the test folder."""
     return TrainingOptions(model=str(folder / model), prompt=str(folder / "short.jinja"), **given)
 
 
 def command(folder: Path, model: str, out: Path, **given: Any) -> list[str]:
-    """Return the same as arguments of a command; True stands for a flag without a value."""
+    """Return the same options as command line arguments; True means a flag without a value."""
     data, dev = str(folder / "train.jsonl"), str(folder / "dev.jsonl")
     flags = []
     for name, value in given.items():

@@ -1,4 +1,4 @@
-"""A trained model asked as any other."""
+"""Scoring a trained model through the engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["semqa_of"]
 
 
 def semqa_of(model: Path, folder: Path, questions: list[Question]) -> float:
-    """Return the score of a trained folder, asked as any engine and scored as any predictions."""
+    """Return the SEMQA score of a trained model on questions."""
     engine = TransformersEngine(
         str(model),
         TransformersOptions(device="cpu", decoding="tokens", max_new_tokens=24, batch_size=20),

@@ -1,4 +1,4 @@
-"""What a training loads, for processes that begin with it."""
+"""Imports that the fork server of `processes` preloads."""
 
 import peft
 import transformers

@@ -1,4 +1,4 @@
-"""What a model reads while it learns is what it reads when it is asked, token by token."""
+"""The token ids of prompts are the same in training and in inference."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from semqa.training.train import IGNORED, encode, train
 from tests.attribution.commands import command_in
 from tests.effort import effort
 from tests.models import tiny
-from tests.training.asking import semqa_of
-from tests.training.wanted import DECODER, options
+from tests.training.configs import DECODER, options
+from tests.training.inference import semqa_of
 
 MISTRAL = (
     "<s>{% for message in messages %}{% if message['role'] == 'user' %}[INST] "
@@ -71,10 +71,10 @@ def model(family: str) -> LoadedModel:
 )
 @example("sentencepiece-chat", "qsum", 5, "auto", ["</s>"])
 @example("gpt2", "qsum", 5, "auto", [])
-def test_prompts_are_learned_as_they_are_asked(
+def test_training_prompts_equal_inference_prompts(
     family: str, template: str, shots: int, form: Any, pieces: list[str]
 ) -> None:
-    """With as many exemplars as fit, control tokens as text; the loss counts the answer alone."""
+    """With exemplars and control tokens in the text; the loss covers only the answer."""
     loaded = model(family)
     question = Question(
         "q",
@@ -125,7 +125,7 @@ def test_prompts_are_learned_as_they_are_asked(
         target = [each for each in labels if each != IGNORED]
         assert target[-1] == end
         assert end not in target[:-1]
-        if family != "t5":  # whose tokens lack most characters
+        if family != "t5":  # T5's vocabulary lacks most characters
             assert loaded.tokenizer.decode(target[:-1], skip_special_tokens=True).strip() == text
     tight = max(len(each["input_ids"]) for each in found.features)
     if not encoder_decoder:
@@ -138,14 +138,14 @@ def test_prompts_are_learned_as_they_are_asked(
         assert left.left_out == 2 + (len({len(each["input_ids"]) for each in found.features}) == 1)
 
 
-def test_a_chat_model_learns_with_adapters_and_answers_whoever_asks(
+def test_a_chat_model_is_trained_with_lora_and_answers_on_the_command_line(
     folder: Path,
     tmp_path: Path,
     questions: list[Question],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In its chat form, under the constraint; what the adapters become is a whole model."""
+    """In chat format and under the constraint; the adapters are merged at the end."""
     out, few = tmp_path / "out", questions[:6]
     wanted = options(folder, "chat", **{**DECODER, "max_steps": 50, "eval_steps": 50})
     record = train(few, few, out, wanted)
@@ -168,7 +168,9 @@ def test_a_chat_model_learns_with_adapters_and_answers_whoever_asks(
     assert left.out.strip() == asked.texts[0]
 
 
-def test_adapters_can_stay_alone(folder: Path, tmp_path: Path, questions: list[Question]) -> None:
+def test_adapters_can_stay_unmerged(
+    folder: Path, tmp_path: Path, questions: list[Question]
+) -> None:
     from peft import AutoPeftModelForCausalLM
 
     brief = options(folder, "chat", **{**DECODER, "max_steps": 1, "constraint": "off"})
