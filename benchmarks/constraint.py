@@ -1,16 +1,16 @@
-"""Time the copy constraint against llguidance, in one process on the same requests.
+"""Compare the speed of the copy constraint and llguidance on the same requests.
 
     python benchmarks/constraint.py [--smoke] [--data FILE] [--rounds N]
                                     [--parts replay,policies]
 
-The vocabulary is tekken's, 131,072 tokens. The parts:
+The vocabulary is tekken's, with 131,072 tokens. Parts:
 
-    replay    human answers fed token by token, after a check that masks agree where the languages do
-    policies  random answers under each of our rules and in other vocabularies, to the last token
+    replay    feed human answers token by token, after checking that the masks agree
+    policies  generate random answers with each policy and in other vocabularies
 
-Each contestant is used as its documentation says is fastest (`copying.contestants`), all are warmed
-up, take turns request by request, and are timed with the garbage collector off; nothing is
-subtracted from a time.
+Each implementation is used in the way its documentation recommends for speed
+(`copying.contestants`). All are warmed up, alternate request by request, and are timed with the
+garbage collector off. No overhead is subtracted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = str(ROOT / "benchmarks")
-# This folder comes last, so that no benchmark stands in for the package it is named after.
+# This folder comes last, so that no benchmark shadows a package of the same name.
 sys.path = [str(ROOT), *(path for path in sys.path if path != HERE), HERE]
 
 from copying.contestants import Semqa, new_clock  # noqa: E402
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 
 def default_data() -> Path:
-    """Return the released questions where they are, else the examples."""
+    """Return the path of the released questions if available, otherwise of the examples."""
     shared = Path(os.environ.get("SEMQA_TEST_DATA", ROOT.parent / "shared"))
     released = shared / "data/quotesum/dev_a.jsonl"
     return released if released.exists() else ROOT / "examples/quotesum.jsonl"
 
 
 def first_use(bench: Bench) -> float:
-    """Return the seconds of the first answer in this process, compilation included."""
+    """Return the seconds for the first answer in this process, including compilation."""
     start = time.perf_counter()
     for boundary in BOUNDARIES:
         ours = Semqa(bench.vocabulary, boundary)
@@ -64,17 +64,19 @@ PARTS = ("replay", "policies")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Check, time and print; the last line is one JSON document."""
+    """Check, time and print; the last line is JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--smoke", action="store_true", help="few tokens, the examples, one round")
-    parser.add_argument("--data", type=Path, default=None, help="a file in QuoteSum's format")
-    parser.add_argument("--rounds", type=int, default=3, help="how often all answers are replayed")
+    parser.add_argument(
+        "--smoke", action="store_true", help="small vocabulary, examples, one round"
+    )
+    parser.add_argument("--data", type=Path, default=None, help="QuoteSum file")
+    parser.add_argument("--rounds", type=int, default=3, help="number of replays of all answers")
     parser.add_argument(
         "--parts", type=lambda names: names.split(","), default=PARTS, help=", ".join(PARTS)
     )
     options = parser.parse_args(arguments)
     if unknown := set(options.parts) - set(PARTS):
-        parser.error(f"--parts: got {', '.join(unknown)}, expected some of {', '.join(PARTS)}")
+        parser.error(f"--parts takes {' and '.join(PARTS)}, got {', '.join(unknown)}")
     examples = ROOT / "examples/quotesum.jsonl"
     path = options.data or (examples if options.smoke else default_data())
 

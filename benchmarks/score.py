@@ -1,15 +1,14 @@
-"""Time `semqa.metrics` against the plain scorer over rouge-score, on the same work.
+"""Compare the speed of `semqa.metrics` and a plain scorer based on rouge-score.
 
     python benchmarks/score.py [--smoke] [--repeats N]
 
-The work: every system's answers to every question, scored by all metrics, and the human row (each
-human answer against the others). Questions are the released ones where SEMQA_TEST_DATA (default
-../shared beside the checkout) has them, else the examples. Both scorers must agree to 1e-9 on all of it
-before anything is timed.
+Both score the answers of several systems to all questions on all metrics, and the human row (each
+reference against the others). Questions come from SEMQA_TEST_DATA (default: ../shared next to the
+checkout), or from the examples. Before timing, all scores must agree to 1e-9.
 
-"one system a run" is what `semqa score` does: nothing is compiled before. "systems in a row" keeps
-the compiled questions from one system to the next, as comparing prediction files does. The plain
-scorer keeps nothing in either. Times are medians.
+"one system a run" corresponds to `semqa score`: no question is compiled beforehand. "systems in a
+row" reuses the compiled questions, as when comparing prediction files. The plain scorer caches
+nothing. Times are medians.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ TOLERANCE = 1e-9
 
 
 def read_questions() -> list[Question]:
-    """Read the released questions, or the examples where the data is absent."""
+    """Read the released questions, or the examples if the data is missing."""
     shared = Path(os.environ.get("SEMQA_TEST_DATA", ROOT.parent / "shared"))
     released = shared / "data/quotesum/dev_a.jsonl"
     return read_quotesum(released if released.exists() else ROOT / "examples/quotesum.jsonl")
 
 
 def answer(question: Question, k: int) -> str:
-    """Answer as system k does: by 12 + 6k words of each source, from word 5k."""
+    """Return the answer of system k: 12 + 6k words of each source, from word 5k."""
     return " ".join(
         f"[ {number} {' '.join(question.sources[number - 1].text.split()[5 * k : 12 + 11 * k])} ] ."
         for number in question.numbers
@@ -100,10 +99,10 @@ def plain_humans(questions: Sequence[Question]) -> list[dict[str, float | None]]
 
 
 def check(got: Sequence[ExampleScores], expected: Sequence[dict[str, float | None]]) -> int:
-    """Return how many figures agree; exit where one does not."""
+    """Return the number of compared scores; exit if one differs."""
     figures = 0
-    for row, wanted in zip(got, expected, strict=True):
-        for metric, value in wanted.items():
+    for row, reference_scores in zip(got, expected, strict=True):
+        for metric, value in reference_scores.items():
             ours = row.value(metric)
             if (ours is None) != (value is None) or abs((ours or 0) - (value or 0)) > TOLERANCE:
                 sys.exit(f"question {row.qid}: {metric}: got {ours}, expected {value}")
@@ -112,7 +111,7 @@ def check(got: Sequence[ExampleScores], expected: Sequence[dict[str, float | Non
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return the seconds of one run with no question compiled before."""
+    """Return the seconds of one run that starts without compiled questions."""
     target_for.cache_clear()
     start = time.perf_counter()
     work()
@@ -120,7 +119,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Check, time and print; the last line is one JSON document."""
+    """Check, time and print; the last line is JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--smoke", action="store_true", help="four questions, one run each")
     parser.add_argument("--repeats", type=int, default=5, help="runs of the plain scorer")
@@ -135,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     machine = describe_machine()
     versions = {name: version(name) for name in ("rapidfuzz", "rouge-score", "numpy")}
     print(", ".join(f"{name} {value}" for name, value in (machine | versions).items()))
-    print(f"{len(questions)} questions, {len(runs)} systems; {figures} figures agree\n")
+    print(f"{len(questions)} questions, {len(runs)} systems; {figures} scores agree\n")
 
     def apart(scorer: Callable[..., object]) -> float:
         return sum(timed(partial(scorer, questions, run)) for run in runs)
@@ -160,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     result: dict[str, object] = {"benchmark": "score", "questions": len(questions)}
     print(f"{'work':18} {'answers':>7} {'plain ms':>9} {'semqa ms':>9} {'ratio':>6}")
     for name, (slow, ours, answers) in work.items():
-        # Ours is short, so more runs cost nothing and steady its median.
+        # Ours is fast, so it gets more runs for a stable median.
         slow_seconds = statistics.median(slow() for _ in range(repeats))
         our_seconds = statistics.median(ours() for _ in range(4 * repeats))
         ratio = slow_seconds / our_seconds
@@ -175,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
     rows = fast(questions, runs[0])
     intervals = statistics.median(timed(lambda: summarise(rows)) for _ in range(repeats))
-    print(f"means and intervals of one system, 1,000 resamples: {1e3 * intervals:.1f} ms")
+    print(f"means and intervals for one system, 1,000 resamples: {1e3 * intervals:.1f} ms")
     result |= {"intervals_ms": round(1e3 * intervals, 2), "versions": versions, **machine}
     print(json.dumps(result))
 

@@ -1,23 +1,24 @@
-"""Tokens per second of vLLM on a CPU: free, under the copy constraint, and under a grammar.
+"""Tokens per second of vLLM on a CPU: unconstrained, with the copy constraint, with a grammar.
 
     python benchmarks/serving.py [--smoke] [--runner v1|v2|both] [--batches 1,8,32] [--pairs N]
         [--model FOLDER] [--new-tokens N] [--hidden N] [--parts speed,first,long]
 
-The real vLLM, in one process, with the model of a folder, or with a small Llama of random weights over
-the 131,072 tokens of mistral-common's tekken. Sources are made up, of QuoteSum's size (three of 100
-words), others for each request. The ways run in turn on the same prompts: free, under the constraint
-with any free text ("any") and with glue only ("glue"), and under a grammar. All write the same number
-of tokens. The score of "[" is raised for all ways alike, so that what may quote does. Each ratio is the
-median over rounds. Before anything is timed, the constrained answers are checked: they quote, and every
-quote is verified.
+Runs vLLM in one process, with the model in a folder or with a small random Llama over the 131,072
+tokens of mistral-common's tekken. Sources are synthetic, have the size of those in QuoteSum (three
+of 100 words), and differ between requests. The modes alternate on the same prompts: free,
+constrained with any free text ("any") or only glue ("glue"), and with a grammar. All generate the
+same number of tokens. All modes raise the logit of "[", so that answers quote if they may. Ratios
+are medians over rounds. Before timing, the constrained answers must have quotes, all of them
+verified.
 
-- speed: tokens per second, by batch.
+- speed: tokens per second by batch size.
 - first: seconds to the first token of one request.
-- long: sources of 100,000 and 1,000,000 characters: seconds to the first token, and what fails.
+- long: sources of 100,000 and 1,000,000 characters: seconds to the first token, or the error.
 
-The grammar is that of `semqa.decoding.grammar` with any free text, run by llguidance, vLLM's backend for
-it. A small model is the hard case: what a constraint costs a token does not depend on the model. Model Runner V2 runs
-under Triton's interpreter here, which takes ten times as long as anything that is measured.
+The grammar is from `semqa.decoding.grammar` with any free text, run by vLLM's llguidance backend. A
+small model is the hard case, because the cost of a constraint per token does not depend on the
+model. Model Runner V2 runs in Triton's interpreter here, which takes ten times as long as
+everything else measured.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from copying.made_up import made_up_sources  # noqa: E402
+from copying.synthetic import synthetic_sources  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
 from semqa import QuotedAnswer, Source  # noqa: E402
@@ -50,30 +51,30 @@ from semqa.engines.model.options import default_prompts  # noqa: E402
 from semqa.engines.model.text import PromptEncoder  # noqa: E402
 
 GOAL = 0.97
-"""Tokens per second, constrained to free."""
-OPENER = 1091
-"""The token "[" of tekken."""
-WAYS = ("free", "any", "glue", "grammar")
+"""Target ratio of constrained to unconstrained tokens per second."""
+OPENING_TOKEN = 1091
+"""The token "[" in tekken."""
+MODES = ("free", "any", "glue", "grammar")
 QUESTION = "What do the sources say about it?"
 SEED = 7
 
 
 class Task(NamedTuple):
-    """A request: the prompt's tokens, and what may be quoted."""
+    """A request: prompt tokens and sources."""
 
     prompt: list[int]
     sources: list[Source]
 
 
 class Server:
-    """vLLM with a model, and the processor in it."""
+    """vLLM with a model and our logits processor."""
 
     def __init__(self, *, model: str | None, hidden: int, rows: int, new_tokens: int) -> None:
         self.new_tokens = new_tokens
         self.folder = Path(tempfile.mkdtemp(prefix="semqa-serving-"))
         self.encoder: PromptEncoder | None = None
         self.ends: list[int] = []
-        self.openers = [OPENER]
+        self.opening_tokens = [OPENING_TOKEN]
         if model is None:
             _save_model(self.folder, hidden)
         else:
@@ -82,7 +83,7 @@ class Server:
             tokenizer = AutoTokenizer.from_pretrained(model)
             self.encoder = PromptEncoder(tokenizer, is_encoder_decoder=False)
             self.ends = [tokenizer.eos_token_id]
-            self.openers = [tokenizer.encode(text)[0] for text in ("[", " [")]
+            self.opening_tokens = [tokenizer.encode(text)[0] for text in ("[", " [")]
         from vllm import LLM
 
         self.llm: Any = LLM(
@@ -101,24 +102,24 @@ class Server:
         )
 
     def tasks(self, count: int, seed: int = SEED) -> list[Task]:
-        """Make requests that differ from each other."""
-        chance = random.Random(seed)
+        """Return requests with different sources."""
+        rng = random.Random(seed)
         found = []
         for _ in range(count):
-            sources = list(made_up_sources(chance))
+            sources = list(synthetic_sources(rng))
             if self.encoder is None:
-                prompt = [chance.randrange(1_000, 130_000) for _ in range(200)]
+                prompt = [rng.randrange(1_000, 130_000) for _ in range(200)]
             else:
                 prompt = self.encoder.encode(default_prompts().build(QUESTION, sources))
             found.append(Task(prompt, sources))
         return found
 
     def close(self) -> None:
-        """Delete the model."""
+        """Delete the model files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def params(self, way: str, sources: list[Source]) -> Any:
-        """Return how a request is to be answered."""
+    def params(self, mode: str, sources: list[Source]) -> Any:
+        """Return the sampling parameters of a request."""
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
 
@@ -126,30 +127,30 @@ class Server:
         from semqa.decoding.vllm import to_extra_args
 
         more: dict[str, Any] = {}
-        if way in ("any", "glue"):
-            policy = QuotePolicy(free="glue" if way == "glue" else "any")
+        if mode in ("any", "glue"):
+            policy = QuotePolicy(free="glue" if mode == "glue" else "any")
             more["extra_args"] = to_extra_args(sources, policy, QUESTION)
-        elif way == "grammar":
+        elif mode == "grammar":
             grammar = quoting_grammar(sources, QuotePolicy(free="any"))
             more["structured_outputs"] = StructuredOutputsParams(grammar=grammar)
-        # All quote, and none ends early by abstaining, so that all write as many tokens.
-        bias = dict.fromkeys(self.openers, 14.0) | dict.fromkeys(self.ends, -100.0)
+        # Make all answers quote and none end early, so that all have the same number of tokens.
+        bias = dict.fromkeys(self.opening_tokens, 14.0) | dict.fromkeys(self.ends, -100.0)
         return SamplingParams(max_tokens=self.new_tokens, temperature=0.0, logit_bias=bias, **more)
 
-    def run(self, way: str, tasks: list[Task]) -> tuple[float, int, list[str]]:
-        """Answer all tasks together; return the seconds, the tokens written, and the texts."""
+    def run(self, mode: str, tasks: list[Task]) -> tuple[float, int, list[str]]:
+        """Answer all tasks in one batch; return seconds, number of tokens, and texts."""
         prompts = [{"prompt_token_ids": task.prompt} for task in tasks]
-        params = [self.params(way, task.sources) for task in tasks]
+        params = [self.params(mode, task.sources) for task in tasks]
         started = time.perf_counter()
         outputs = self.llm.generate(prompts, params, use_tqdm=False)
         seconds = time.perf_counter() - started
         written = [output.outputs[0] for output in outputs]
         return seconds, sum(len(one.token_ids) for one in written), [one.text for one in written]
 
-    def first_token(self, way: str, task: Task) -> float:
+    def first_token(self, mode: str, task: Task) -> float:
         """Return the seconds from a request to its first token."""
         engine = self.llm.llm_engine
-        params = self.params(way, task.sources)
+        params = self.params(mode, task.sources)
         started = time.perf_counter()
         engine.add_request("first", {"prompt_token_ids": task.prompt}, params)
         while True:
@@ -185,16 +186,16 @@ def _save_model(folder: Path, hidden: int) -> None:
 
 
 def check(server: Server, tasks: list[Task]) -> int:
-    """See that constrained answers quote, and only what is there; return the number of quotes."""
+    """Exit unless constrained answers have quotes, all verified; return the number of quotes."""
     answers = [
         QuotedAnswer.parse(text, task.sources)
-        for way in ("any", "glue")
-        for text, task in zip(server.run(way, tasks)[2], tasks, strict=True)
+        for mode in ("any", "glue")
+        for text, task in zip(server.run(mode, tasks)[2], tasks, strict=True)
     ]
     bad = [answer.marked for answer in answers if not (answer.verified or answer.abstained)]
     quotes = sum(len(answer.quotes) for answer in answers)
     if bad or not quotes:
-        raise SystemExit(f"the constraint failed: {quotes} quotes, not verified in {bad[:1]}")
+        raise SystemExit(f"The constraint failed: {quotes} quotes, not verified in {bad[:1]}")
     return quotes
 
 
@@ -202,18 +203,18 @@ def speed(server: Server, batches: list[int], pairs: int) -> list[dict[str, Any]
     """Measure tokens per second."""
     rows = []
     for batch in batches:
-        rates: dict[str, list[float]] = {way: [] for way in WAYS}
+        rates: dict[str, list[float]] = {mode: [] for mode in MODES}
         for number in range(pairs):
-            order = WAYS if number % 2 == 0 else WAYS[::-1]
-            for way in order:
-                # New sources each round: nothing that was compiled is used again.
-                seconds, tokens, _ = server.run(way, server.tasks(batch, 1000 * number + batch))
-                rates[way].append(tokens / seconds)
-        ratios = {way: _median_ratio(rates[way], rates["free"]) for way in WAYS[1:]}
+            order = MODES if number % 2 == 0 else MODES[::-1]
+            for mode in order:
+                # New sources in each round, so that nothing compiled is reused.
+                seconds, tokens, _ = server.run(mode, server.tasks(batch, 1000 * number + batch))
+                rates[mode].append(tokens / seconds)
+        ratios = {mode: _median_ratio(rates[mode], rates["free"]) for mode in MODES[1:]}
         rows.append(
             {
                 "batch": batch,
-                "tokens_per_second": {way: statistics.median(rates[way]) for way in WAYS},
+                "tokens_per_second": {mode: statistics.median(rates[mode]) for mode in MODES},
                 "ratios": ratios,
             }
         )
@@ -222,32 +223,32 @@ def speed(server: Server, batches: list[int], pairs: int) -> list[dict[str, Any]
 
 def first(server: Server, pairs: int) -> dict[str, float]:
     """Measure the time to the first token."""
-    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    seconds: dict[str, list[float]] = {mode: [] for mode in MODES}
     for number in range(pairs):
         (task,) = server.tasks(1, 5_000 + number)
-        for way in WAYS if number % 2 == 0 else WAYS[::-1]:
-            seconds[way].append(server.first_token(way, task))
-    return {way: statistics.median(each) for way, each in seconds.items()}
+        for mode in MODES if number % 2 == 0 else MODES[::-1]:
+            seconds[mode].append(server.first_token(mode, task))
+    return {mode: statistics.median(each) for mode, each in seconds.items()}
 
 
 def long_sources(server: Server, sizes: list[int]) -> list[dict[str, Any]]:
-    """Try sources that are long; the grammar gets them however long they are."""
+    """Measure the time to the first token with long sources, with the grammar's size limit off."""
     from semqa.decoding import grammar
 
     grammar.MAX_PIECES = 10**9
     rows = []
     for size in sizes:
-        chance = random.Random(size)
+        rng = random.Random(size)
         text = ""
         while len(text) < size:
-            text += " ".join(source.text for source in list(made_up_sources(chance))) + " "
+            text += " ".join(source.text for source in synthetic_sources(rng)) + " "
         task = Task(server.tasks(1)[0].prompt, [Source(text[:size])])
         row: dict[str, Any] = {"characters": size}
-        for way in ("glue", "grammar"):
+        for mode in ("glue", "grammar"):
             try:
-                row[way] = server.first_token(way, task)
-            except Exception as error:  # noqa: BLE001  (what fails, and how, is the result)
-                row[way] = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
+                row[mode] = server.first_token(mode, task)
+            except Exception as error:  # noqa: BLE001  (the error is the result)
+                row[mode] = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
         rows.append(row)
     return rows
 
@@ -257,7 +258,7 @@ def _median_ratio(upper: list[float], lower: list[float]) -> float:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Run all parts with one runner, in this process."""
+    """Run all parts with one model runner in this process."""
     parts = options.parts.split(",")
     batches = [int(batch) for batch in options.batches.split(",")]
     server = Server(
@@ -266,8 +267,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     try:
         found: dict[str, Any] = {"runner": options.runner}
         found["quotes_checked"] = check(server, server.tasks(4))
-        for way in WAYS:
-            server.run(way, server.tasks(2, 3))  # once unmeasured
+        for mode in MODES:
+            server.run(mode, server.tasks(2, 3))  # warm-up
         if "speed" in parts:
             found["speed"] = speed(server, batches, options.pairs)
         if "first" in parts:
@@ -280,34 +281,40 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(found: dict[str, Any]) -> None:
-    """Print tables."""
+    """Print the results of one runner."""
     print(f"\nrunner {found['runner']}; {found['quotes_checked']} quotes checked")
     for row in found.get("speed", ()):
-        rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in row["tokens_per_second"].items())
-        ratios = ", ".join(f"{way} {ratio:.3f}" for way, ratio in row["ratios"].items())
-        print(f"  batch {row['batch']:>3}: tokens/s {rates}; of free: {ratios} (goal {GOAL})")
+        rates = ", ".join(f"{mode} {rate:,.0f}" for mode, rate in row["tokens_per_second"].items())
+        ratios = ", ".join(f"{mode} {ratio:.3f}" for mode, ratio in row["ratios"].items())
+        print(f"  batch {row['batch']:>3}: tokens/s {rates}; ratio to free: {ratios} (goal {GOAL})")
     if "first_token_seconds" in found:
-        each = ", ".join(f"{w} {1000 * s:.1f}" for w, s in found["first_token_seconds"].items())
+        each = ", ".join(
+            f"{mode} {1000 * s:.1f}" for mode, s in found["first_token_seconds"].items()
+        )
         print(f"  milliseconds to the first token: {each}")
     for row in found.get("long", ()):
         each = ", ".join(
-            f"{way} {row[way] if isinstance(row[way], str) else f'{row[way]:.2f} s'}"
-            for way in ("glue", "grammar")
+            f"{mode} {row[mode] if isinstance(row[mode], str) else f'{row[mode]:.2f} s'}"
+            for mode in ("glue", "grammar")
         )
         print(f"  {row['characters']:,} characters, first token: {each}")
 
 
 def main() -> None:
-    """Measure each runner in a process of its own, for vLLM chooses one when it is imported."""
+    """Measure each runner in its own process, because vLLM selects one on import."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--smoke", action="store_true", help="the smallest size")
+    parser.add_argument(
+        "--smoke", action="store_true", help="smallest size, to check that the benchmark works"
+    )
     parser.add_argument("--runner", choices=("v1", "v2", "both"), default="both")
     parser.add_argument("--batches", default="1,8,32")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--new-tokens", type=int, default=64)
-    parser.add_argument("--model", help="a folder; by default one of random weights is made")
+    parser.add_argument("--model", help="model folder (default: a random model)")
     parser.add_argument("--hidden", type=int, default=128, help="width of the random model")
-    parser.add_argument("--sizes", default="100000,1000000", help="characters of the part long")
+    parser.add_argument(
+        "--sizes", default="100000,1000000", help="source lengths for the part long"
+    )
     parser.add_argument("--parts", default="speed,first,long")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -325,7 +332,7 @@ def main() -> None:
         try:
             record["vllm"] = version("vllm")
         except PackageNotFoundError:
-            print("vLLM is not installed here: nothing was measured (make test-vllm installs it)")
+            print("vLLM is not installed; nothing was measured. Install it with: make test-vllm")
             print(json.dumps({**record, "skipped": "no vLLM"}))
             return
     record["runners"] = []
@@ -364,7 +371,7 @@ def _in_own_process(runner: str, options: argparse.Namespace) -> dict[str, Any]:
         encoding="utf-8",
     )
     if done.returncode:
-        raise SystemExit(f"runner {runner} failed")
+        raise SystemExit(f"Runner {runner} failed.")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

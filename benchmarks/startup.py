@@ -1,6 +1,6 @@
-"""How long a user waits for `semqa --help` and for `semqa answer` on the sample, as processes.
+"""Time the commands `semqa --help` and `semqa answer` on the sample, including process startup.
 
-Prints the median of several runs after a warm-up, beside a bare ``python -c pass``.
+Prints medians of several runs after a warm-up, with ``python -c pass`` for comparison.
 
     python benchmarks/startup.py [--runs 20] [--smoke]
 """
@@ -29,16 +29,18 @@ EXPECTED = {"semqa --help": "Usage:", "semqa answer": "verified character for ch
 
 
 def main() -> None:
-    """Check what the commands print, time them, print a table and one line of JSON."""
+    """Check the output of the commands, time them, and print a table and one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--smoke", action="store_true", help="one run: does it work at all?")
+    parser.add_argument(
+        "--smoke", action="store_true", help="one run, to check that the benchmark works"
+    )
     options = parser.parse_args()
     runs = 1 if options.smoke else options.runs
     for name, text in EXPECTED.items():
         shown = subprocess.run(COMMANDS[name], capture_output=True, check=True, encoding="utf-8")
         if text not in shown.stdout:
-            sys.exit(f"{name} did not print {text!r}: nothing is timed")
+            sys.exit(f"{name} did not print {text!r}; nothing was timed")
     machine = describe_machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
     seconds = {name: _median_seconds(command, runs) for name, command in COMMANDS.items()}

@@ -1,8 +1,8 @@
-"""What the constraint costs on the host in a step of vLLM: many answers, a real vocabulary.
+"""CPU time of the constraint per vLLM step, with many answers and a real vocabulary.
 
-Plays vLLM's first model runner by hand, so that nothing else is timed: answers under constraints
-of their own go on at random, each step is what `apply` does for all of them, and what it does is
-held to each constraint alone before anything is timed. Needs no vLLM.
+Simulates vLLM's first model runner, so that nothing else is timed. Random answers are generated,
+each with its own constraint. A step is one call of `apply` for all answers; its masks are compared
+with those of the single constraints. vLLM is not needed.
 
     python benchmarks/vllm_host.py [--smoke]
 """
@@ -53,9 +53,11 @@ BATCHES = (1, 8, 32, 256)
 
 
 def main() -> None:
-    """Check, time, print a table and one line of JSON."""
+    """Check, time, and print a table and one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--smoke", action="store_true", help="few answers, to see that it runs")
+    parser.add_argument(
+        "--smoke", action="store_true", help="few answers, to check that the benchmark works"
+    )
     smoke = parser.parse_args().smoke
     vocabulary = small_vocabulary() if smoke else real_vocabulary()
     warm_up(vocabulary=vocabulary)
@@ -66,14 +68,15 @@ def main() -> None:
     ]
     for one in results:
         print(
-            f"{one['rows']:4} answers: {one['step_us']:9.0f} µs a step, of which masking scores "
-            f"{one['scores_us']:9.0f}; {one['step_us'] / one['rows']:6.1f} a row"
+            f"{one['rows']:4} answers: {one['step_us']:9.0f} µs per step, of which masking takes "
+            f"{one['scores_us']:9.0f}; {one['step_us'] / one['rows']:6.1f} per answer"
         )
-    print(json.dumps({"benchmark": "vllm_host", "vocabulary": vocabulary.size, "results": results, **describe_machine()}))  # fmt: skip
+    record = {"benchmark": "vllm_host", "vocabulary": vocabulary.size, "results": results}
+    print(json.dumps({**record, **describe_machine()}))
 
 
 def real_vocabulary() -> Vocabulary:
-    """Return the 131,072 tokens of a real tokenizer."""
+    """Return the vocabulary of a real tokenizer, with 131,072 tokens."""
     from pathlib import Path
 
     import mistral_common
@@ -84,7 +87,7 @@ def real_vocabulary() -> Vocabulary:
 
 
 def small_vocabulary() -> Vocabulary:
-    """Return all bytes and an end token."""
+    """Return a vocabulary of all bytes and an end token."""
     return Vocabulary.from_tokens([*(bytes([byte]) for byte in range(256)), b""], [256])
 
 
@@ -116,7 +119,7 @@ def measure(vocabulary: Vocabulary, rows: int, steps: int) -> dict[str, Any]:
         times.append(time.perf_counter() - began)
         taken = logits.argmax(1).tolist()
         for row, token in enumerate(taken):
-            if token == vocabulary.eos_ids[0]:  # goes on with what it likes second best
+            if token == vocabulary.eos_ids[0]:  # take the second-best token instead
                 logits[row, token] = -torch.inf
                 token = int(logits[row].argmax())  # noqa: PLW2901
             if step < 3 or row == 0:
@@ -131,17 +134,17 @@ def measure(vocabulary: Vocabulary, rows: int, steps: int) -> dict[str, Any]:
 
 
 def request(sources: list[Source]) -> Any:
-    """Return sampling parameters, as vLLM has them."""
+    """Return sampling parameters like those of vLLM."""
     extra = to_extra_args(sources, POLICY)
     return SimpleNamespace(extra_args=extra, stop=[], logit_bias=None, max_tokens=4000)
 
 
 def check(constraint: CopyConstraint, state: Any, logits: NDArray[np.float32]) -> None:
-    """Hold a row to its constraint alone, but for its end token."""
-    kept = set(np.flatnonzero(np.isfinite(logits)).tolist()) | set(constraint.vocabulary.eos_ids)
-    wanted = set(constraint.allowed(state).tolist()) | set(constraint.vocabulary.eos_ids)
-    if kept != wanted:
-        raise SystemExit("a row is not masked as its constraint says")
+    """Compare a row with its own constraint, except for the end token; exit if it differs."""
+    allowed = set(np.flatnonzero(np.isfinite(logits)).tolist()) | set(constraint.vocabulary.eos_ids)
+    expected = set(constraint.allowed(state).tolist()) | set(constraint.vocabulary.eos_ids)
+    if allowed != expected:
+        raise SystemExit("The mask of a row differs from its constraint.")
 
 
 if __name__ == "__main__":

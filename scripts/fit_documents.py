@@ -1,12 +1,12 @@
-"""Fit the model that chooses units of documents, and report it on documents left out of the fit.
+"""Fit the model that selects units of documents, and evaluate it on held-out documents.
 
     python scripts/fit_documents.py SET [SET ...] [--held SET] [--out FILE]
 
-A SET is a folder with ``questions.jsonl`` and ``documents/`` in the format of `semqa eval docs`. A
-unit's label is whether at least half of it is evidence. Documents are read as that command reads them. Every question is also asked of documents of
-another set, which do not answer it; and half of them of documents whose headings became questions, as in
-a list of frequently asked ones. Prints the figures of answers by models that never saw their
-documents, with an encoder and by words only; then writes the trees.
+A SET is a folder with ``questions.jsonl`` and ``documents/``, in the format of `semqa eval docs`. A
+unit is positive if at least half of it is evidence. Each question is also paired with documents of
+another set, which do not answer it. Half of them are also paired with documents whose headings are
+replaced by questions, as in an FAQ. Prints cross-validated scores by document, with an encoder and
+with words only, then writes the trees.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SHAPE = {
+TREE_SETTINGS = {
     "max_iter": 150,
     "learning_rate": 0.06,
     "max_leaf_nodes": 15,
@@ -63,33 +63,31 @@ SHAPE = {
     "l2_regularization": 10.0,
     "random_state": 0,
 }
-"""Of the trees; twice as many, deeper or flatter ones are as good."""
+"""Twice as many, deeper or flatter trees work as well."""
 
-LIKELIEST, EVERY = 40, 8
-"""Of a question's other units, as many of those nearest to it are fitted on, and every eighth of the
-rest, which counts eight times."""
+HARD_NEGATIVES, SAMPLE_EVERY = 40, 8
+"""Negatives per question: the 40 nearest units, and every eighth of the rest with weight eight."""
 
-OWN, KEPT = 0.7, 0.6
-"""Share of sections that are headed by the very question that is asked, and of its words that stay."""
+OWN_HEADING, KEPT_WORDS = 0.7, 0.6
+"""Share of answering sections headed by the asked question, and share of its content words kept."""
 
 FOLDS = 4
-FALSE = {"meaning": 0.03, "words": 0.05}
-"""Share of answerable questions from which the engine may abstain."""
+FALSE_ABSTENTIONS = {"meaning": 0.03, "words": 0.05}
+"""Target share of answerable questions on which the engine abstains."""
 
 
 class Sample(NamedTuple):
-    """A question, its sources compared with it, and what a person marked.
+    """A question with matched units and their labels.
 
     Attributes:
         question: the question.
-        scorer: scores answers to it.
+        scorer: scorer for answers to it.
         sources: its documents.
-        found: the units.
-        labels: 1 for each unit that is evidence; shape [rows].
-        astray: the question compared with documents of another set, which do not answer it.
-        fold: number of its part of the documents.
-        faq: the question compared with its documents when their headings are questions, and what is
-            evidence there; None for the other half of the questions.
+        found: units of its documents, matched with the question.
+        labels: 1 for each unit that is evidence, shape [rows].
+        unrelated: units of documents from another set, which do not answer the question.
+        fold: fold of its documents.
+        faq: units and labels if headings are replaced by questions; None for every second question.
     """
 
     question: DocsQuestion
@@ -97,13 +95,13 @@ class Sample(NamedTuple):
     sources: tuple[Source, ...]
     found: Match
     labels: Array
-    astray: Match
+    unrelated: Match
     fold: int
     faq: tuple[Match, Array] | None
 
 
 def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
-    """Read sets of questions, and compare them with their documents and with those of other sets."""
+    """Read the sets and match their questions with their own and with other documents."""
     encoder = packaged_encoder() if by_meaning else None
     sets = [QuestionSet.read(folder / "questions.jsonl") for folder in folders]
     samples: list[Sample] = []
@@ -115,33 +113,35 @@ def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
             found = match(question.question, sources, encoder)
             labels = _labels(found, question.evidence)
             first = len(samples) % len(other) if len(names) == 1 else 0
-            astray = match(question.question, other[first:][: len(names)], encoder)
-            # Questions over one document go with it; those over many with where their evidence is.
+            unrelated = match(question.question, other[first:][: len(names)], encoder)
+            # The fold is that of the document with the evidence, or of the first document.
             rows = np.flatnonzero(labels)
-            home = names[found.places[rows[0]][0]] if len(rows) else names[0]
-            fold = sum(map(ord, home)) % FOLDS
+            document = names[found.places[rows[0]][0]] if len(rows) else names[0]
+            fold = sum(map(ord, document)) % FOLDS
             faq = None
             if question.answerable and count % 2:
-                asked = match(question.question, headings.asked(question), encoder)
-                faq = (asked, _labels(asked, question.evidence))
-            samples.append(Sample(question, here.scorer, sources, found, labels, astray, fold, faq))
+                matched = match(question.question, headings.replace_headings(question), encoder)
+                faq = (matched, _labels(matched, question.evidence))
+            samples.append(
+                Sample(question, here.scorer, sources, found, labels, unrelated, fold, faq)
+            )
     return samples
 
 
 class _Headings:
-    """Documents of a set, with questions of the set in place of the headings of what answers them."""
+    """Replaces headings in the documents of a set with questions that their sections answer."""
 
     def __init__(self, questions: QuestionSet) -> None:
         self._set = questions
         self._answers: dict[str, list[tuple[str, set[int]]]] = {}
-        """For each document the questions that it answers, with the offsets of the evidence."""
+        """The questions answered by each document, with the offsets of the evidence."""
         for question in questions.questions:
             for name, source in whole_documents(question, questions.documents):
                 if marked := _marked(source.text, question.evidence):
                     self._answers.setdefault(name, []).append((question.question, marked))
 
-    def asked(self, question: DocsQuestion) -> list[Source]:
-        """Return the documents of a question; it, or another one, heads what answers it."""
+    def replace_headings(self, question: DocsQuestion) -> list[Source]:
+        """Return the documents of a question, with this or another question as headings."""
         sources = []
         for name, source in whole_documents(question, self._set.documents):
             text = source.text
@@ -149,10 +149,10 @@ class _Headings:
                 answered = [
                     text
                     for text, marked in self._answers.get(name, ())
-                    if any(first <= place < last for place in marked)
+                    if any(first <= offset < last for offset in marked)
                 ]
                 random = Random(f"{name}{start}")
-                if question.question in answered and Random(question.id).random() < OWN:
+                if question.question in answered and Random(question.id).random() < OWN_HEADING:
                     answered, random = [question.question], Random(question.id)
                 if answered:
                     marks = text[start:end][: -len(text[start:end].lstrip("# "))]
@@ -163,25 +163,27 @@ class _Headings:
 
 
 def _sections(source: Source) -> list[tuple[int, int, int, int]]:
-    """Return for each heading where it begins and ends, and what stands right under it."""
+    """Return start and end of each heading, and of the content directly below it."""
     units = read_units(source).structure.units
     found = []
     for number, heading in enumerate(units):
-        under = [unit for unit in units if unit.kind in CONTENT and unit.headings[-1:] == (number,)]
-        if heading.kind == "heading" and under:
-            found.append((heading.start, heading.end, under[0].start, under[-1].end))
+        content = [
+            unit for unit in units if unit.kind in CONTENT and unit.headings[-1:] == (number,)
+        ]
+        if heading.kind == "heading" and content:
+            found.append((heading.start, heading.end, content[0].start, content[-1].end))
     return found
 
 
 def _reworded(question: str, random: Random) -> str:
-    """Return a question without some of its telling words: others ask it in other words."""
+    """Drop some content words from a question, because people word it differently."""
     words = question.rstrip("?! .").split()
-    kept = [word for word in words if word.lower() in STOPWORDS or random.random() < KEPT]
+    kept = [word for word in words if word.lower() in STOPWORDS or random.random() < KEPT_WORDS]
     return f"{' '.join(kept if len(kept) >= 3 else words).capitalize()}?"
 
 
 def _labels(found: Match, evidence: Sequence[str]) -> Array:
-    """Return 1 for each unit of which at least half is evidence, else 0; shape [rows]."""
+    """Return 1 for each unit that is at least half evidence, otherwise 0; shape [rows]."""
     marked = [_marked(units.structure.text, evidence) for units in found.sources]
     labels = np.zeros(len(found.places))
     for row, (s, u) in enumerate(found.places):
@@ -192,26 +194,26 @@ def _labels(found: Match, evidence: Sequence[str]) -> Array:
 
 
 def _letters(text: str, start: int, end: int) -> list[int]:
-    """Return where the letters and digits of a stretch are."""
+    """Return the offsets of the letters and digits in a range."""
     return [i for i in range(start, end) if text[i].isalnum()]
 
 
 def _marked(text: str, evidence: Sequence[str]) -> set[int]:
-    """Return the offsets of the letters of a text that are evidence."""
-    at = _letters(text, 0, len(text))
-    bare = "".join(text[i] for i in at)
+    """Return the offsets of the letters and digits that are evidence."""
+    offsets = _letters(text, 0, len(text))
+    bare = "".join(text[i] for i in offsets)
     marked: set[int] = set()
-    for stretch in evidence:
-        wanted = "".join(filter(str.isalnum, stretch))
-        found = bare.find(wanted)
-        while wanted and found >= 0:
-            marked.update(at[found : found + len(wanted)])
-            found = bare.find(wanted, found + 1)
+    for passage in evidence:
+        letters = "".join(filter(str.isalnum, passage))
+        found = bare.find(letters)
+        while letters and found >= 0:
+            marked.update(offsets[found : found + len(letters)])
+            found = bare.find(letters, found + 1)
     return marked
 
 
 def _trees(names: Sequence[str], fitted: HistGradientBoostingClassifier) -> dict[str, object]:
-    """Return fitted trees in the shape that `Trees.of` reads."""
+    """Convert fitted trees to the arguments of `Trees.of`."""
     trees = [
         [
             [round(float(node["value"]), 4)]
@@ -230,12 +232,12 @@ def _trees(names: Sequence[str], fitted: HistGradientBoostingClassifier) -> dict
     return {"names": list(names), "bias": bias, "trees": trees}
 
 
-def _fitted_on(found: Match, labels: Array) -> tuple[Array, Array, Array]:
-    """Return the features of the units that are fitted on, their labels, and how often they count."""
+def _training_rows(found: Match, labels: Array) -> tuple[Array, Array, Array]:
+    """Return the features, labels and sample weights of the units used for fitting."""
     order = likeliest(found)
     order = order[np.argsort(labels[order] == 0, kind="stable")]
-    first = order[: int(labels.sum()) + LIKELIEST]
-    rest = order[len(first) :: EVERY]
+    first = order[: int(labels.sum()) + HARD_NEGATIVES]
+    rest = order[len(first) :: SAMPLE_EVERY]
     rows = np.concatenate([first, rest])
     counts = np.repeat(
         [1.0, (len(order) - len(first)) / max(len(rest), 1)], [len(first), len(rest)]
@@ -243,66 +245,66 @@ def _fitted_on(found: Match, labels: Array) -> tuple[Array, Array, Array]:
     return found.features[rows], labels[rows], counts
 
 
-def fit_units(samples: Sequence[Sample], *, astray: bool = False) -> dict[str, object]:
-    """Fit the chance that a person would quote a unit; with questions that were put astray or not."""
-    parts = [_fitted_on(sample.found, sample.labels) for sample in samples]
-    parts += [_fitted_on(*sample.faq) for sample in samples if sample.faq is not None]
-    if astray:
-        others = (sample.astray for sample in samples)
-        parts += (_fitted_on(other, np.zeros(len(other.places))) for other in others)
+def fit_units(samples: Sequence[Sample], *, unrelated: bool = False) -> dict[str, object]:
+    """Fit the probability that a person quotes a unit, optionally with unrelated documents."""
+    parts = [_training_rows(sample.found, sample.labels) for sample in samples]
+    parts += [_training_rows(*sample.faq) for sample in samples if sample.faq is not None]
+    if unrelated:
+        others = (sample.unrelated for sample in samples)
+        parts += (_training_rows(other, np.zeros(len(other.places))) for other in others)
     features, labels, counts = map(np.concatenate, zip(*parts, strict=True))
-    trees = HistGradientBoostingClassifier(**SHAPE).fit(features, labels, counts)
+    trees = HistGradientBoostingClassifier(**TREE_SETTINGS).fit(features, labels, counts)
     return _trees(samples[0].found.names, trees)
 
 
 def fit(samples: Sequence[Sample], name: str) -> dict[str, Any]:
-    """Fit the trees, and set the least relevance."""
-    fitted = {"unit": fit_units(samples), "relevance": fit_units(samples, astray=True)}
-    model = made(fitted | {"least": 0.0})
+    """Fit the trees and set the relevance threshold."""
+    fitted = {"unit": fit_units(samples), "relevance": fit_units(samples, unrelated=True)}
+    model = to_model(fitted | {"least": 0.0})
     best = [
         judge(sample.found, model).relevance.max()
         for sample in samples
         if sample.question.answerable
     ]
-    return fitted | {"least": round(float(np.quantile(best, FALSE[name])), 3)}
+    return fitted | {"least": round(float(np.quantile(best, FALSE_ABSTENTIONS[name])), 3)}
 
 
-def made(fitted: Mapping[str, Any]) -> Model:
-    """Return the model of what was fitted."""
+def to_model(fitted: Mapping[str, Any]) -> Model:
+    """Return the fitted model."""
     return Model(Trees.of(**fitted["unit"]), Trees.of(**fitted["relevance"]), fitted["least"])
 
 
 def read_as(sample: Sample, name: str, model: Model) -> Reading:
-    """Read a question with another model than the one that ships."""
+    """Read the sources for a question with the given model."""
     encoder = packaged_encoder() if name == "meaning" else None
     return read(sample.question.question, sample.sources, encoder, model)
 
 
 def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading], list[Judgement]]:
-    """Read each question by a model that never saw its documents.
+    """Read each question with a model fitted without its documents.
 
     Returns:
-        The readings, and for each question how documents of another set are judged.
+        The readings, and for each question the judgement of unrelated documents.
     """
     readings: dict[int, Reading] = {}
-    astray: dict[int, Judgement] = {}
+    unrelated: dict[int, Judgement] = {}
     for fold in sorted({sample.fold for sample in samples}):
-        model = made(fit([sample for sample in samples if sample.fold != fold], name))
+        model = to_model(fit([sample for sample in samples if sample.fold != fold], name))
         for number, sample in enumerate(samples):
             if sample.fold == fold:
                 readings[number] = read_as(sample, name, model)
-                astray[number] = judge(sample.astray, model)
+                unrelated[number] = judge(sample.unrelated, model)
     numbers = range(len(samples))
-    return [readings[number] for number in numbers], [astray[number] for number in numbers]
+    return [readings[number] for number in numbers], [unrelated[number] for number in numbers]
 
 
 def report(
     name: str,
     samples: Sequence[Sample],
     readings: Sequence[Reading],
-    astray: Sequence[Judgement] = (),
+    unrelated: Sequence[Judgement] = (),
 ) -> None:
-    """Print the figures of `semqa eval docs`, and what is made of questions that are put astray."""
+    """Print the scores of `semqa eval docs`, and the results on unrelated documents."""
     scores: dict[bool, list[DocsScore]] = {True: [], False: []}
     for sample, reading in zip(samples, readings, strict=True):
         question = sample.question
@@ -318,10 +320,12 @@ def report(
         figures = DocsReport.of(found, resamples=0)
         total = figures.total
         print(
-            f"{name:8} {'abstains' if may_abstain else 'answers all':12} docqa {_percent(total.docqa.value)}"
+            f"{name:8} {'may abstain' if may_abstain else 'answers all':12} "
+            f"docqa {_percent(total.docqa.value)}"
             f"  recall {_percent(total.recall)}  precision {_percent(total.precision)}"
-            f"  full {_percent(total.fully_answered)}  rightly {_percent(total.abstained_on_unanswerable)}"
-            f"  wrongly {_percent(total.false_abstentions)}  | "
+            f"  full {_percent(total.fully_answered)}"
+            f"  correct abstentions {_percent(total.abstained_on_unanswerable)}"
+            f"  false abstentions {_percent(total.false_abstentions)}  | "
             + "  ".join(
                 f"{kind} {_percent(each.docqa.value)}" for kind, each in figures.kinds.items()
             )
@@ -330,22 +334,21 @@ def report(
         (sample, reading, select(reading.judgement))
         for sample, reading in zip(samples, readings, strict=True)
     ]
-    told = [
+    labelled = [
         (reading.judgement.relevance[row], sample.labels[row])
         for sample, reading, chosen in rows
         for row in chosen
     ]
     for low, high in pairwise((0.0, 0.2, 0.5, 0.8, 1.01)):
-        right = [label for figure, label in told if low <= figure < high]
+        right = [label for figure, label in labelled if low <= figure < high]
         print(
-            f"{name:8} relevance from {low}: {len(right)} units, {_percent(fmean(right or [0]))}% right"
+            f"{name:8} relevance from {low}: {len(right)} units, "
+            f"{_percent(fmean(right or [0]))}% right"
         )
-    if astray:
-        share = _percent(fmean(each.answers for each in astray))
-        poor = _percent(fmean(each.relevance.max(initial=0) < LOW for each in astray))
-        print(
-            f"{name:8} of questions over documents of another set: answers {share}%, relevance low {poor}%"
-        )
+    if unrelated:
+        share = _percent(fmean(each.answers for each in unrelated))
+        poor = _percent(fmean(each.relevance.max(initial=0) < LOW for each in unrelated))
+        print(f"{name:8} unrelated documents: {share}% answered, {poor}% with low relevance")
 
 
 def _percent(value: float | None) -> str:
@@ -356,8 +359,8 @@ def main() -> None:
     """Fit, report and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sets", nargs="+", type=Path)
-    parser.add_argument("--held", type=Path, help="another set to report, not fitted on")
-    parser.add_argument("--out", type=Path, help="where to write the trees")
+    parser.add_argument("--held", type=Path, help="held-out set, only for the report")
+    parser.add_argument("--out", type=Path, help="output file for the trees")
     args = parser.parse_args()
     models = {}
     for name in ("meaning", "words"):
@@ -366,7 +369,7 @@ def main() -> None:
         models[name] = fit(samples, name)
         if args.held:
             held = load([args.held], by_meaning=name == "meaning")
-            model = made(models[name])
+            model = to_model(models[name])
             report(f"{name}, held", held, [read_as(sample, name, model) for sample in held])
     if args.out:
         text = json.dumps(models).replace("]], ", "]],\n")  # a tree per line

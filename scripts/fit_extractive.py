@@ -1,12 +1,12 @@
-"""Fit the weights of the extractive engine on QuoteSum, and say how well they do.
+"""Fit the weights of the extractive engine on QuoteSum and evaluate them.
 
     python scripts/fit_extractive.py dev.jsonl [--out FILE | --check FILE] [--seeds 5]
 
-Two logistic regressions: whether a word of a used source is quoted, and whether its title is. A
-label is the share of the human answers that quote it, among those that use the source. Prints
-cross-validated scores (everything fitted inside the fold), the shift between the two origins of the
-questions, the coverage curve and a paired test against BM25 with dropping; then writes the weights.
-The same file gives the same weights.
+Fits two logistic regressions: whether a word of a quoted source is quoted, and whether its title
+is. Labels are the shares of human answers that quote the word or title, among those that quote the
+source. Prints cross-validated scores (everything is fitted inside the fold), the shift between the
+two origins of the questions, the coverage curve, and a paired test against BM25 with weak sources
+dropped. Then writes the weights, which are reproducible.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 WORD_SHRINKAGE = 300.0
 TITLE_SHRINKAGE = 10.0
-"""L2 penalties on standardised features; anything from a third to three times as much is as good."""
+"""L2 penalties on standardised features; values three times smaller or larger work as well."""
 
 FOLDS = 5
 COVERAGES = (0.0, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0)
@@ -51,9 +51,9 @@ class Sample(NamedTuple):
 
     Attributes:
         question: the question as read from the file.
-        readings: its sources as the ranker sees them.
-        words: for each source the labels of its words, or None where no answer uses the source.
-        titles: for each source the label of its title, or None.
+        readings: the parsed sources with their features.
+        words: labels of each source's words, or None if no answer quotes the source.
+        titles: label of each source's title, or None.
     """
 
     question: Question
@@ -63,7 +63,7 @@ class Sample(NamedTuple):
 
 
 def load(path: Path) -> list[Sample]:
-    """Read a QuoteSum file, and compute features and labels."""
+    """Read a QuoteSum file and compute features and labels."""
     samples = []
     for question in read_quotesum(path):
         _, readings = read_request(question.question, question.sources)
@@ -103,7 +103,7 @@ def labels_of(
 
 
 def places_of(text: str, quotes: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where the quotes stand; of several places the one nearest to an unambiguous quote."""
+    """Locate the quotes; an ambiguous one is placed next to the nearest unambiguous quote."""
     found: list[tuple[str, list[int]]] = []
     for quote in quotes:
         starts, at = [], text.find(quote) if quote else -1
@@ -132,7 +132,7 @@ def fit(samples: Sequence[Sample]) -> Weights:
     features = np.concatenate(
         [np.stack([reading.words[name] for name in names], axis=1) for reading, _, _ in used]
     )
-    # Every source counts the same, however long.
+    # All sources have the same total weight.
     counts = np.concatenate([np.full(len(words), 1.0 / len(words)) for _, words, _ in used])
     labels = np.concatenate([words for _, words, _ in used])
     word = logistic(features, labels, counts * len(counts) / counts.sum(), WORD_SHRINKAGE)
@@ -154,11 +154,11 @@ def logistic(features: Array, labels: Array, counts: Array, shrinkage: float) ->
     Args:
         features: shape [rows, features].
         labels: in [0, 1], shape [rows].
-        counts: how often each row counts, shape [rows].
-        shrinkage: L2 penalty on the weights of the standardised features; the bias goes free.
+        counts: sample weights, shape [rows].
+        shrinkage: L2 penalty on the weights of the standardised features, not on the bias.
 
     Returns:
-        The weights of the features as given, and the bias: shape [features + 1].
+        Weights of the original features, and the bias: shape [features + 1].
     """
     total = counts.sum()
     mean = counts @ features / total
@@ -169,10 +169,12 @@ def logistic(features: Array, labels: Array, counts: Array, shrinkage: float) ->
     penalty[-1] = 0.0
     weights = np.zeros(rows.shape[1])
     for _ in range(50):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(rows @ weights, -30.0, 30.0)))
-        gradient = rows.T @ (counts * (labels - chance)) - penalty * weights
-        curvature = (rows * (counts * chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
-        step = np.linalg.solve(curvature, gradient)
+        predicted = 1.0 / (1.0 + np.exp(-np.clip(rows @ weights, -30.0, 30.0)))
+        gradient = rows.T @ (counts * (labels - predicted)) - penalty * weights
+        hessian = (rows * (counts * predicted * (1 - predicted))[:, None]).T @ rows + np.diag(
+            penalty
+        )
+        step = np.linalg.solve(hessian, gradient)
         weights += step
         if np.abs(step).max() < 1e-10:
             break
@@ -188,18 +190,18 @@ def evaluate(question: Question, text: str) -> ExampleScores:
 
 
 def answer(sample: Sample, weights: Weights, engine: ExtractiveEngine) -> str:
-    """Answer one question with other weights than those that ship."""
+    """Answer one question with the given weights."""
     question = sample.question
     inquiry = read_inquiry(question.question)
     return engine.compose(inquiry, sample.readings, question.sources, weights)
 
 
 def bm25_answer(sample: Sample, keep: float = 0.5) -> str:
-    """Return the best BM25 sentence of each source as marked text: the plain baseline.
+    """Return the BM25 baseline: the best sentence of each source, as marked text.
 
     Args:
         sample: the question.
-        keep: a source stays when its sentence scores at least this share of the best one's.
+        keep: drop sources whose sentence scores less than this share of the best score.
     """
     best = [float(r.relevance.bm25.max(initial=-1.0)) for r in sample.readings]
     marks = []
@@ -214,7 +216,7 @@ def bm25_answer(sample: Sample, keep: float = 0.5) -> str:
 def cross_validate(
     samples: Sequence[Sample], seed: int, engines: Mapping[float, ExtractiveEngine]
 ) -> dict[float, list[ExampleScores]]:
-    """Return the scores of each question, answered by weights that never saw it; by coverage."""
+    """Return scores by coverage, each question answered with weights fitted without it."""
     fold = np.random.default_rng(seed).permutation(np.arange(len(samples)) % FOLDS)
     rows: dict[float, list[ExampleScores]] = {coverage: [] for coverage in engines}
     for held_out in range(FOLDS):
@@ -229,7 +231,7 @@ def cross_validate(
 
 
 def figures(rows: Sequence[ExampleScores]) -> dict[str, float]:
-    """Return the four corpus scores that matter here."""
+    """Return the four main corpus scores."""
     report = summarise(rows, resamples=0)
     return {m: report.value(m) or 0.0 for m in ("semqa", "sem_f1", "rougeLsum", "sem_recall")}
 
@@ -242,7 +244,7 @@ def _line(name: str, scores: Mapping[str, float], note: str = "") -> None:
 
 
 def report(samples: Sequence[Sample], seeds: int) -> None:
-    """Print all figures."""
+    """Cross-validate and print all scores."""
     default = ExtractiveEngine()
     engines = {c: ExtractiveEngine(coverage=c) for c in {*COVERAGES, default.coverage}}
     runs = [cross_validate(samples, seed, engines) for seed in range(seeds)]
@@ -261,7 +263,7 @@ def report(samples: Sequence[Sample], seeds: int) -> None:
     for coverage in COVERAGES:
         _line(f"  coverage {coverage}", mean_of(coverage))
     bm25 = [evaluate(s.question, bm25_answer(s)) for s in samples]
-    _line("best BM25 sentence, with dropping", figures(bm25))
+    _line("best BM25 sentence, weak dropped", figures(bm25))
     test = paired_bootstrap(runs[0][default.coverage], bm25)
     print(
         f"  cross-validated minus BM25: {test.difference:+.2f} "
@@ -289,12 +291,12 @@ def _shift(
 
 
 def as_json(weights: Weights) -> str:
-    """Return the weights as the text of a file."""
+    """Return the contents of the weights file."""
     return json.dumps({"word": weights.word, "title": weights.title}, indent=1) + "\n"
 
 
 def same(stored: Mapping[str, Mapping[str, float]], weights: Weights) -> bool:
-    """Say whether stored weights are these, up to the rounding of another machine's arithmetic."""
+    """Return whether stored and fitted weights are equal up to rounding."""
     return all(
         stored[part].keys() == fitted.keys()
         and all(abs(stored[part][name] - value) < 1e-3 for name, value in fitted.items())
@@ -303,24 +305,28 @@ def same(stored: Mapping[str, Mapping[str, float]], weights: Weights) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Fit, report, write."""
+    """Fit, report and write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path, help="a QuoteSum file (JSON lines)")
-    parser.add_argument("--out", type=Path, help="where to write the weights")
-    parser.add_argument("--check", type=Path, help="exit 1 unless this file holds these weights")
-    parser.add_argument("--seeds", type=int, default=5, help="fold seeds; 0 for no report")
+    parser.add_argument("data", type=Path, help="QuoteSum file (JSON lines)")
+    parser.add_argument("--out", type=Path, help="output file for the weights")
+    parser.add_argument(
+        "--check", type=Path, help="exit with 1 unless this file has the same weights"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=5, help="number of fold seeds; 0 for no report"
+    )
     options = parser.parse_args(arguments)
     samples = load(options.data)
     weights = fit(samples)
     if options.seeds:
         report(samples, options.seeds)
         rows = [evaluate(s.question, answer(s, weights, ExtractiveEngine())) for s in samples]
-        _line("fitted on all, the same questions", figures(rows))
+        _line("fitted and tested on all questions", figures(rows))
     if options.out:
         options.out.write_text(as_json(weights), "utf-8")
         print(f"wrote {options.out}")
     if options.check and not same(json.loads(options.check.read_text("utf-8")), weights):
-        sys.exit(f"{options.check} holds other weights: fit them again with --out")
+        sys.exit(f"{options.check} has different weights. Fit them again with --out.")
 
 
 if __name__ == "__main__":

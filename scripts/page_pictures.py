@@ -1,9 +1,9 @@
-"""Pictures of the page for docs/: a conversation over three short documents, answered by `extractive`.
+"""Take screenshots of the page for docs/, with a conversation about three short documents.
 
     python scripts/page_pictures.py [--out docs/pictures]
 
-Needs Chromium and playwright. Each size is shown in light and in dark colours: page-light.png and
-page-dark.png are 1280×800, phone-light.png and phone-dark.png 390×844.
+Needs Chromium and playwright; the engine is `extractive`. page-light.png and page-dark.png are
+1280×800, phone-light.png and phone-dark.png 390×844.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SIZES = {"page": (1280, 800), "phone": (390, 844)}
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Start a server over a new folder with the documents; yields its address."""
+    """Run a server with the documents in a new folder; yield its address."""
     settings = ServerSettings(data=folder, port=0, create=lambda _: create_engine("extractive"))
     library = Library(settings.library, encoder=None)
     library.create("", "documents").put_all(
@@ -60,23 +60,23 @@ def serving(folder: Path) -> Iterator[str]:
     thread.start()
     try:
         if not ready.wait(60):
-            sys.exit("the server did not start")
+            sys.exit("The server did not start.")
         yield f"http://127.0.0.1:{running.port}"
     finally:
         running.stop()
         thread.join()
 
 
-def talk(url: str) -> None:
-    """Hold the conversation."""
+def ask_questions(url: str) -> None:
+    """Create a conversation with all questions."""
     conversation = httpx.post(f"{url}/v1/conversations", json={}).json()["id"]
     for question in QUESTIONS:
         body = {"question": question, "conversation": conversation, "collection": "documents"}
         httpx.post(f"{url}/v1/answers", json=body, timeout=60).raise_for_status()
 
 
-def shoot(browser: Browser, url: str, name: str, scheme: Any, out: Path) -> None:
-    """Take one picture."""
+def take_screenshot(browser: Browser, url: str, name: str, scheme: Any, out: Path) -> None:
+    """Take one screenshot."""
     width, height = SIZES[name]
     phone = name == "phone"
     context = browser.new_context(
@@ -107,22 +107,22 @@ def open_first_conversation(page: Page, *, phone: bool) -> None:
 
 
 def main() -> None:
-    """Take all pictures."""
+    """Take all screenshots."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    found = shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(Path(folder)) as url,
         sync_playwright() as playwright,
     ):
-        talk(url)
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        ask_questions(url)
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name in SIZES:
             for scheme in ("light", "dark"):
-                shoot(browser, url, name, scheme, options.out)
+                take_screenshot(browser, url, name, scheme, options.out)
         browser.close()
 
 

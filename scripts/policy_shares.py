@@ -1,9 +1,9 @@
-"""Say which share of human answers each setting of a `QuotePolicy` admits.
+"""Report the share of human answers that each `QuotePolicy` allows.
 
     python scripts/policy_shares.py dev.jsonl
 
-Counts over all reference answers of a QuoteSum file; and, over all words outside of their quotes, how
-many are glue or of the question.
+Counts all reference answers in a QuoteSum file. Also counts the words outside their quotes that are
+glue or in the question.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ SETTINGS = {
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def count(questions: Sequence[Question]) -> dict[str, Any]:
-    """Count the answers that each setting admits, and the words outside of quotes."""
+def count_answers(questions: Sequence[Question]) -> dict[str, Any]:
+    """Count the answers allowed by each policy and the words outside quotes."""
     answers = [
         (question, reference.text) for question in questions for reference in question.references
     ]
-    admitted = {
+    allowed = {
         name: sum(
             find_breach(text, question.sources, policy, question.question) is None
             for question, text in answers
@@ -47,31 +47,31 @@ def count(questions: Sequence[Question]) -> dict[str, Any]:
     for question, text in answers:
         for piece in scan_marks(text):
             if isinstance(piece, FreePiece):
-                found = len(_WORD.findall(piece.text))
-                words += found
-                known += found - len(leaks(piece.text, question.question))
-    return {"answers": len(answers), "admitted": admitted, "free_words": words, "known": known}
+                count = len(_WORD.findall(piece.text))
+                words += count
+                known += count - len(leaks(piece.text, question.question))
+    return {"answers": len(answers), "allowed": allowed, "free_words": words, "known": known}
 
 
-def table(shares: dict[str, Any]) -> str:
+def table(counts: dict[str, Any]) -> str:
     """Return the counts as Markdown."""
-    answers, words, known = shares["answers"], shares["free_words"], shares["known"]
-    lines = [f"| setting | of {answers} answers are admitted |", "|---|---|"]
+    answers, words, known = counts["answers"], counts["free_words"], counts["known"]
+    lines = [f"| policy | allowed of {answers} answers |", "|---|---|"]
     lines += [
         f"| {name} | {number} ({number / answers:.1%}) |"
-        for name, number in shares["admitted"].items()
+        for name, number in counts["allowed"].items()
     ]
     share = f"{known} ({known / max(words, 1):.1%})"
-    lines += ["", f"Of {words} words outside of quotes, {share} are glue or of the question."]
+    lines += ["", f"Of {words} words outside quotes, {share} are glue or in the question."]
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Read the arguments, count, print."""
+    """Count and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("file", type=Path, help="a QuoteSum file")
+    parser.add_argument("file", type=Path, help="QuoteSum file")
     arguments = parser.parse_args()
-    print(table(count(read_quotesum(arguments.file))))
+    print(table(count_answers(read_quotesum(arguments.file))))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Spoil the quotes of human answers, and count how many of them are repaired.
+"""Damage the quotes of human answers and count how many are repaired.
 
     python scripts/repair_rates.py dev.jsonl
 
-Each verbatim quote of a QuoteSum file's reference answers is spoilt in one way and looked for in the
-source that it names. What nobody should repair (another digit, another name, a
-negation, another word, quotes of other questions) is counted likewise. The figures stand in
+Damages each verbatim quote in the reference answers of a QuoteSum file in one way and tries to
+repair it from the cited source. Also counts damage that must not be repaired: another digit,
+another name, a negation, another word, and quotes from other questions. The results are in
 ``docs/endpoints.md``.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Item(NamedTuple):
-    """A verbatim quote of a human answer."""
+    """A verbatim quote in a human answer."""
 
     qid: str
     sources: Sequence[Source]
@@ -37,12 +37,12 @@ class Item(NamedTuple):
 
     @property
     def source(self) -> Source:
-        """The source it quotes."""
+        """The quoted source."""
         return self.sources[self.number - 1]
 
 
 def other_letter(text: str, rng: random.Random) -> str | None:
-    """Return a text with another vowel in one of its names."""
+    """Replace a letter in a name with a vowel."""
     names = [m for m in re.finditer(r"\b[A-Z][a-z]{2,}\b", text) if m.start()]
     if not names:
         return None
@@ -52,65 +52,67 @@ def other_letter(text: str, rng: random.Random) -> str | None:
 
 
 def other_digit(text: str, rng: random.Random) -> str | None:
-    """Return a text with another digit in one of its numbers."""
-    found = list(re.finditer("[0-9]", text))
-    if not found:
+    """Change a digit."""
+    digits = list(re.finditer("[0-9]", text))
+    if not digits:
         return None
-    at = rng.choice(found).start()
+    at = rng.choice(digits).start()
     return text[:at] + str((int(text[at]) + rng.randrange(1, 10)) % 10) + text[at + 1 :]
 
 
 def negated(text: str, _rng: random.Random) -> str | None:
-    """Return a text with a negation more."""
+    """Insert “not” after a verb."""
     verb = re.search(r"\b(is|was|were|are|has|had|did|can|will|would)\b", text)
     return None if verb is None else f"{text[: verb.end()]} not{text[verb.end() :]}"
 
 
 def other_word(text: str, rng: random.Random) -> str | None:
-    """Return a text with one word in place of another."""
+    """Replace a word."""
     words = text.split()
-    places = [at for at, word in enumerate(words) if _is_plain(word) and len(word) > 3]
-    if not places:
+    candidates = [at for at, word in enumerate(words) if _is_plain(word) and len(word) > 3]
+    if not candidates:
         return None
-    words[rng.choice(places)] = rng.choice(["mountain", "released", "before", "orange", "singer"])
+    words[rng.choice(candidates)] = rng.choice(
+        ["mountain", "released", "before", "orange", "singer"]
+    )
     return " ".join(words)
 
 
 def mistyped(text: str, rng: random.Random) -> str | None:
-    """Return a text with a typing error inside one of its longer words."""
+    """Insert a typing error into a longer word."""
     words = text.split()
-    places = [at for at, word in enumerate(words) if _is_plain(word) and len(word) >= 6]
-    if not places:
+    candidates = [at for at, word in enumerate(words) if _is_plain(word) and len(word) >= 6]
+    if not candidates:
         return None
-    place = rng.choice(places)
-    word = words[place]
+    chosen = rng.choice(candidates)
+    word = words[chosen]
     at = rng.randrange(1, len(word) - 2)
-    spoilt = (
+    typos = (
         word[:at] + word[at + 1] + word[at] + word[at + 2 :],
         word[:at] + word[at + 1 :],
         word[:at] + word[at] + word[at:],
     )
-    words[place] = rng.choice(spoilt)
+    words[chosen] = rng.choice(typos)
     return " ".join(words)
 
 
 def without(count: int) -> Callable[[str, random.Random], str | None]:
-    """Return what leaves so many small words out."""
+    """Return a function that drops this many consecutive lower-case words."""
 
-    def spoil(text: str, rng: random.Random) -> str | None:
+    def damage(text: str, rng: random.Random) -> str | None:
         words = text.split()
         runs = range(1, len(words) - count)
-        places = [at for at in runs if all(map(_is_plain, words[at : at + count]))]
-        if not places:
+        candidates = [at for at in runs if all(map(_is_plain, words[at : at + count]))]
+        if not candidates:
             return None
-        at = rng.choice(places)
+        at = rng.choice(candidates)
         return " ".join(words[:at] + words[at + count :])
 
-    return spoil
+    return damage
 
 
 def with_article(text: str, rng: random.Random) -> str | None:
-    """Return a text with an article more."""
+    """Insert an article."""
     words = text.split()
     if len(words) < 2:
         return None
@@ -118,7 +120,7 @@ def with_article(text: str, rng: random.Random) -> str | None:
     return " ".join(words)
 
 
-MENDED: dict[str, Callable[[str, random.Random], str | None]] = {
+REPAIRABLE: dict[str, Callable[[str, random.Random], str | None]] = {
     "other white space": lambda text, _: text.replace(" ", "\n ", 1),
     "other quotation marks and dashes": lambda text, _: text.translate(
         str.maketrans("'\"-", "’”–")
@@ -134,7 +136,7 @@ MENDED: dict[str, Callable[[str, random.Random], str | None]] = {
     "two small words left out": without(2),
     "four small words left out": without(4),
 }
-REFUSED: dict[str, Callable[[str, random.Random], str | None]] = {
+NOT_REPAIRABLE: dict[str, Callable[[str, random.Random], str | None]] = {
     "another digit": other_digit,
     "another letter in a name": other_letter,
     "a negation": negated,
@@ -154,26 +156,26 @@ def quotes_of(path: Path) -> list[Item]:
 
 
 def rates(
-    items: Sequence[Item], spoil: Callable[[str, random.Random], str | None]
+    items: Sequence[Item], damage: Callable[[str, random.Random], str | None]
 ) -> dict[str, int]:
-    """Count quotes that were spoilt, that were repaired, and that got back the words they had."""
+    """Count quotes that were damaged, repaired, and restored to their original words."""
     rng = random.Random(1)
     counts: Counter[str] = Counter(tried=0, repaired=0, restored=0)
     for item in items:
-        spoilt = spoil(item.text, rng)
-        if spoilt is None or spoilt in item.source.text or spoilt in item.source.title:
+        damaged = damage(item.text, rng)
+        if damaged is None or damaged in item.source.text or damaged in item.source.title:
             continue
         counts["tried"] += 1
-        found = Aligner(item.sources).find(spoilt, item.number)
+        found = Aligner(item.sources).find(damaged, item.number)
         if found is not None:
-            said = item.source.field(found.field)[found.start : found.end]
+            repaired = item.source.field(found.field)[found.start : found.end]
             counts["repaired"] += 1
-            counts["restored"] += _bare(said) == _bare(item.text)
+            counts["restored"] += _bare(repaired) == _bare(item.text)
     return dict(counts)
 
 
-def strangers(items: Sequence[Item], pairs: int = 2_000) -> dict[str, int]:
-    """Count quotes of other questions that are “repaired” into sources that do not hold them."""
+def unrelated_quotes(items: Sequence[Item], pairs: int = 2_000) -> dict[str, int]:
+    """Count quotes of other questions that are wrongly “repaired” from unrelated sources."""
     rng = random.Random(2)
     counts = Counter(tried=0, repaired=0)
     for _ in range(pairs):
@@ -188,8 +190,8 @@ def strangers(items: Sequence[Item], pairs: int = 2_000) -> dict[str, int]:
     return dict(counts)
 
 
-def by_chance(items: Sequence[Item], words: int) -> float:
-    """Return the share of runs of so many quoted words that another source has as well."""
+def accidental_matches(items: Sequence[Item], words: int) -> float:
+    """Return the share of runs of `words` quoted words that also occur in another source."""
     tried = found = 0
     for item in items:
         pieces = item.text.split()
@@ -212,18 +214,21 @@ def _bare(text: str) -> str:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Count and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("data", type=Path)
     items = quotes_of(parser.parse_args().data)
     print(f"{len(items)} quotes; tried, repaired, restored")
-    for name, spoil in (MENDED | REFUSED).items():
-        print(f"  {name:34}", "/".join(map(str, rates(items, spoil).values())))
-    print("  a quote of another question        ", "/".join(map(str, strangers(items).values())))
+    for name, damage in (REPAIRABLE | NOT_REPAIRABLE).items():
+        print(f"  {name:34}", "/".join(map(str, rates(items, damage).values())))
+    print(
+        "  a quote of another question        ",
+        "/".join(map(str, unrelated_quotes(items).values())),
+    )
     for words in range(1, 8):
-        print(f"  {words} words in another source: {by_chance(items, words):.1%}")
+        print(f"  {words} words in another source: {accidental_matches(items, words):.1%}")
 
 
 if __name__ == "__main__":

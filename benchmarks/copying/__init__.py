@@ -1,1 +1,1 @@
-"""Parts of ``benchmarks/constraint.py``: who takes part, on which texts, and what they agree on."""
+"""Parts of ``benchmarks/constraint.py``: implementations, workload, and comparison of masks."""

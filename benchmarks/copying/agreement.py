@@ -1,10 +1,10 @@
-"""Whether two constraints allow the same tokens, but for the differences of their languages.
+"""Compare the masks of two constraints, allowing for known differences between their languages.
 
-The grammar of the peers also lets a span be empty, begin or end with white space, hold the brackets
-of its source, run into white space from which no legal end follows, or hold no content word; and it
-lets an answer end without a quote, and quote the same text twice. A token that only a peer allows
-must lead to one of these; a token that only semqa allows is never right. Once a quote is closed,
-peers may allow more: tokens of theirs are not looked at any more.
+The peer's grammar also allows spans that are empty, start or end with white space, contain brackets
+of the source, run into white space without a legal end, or have no content word. It also allows
+answers that end without a quote or repeat a quote. A token that only the peer allows must lead to
+one of these; a token that only semqa allows is always an error. After the first quote is closed,
+the peer may allow more, so its extra tokens are ignored from there on.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _OPENED = re.compile(r"\[ ([0-9]+) ([^\[\]]*)$")
 _CLOSED = re.compile(r"\[ [0-9]+ [^\[\]]* \]")
 _POLICY = QuotePolicy(free="any", boundary="char")
 _PEERS_ONLY = re.compile(
-    r"\[ [0-9]+ \s"  # a span that begins with white space, or is empty
+    r"\[ [0-9]+ \s"  # a span that is empty or starts with white space
     r"|\s \]"  # a span that ends with white space
-    r"|\[[^\]]*\["  # a bracket of the source
+    r"|\[[^\]]*\["  # a bracket in the source
     r"|[^ ]\]"
 )
 
 
 def different(ours: NDArray[np.int32], theirs: NDArray[np.int32]) -> tuple[list[int], list[int]]:
-    """Return the tokens that only the first mask allows, and those that only the second does."""
+    """Return the tokens allowed only by the first mask, and those allowed only by the second."""
     extra = []
     for first, second in ((ours, theirs), (theirs, ours)):
         bits = np.unpackbits((first & ~second).view(np.uint8), bitorder="little")
@@ -53,10 +53,10 @@ def unexplained(
     vocabulary: Vocabulary,
     boundary: Boundary,
 ) -> list[str]:
-    """Return the texts that only one allows although both languages hold them, or neither does.
+    """Return the texts whose difference between the masks the languages do not explain.
 
-    Where words are cut differently, only tokens that stay in free text or in a quote's number are
-    compared.
+    If `boundary` is ``word``, the two split words differently, so only tokens in free text or in
+    the number of a quote are compared.
     """
     only_ours, only_theirs = different(ours, theirs)
     opens = max(before.rfind(b"["), 0)
@@ -76,20 +76,20 @@ def unexplained(
 
 
 def _completed(data: bytes, sources: Sequence[Source]) -> Iterator[str]:
-    """Yield the texts that half a character at the end may become: itself, where there is none."""
-    whole = data.decode("utf-8", "ignore")
-    half = data[len(whole.encode("utf-8")) :]
-    opened = _OPENED.search(whole)
-    if not half or not opened:
+    """Yield the possible completions of an incomplete character at the end, or the text itself."""
+    complete = data.decode("utf-8", "ignore")
+    rest = data[len(complete.encode("utf-8")) :]
+    opened = _OPENED.search(complete)
+    if not rest or not opened:
         yield data.decode("utf-8", "replace")
         return
     source = sources[int(opened[1]) - 1]
     for field in (source.title, source.text):
         at = field.find(opened[2])
         while 0 <= at < len(field) - len(opened[2]):
-            follower = field[at + len(opened[2])]
-            if follower.encode("utf-8").startswith(half):
-                yield whole + follower
+            following = field[at + len(opened[2])]
+            if following.encode("utf-8").startswith(rest):
+                yield complete + following
             at = field.find(opened[2], at + 1)
 
 
@@ -102,7 +102,7 @@ def _is_peers_only(text: str, sources: Sequence[Source]) -> bool:
 
 
 def _cannot_end(text: str, sources: Sequence[Source]) -> bool:
-    """Tell whether only white space or no content word can follow an open span that lacks it."""
+    """Return whether an open span can no longer end legally, for lack of a word to end with."""
     opened = _OPENED.search(text)
     if not opened:
         return False

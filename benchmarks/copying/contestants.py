@@ -1,9 +1,9 @@
-"""The constraints that are compared, each used as its documentation says is fastest.
+"""The compared implementations, each used in the way its documentation recommends for speed.
 
-All write masks into one buffer that is made once, and all are timed by the same clock around the
-bare call; nothing is subtracted. The language is the same for all as far as they can say it: free
-text, and quotes ``[ k span ]`` of a title or a body, the whole quote as one terminal (as terminals
-of their own, spans could not be closed before a space of the source).
+All write masks into a preallocated buffer and are timed around the bare call; no overhead is
+subtracted. All accept the same language as far as they can express it: free text, and quotes ``[ k
+span ]`` of a title or a body. In the grammar, a whole quote is one terminal, because a span in a
+terminal of its own could not be closed before a space in the source.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Boundary = Literal["char", "word"]
 
 
 class RefusedError(Exception):
-    """A contestant does not do what it is asked; the message is its own."""
+    """An implementation reports an error; the message is its own."""
 
 
 class Clock(NamedTuple):
-    """Nanoseconds of every call."""
+    """Nanoseconds of each call."""
 
     build: list[int]
     mask: list[int]
@@ -42,12 +42,12 @@ class Clock(NamedTuple):
 
 
 def new_clock() -> Clock:
-    """Return a clock with nothing on it."""
+    """Return an empty clock."""
     return Clock([], [], [])
 
 
 class Semqa:
-    """`semqa.decoding.CopyConstraint`, with any free text or with glue."""
+    """`semqa.decoding.CopyConstraint`, with any free text or only glue."""
 
     name = "semqa"
 
@@ -62,7 +62,7 @@ class Semqa:
         self.buffer = np.zeros((vocabulary.size + 31) // 32, np.int32)
 
     def prepare(self, request: Request) -> Request:
-        """Return the request."""
+        """Return the request unchanged."""
         return request
 
     def build(self, prepared: Any) -> CopyConstraint:
@@ -72,7 +72,7 @@ class Semqa:
         )
 
     def accepts(self, built: CopyConstraint, ids: Sequence[int]) -> bool:
-        """Advance to the end."""
+        """Return whether the constraint accepts all tokens."""
         state = built.start()
         try:
             for token in ids:
@@ -84,7 +84,7 @@ class Semqa:
     def replay(self, built: CopyConstraint, ids: Sequence[int], clock: Clock) -> None:
         """Time `mask` and `advance`."""
         mask, advance, buffer = built.mask, built.advance, self.buffer
-        note_mask, note_advance = clock.mask.append, clock.advance.append
+        add_mask, add_advance = clock.mask.append, clock.advance.append
         state = built.start()
         for token in ids:
             start = perf_counter_ns()
@@ -92,8 +92,8 @@ class Semqa:
             middle = perf_counter_ns()
             state = advance(state, token)
             end = perf_counter_ns()
-            note_mask(middle - start)
-            note_advance(end - middle)
+            add_mask(middle - start)
+            add_advance(end - middle)
 
     def step_masks(self, built: CopyConstraint, ids: Sequence[int]) -> list[NDArray[np.int32]]:
         """Return the mask before each token."""
@@ -108,7 +108,7 @@ def quoting_grammar(sources: Sequence[Source], field: str) -> str:
     """Return the Lark grammar for llguidance.
 
     Args:
-        sources: the sources by number.
+        sources: sources in order of their numbers.
         field: ``substring_chars`` or ``substring_words``.
     """
     names, rules = [], []
@@ -123,14 +123,14 @@ def quoting_grammar(sources: Sequence[Source], field: str) -> str:
 
 
 class Llguidance:
-    """llguidance: masks by address into one buffer, one thread.
+    """llguidance on one thread, writing masks by address into one buffer.
 
-    Its ``substring_words`` takes words for runs between white space, which is not our boundary.
+    Its ``substring_words`` splits words at white space, unlike ours.
 
     Args:
         mistral: the tokenizer.
-        size: of the vocabulary.
-        boundary: where it cuts spans.
+        size: vocabulary size.
+        boundary: where spans may start and end.
     """
 
     name = "llguidance"
@@ -157,25 +157,25 @@ class Llguidance:
         return built
 
     def accepts(self, built: Any, ids: Sequence[int]) -> bool:
-        """Validate to the end; a refusal would leave a matcher in error for good."""
+        """Return whether all tokens are valid; consuming an invalid one would break the matcher."""
         built.reset()
         return bool(built.validate_tokens(list(ids)) == len(ids))
 
     def replay(self, built: Any, ids: Sequence[int], clock: Clock) -> None:
-        """Time the mask by address, and `consume_token`."""
+        """Time `unsafe_compute_mask_ptr` and `consume_token`."""
         built.reset()
         mask, consume = built.unsafe_compute_mask_ptr, built.consume_token
         address, width = self.buffer.ctypes.data, self.buffer.nbytes
-        note_mask, note_advance = clock.mask.append, clock.advance.append
+        add_mask, add_advance = clock.mask.append, clock.advance.append
         for token in ids:
             start = perf_counter_ns()
             mask(address, width)
             middle = perf_counter_ns()
-            fine = consume(token)
+            accepted = consume(token)
             end = perf_counter_ns()
-            note_mask(middle - start)
-            note_advance(end - middle)
-            if not fine:
+            add_mask(middle - start)
+            add_advance(end - middle)
+            if not accepted:
                 raise RefusedError(_first_line(built.get_error()))
 
     def step_masks(self, built: Any, ids: Sequence[int]) -> list[NDArray[np.int32]]:

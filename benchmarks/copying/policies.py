@@ -1,8 +1,8 @@
-"""What policies, token budgets and other vocabularies cost: no peer has them, so ours alone.
+"""Cost of policies, token budgets and other vocabularies, for semqa only: no peer has them.
 
-Random answers under each policy, with a budget that they use up: tokens are drawn from the masks,
-often such as open or close a quote. A question's words are its own, so that every build meets them
-for the first time.
+Generates random answers under each policy until a token budget is used up. Tokens are drawn from
+the masks, with a preference for tokens that open or close a quote. Each build has a question of its
+own, so nothing about its words is cached.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from semqa.data.quotesum import Question
 
 BUDGET = 60
-SCARCE = 10
-"""The last tokens of a budget, of which there are figures of their own."""
+LAST_TOKENS = 10
+"""Number of tokens at the end of a budget that are reported separately."""
 
 POLICIES = {
     "glue": QuotePolicy(),
@@ -36,7 +36,7 @@ POLICIES = {
 
 
 def without_bytes(vocabulary: Vocabulary) -> Vocabulary:
-    """Return a vocabulary that cannot write every byte, like those of T5 and BERT."""
+    """Return a vocabulary that cannot generate every byte, like those of T5 and BERT."""
     kept = b" []().,;:'\"-"
     tokens = [vocabulary.token_bytes(token) for token in range(vocabulary.size)]
     tokens = [t if len(t) != 1 or t.isalnum() or t in kept else b"" for t in tokens]
@@ -44,7 +44,7 @@ def without_bytes(vocabulary: Vocabulary) -> Vocabulary:
 
 
 def vocabularies(bench: Bench) -> dict[str, Vocabulary]:
-    """Return what constraints are made for."""
+    """Return the vocabularies to time, by name."""
     import mistral_common
     from mistral_common.tokens.tokenizers.sentencepiece import SentencePieceTokenizer
 
@@ -57,8 +57,8 @@ def vocabularies(bench: Bench) -> dict[str, Vocabulary]:
     }
 
 
-def some_of(mask: NDArray[np.int32], rng: random.Random) -> list[int]:
-    """Draw tokens of a mask, without going through all of them: that would cool every cache."""
+def sample_tokens(mask: NDArray[np.int32], rng: random.Random) -> list[int]:
+    """Sample tokens from a mask without reading all of it, which would evict the CPU caches."""
     words = np.flatnonzero(mask)
     drawn = words[[rng.randrange(words.size) for _ in range(32)]]
     bits = np.unpackbits(mask[drawn].view(np.uint8), bitorder="little").reshape(-1, 32)
@@ -68,50 +68,50 @@ def some_of(mask: NDArray[np.int32], rng: random.Random) -> list[int]:
 
 
 def answer(constraint: CopyConstraint, rng: random.Random) -> tuple[list[int], list[int]]:
-    """Draw one answer; return the nanoseconds of masks, and of those with few tokens left."""
+    """Generate an answer; return the mask times in ns of early tokens and of the last tokens."""
     vocabulary = constraint.vocabulary
     buffer = np.zeros((vocabulary.size + 31) // 32, np.int32)
-    far: list[int] = []
-    near: list[int] = []
+    early: list[int] = []
+    late: list[int] = []
     state = constraint.start(BUDGET)
     for left in range(BUDGET, 0, -1):
         start = time.perf_counter_ns()
         constraint.mask(state, buffer)
         spent = time.perf_counter_ns() - start
-        (near if left <= SCARCE else far).append(spent)
-        some = some_of(buffer, rng)
+        (late if left <= LAST_TOKENS else early).append(spent)
+        sample = sample_tokens(buffer, rng)
         bracket = b"]" if constraint.in_quote(state) else b"["
-        going_on = [t for t in some if t not in vocabulary.eos_ids] or some
-        turning = [t for t in going_on if bracket in vocabulary.token_bytes(t)]
-        state = constraint.advance(state, rng.choice(turning or going_on))
+        continuing = [t for t in sample if t not in vocabulary.eos_ids] or sample
+        switching = [t for t in continuing if bracket in vocabulary.token_bytes(t)]
+        state = constraint.advance(state, rng.choice(switching or continuing))
         if constraint.has_ended(state):
             break
-    return far, near
+    return early, late
 
 
 def policies_part(bench: Bench, questions: Sequence[Question], rounds: int) -> list[dict[str, Any]]:
-    """Time builds and masks; print a row for each vocabulary and policy."""
+    """Time builds and masks; print one row per vocabulary and policy."""
     rows = []
     heads = ("build ms", "p99", "mask p50", "p99", "max us", "last p50", "p99", "max us")
     print(f"{'vocabulary':26}{'policy':24}" + "".join(f"{head:>10}" for head in heads))
     for name, vocabulary in vocabularies(bench).items():
         for label, policy in POLICIES.items():
             builds: list[int] = []
-            far: list[int] = []
-            near: list[int] = []
-            CopyConstraint(vocabulary, questions[0].sources, policy)  # what all requests share
+            early: list[int] = []
+            late: list[int] = []
+            CopyConstraint(vocabulary, questions[0].sources, policy)  # fill shared caches
             for question in questions:
                 start = time.perf_counter_ns()
-                made = CopyConstraint(
+                constraint = CopyConstraint(
                     vocabulary, question.sources, policy, question=question.question
                 )
                 builds.append(time.perf_counter_ns() - start)
                 for seed in range(rounds):
-                    of_far, of_near = answer(made, random.Random(seed))
-                    far += of_far
-                    near += of_near
-            build, mask = percentiles(builds, 1e6), percentiles(far, 1e3)
-            last = percentiles(near, 1e3) if near else None
+                    early_times, late_times = answer(constraint, random.Random(seed))
+                    early += early_times
+                    late += late_times
+            build, mask = percentiles(builds, 1e6), percentiles(early, 1e3)
+            last = percentiles(late, 1e3) if late else None
             figures = [build["p50"], build["p99"], mask["p50"], mask["p99"], mask["max"]]
             figures += [last["p50"], last["p99"], last["max"]] if last else []
             print(f"{name:26}{label:24}" + "".join(f"{figure:10.4g}" for figure in figures))

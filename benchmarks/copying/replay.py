@@ -1,4 +1,4 @@
-"""Human answers, replayed by all contestants on the same requests, after a check."""
+"""Check the masks, then time all implementations on human answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Contestant = Semqa | Llguidance
 
 
 def build_timed(contestant: Contestant, prepared: Any, clock: Clock) -> Any:
-    """Build, and note how long it took."""
+    """Build the constraint and record the time."""
     start = time.perf_counter_ns()
     built = contestant.build(prepared)
     clock.build.append(time.perf_counter_ns() - start)
@@ -30,7 +30,7 @@ def build_timed(contestant: Contestant, prepared: Any, clock: Clock) -> Any:
 
 
 def agree(bench: Bench, ours: Semqa, peer: Llguidance, requests: Sequence[Request]) -> int:
-    """Return how many masks were compared; exit where one differs without a reason."""
+    """Return the number of compared masks; exit if a difference is unexplained."""
     compared = 0
     for request in requests:
         mine = ours.build(ours.prepare(request))
@@ -44,7 +44,7 @@ def agree(bench: Bench, ours: Semqa, peer: Llguidance, requests: Sequence[Reques
                 )
                 if wrong:
                     sys.exit(
-                        f"masks differ from {peer.name}, {ours.boundary}:\n" + "\n".join(wrong)
+                        f"Masks differ from {peer.name}, {ours.boundary}:\n" + "\n".join(wrong)
                     )
                 before += bench.vocabulary.token_bytes(token)
                 compared += 1
@@ -54,7 +54,7 @@ def agree(bench: Bench, ours: Semqa, peer: Llguidance, requests: Sequence[Reques
 def in_all_languages(
     contestants: Sequence[Contestant], requests: Sequence[Request]
 ) -> tuple[list[Request], dict[str, int]]:
-    """Keep the answers that all accept; also count those that each accepts."""
+    """Keep the answers that all implementations accept; also count those that each accepts."""
     kept, counts = [], dict.fromkeys([c.name for c in contestants], 0)
     for request in requests:
         built = [c.build(c.prepare(request)) for c in contestants]
@@ -72,7 +72,7 @@ def in_all_languages(
 def race(
     contestants: Sequence[Contestant], requests: Sequence[Request], rounds: int
 ) -> dict[str, Clock]:
-    """Time builds, masks and advances, by turns; one build for every answer."""
+    """Time builds, masks and advances in turn, with one build per answer."""
     clocks = {c.name: new_clock() for c in contestants}
     prepared = [[c.prepare(request) for c in contestants] for request in requests]
     for turn in range(-1, rounds):  # turn -1 warms up
@@ -90,7 +90,7 @@ def race(
 
 
 def replay_part(bench: Bench, requests: Sequence[Request], rounds: int) -> dict[str, object]:
-    """Check and time the replay; print both boundaries."""
+    """Check and time the replay with both boundaries."""
     result: dict[str, object] = {}
     for boundary in BOUNDARIES:
         ours = Semqa(bench.vocabulary, boundary)
@@ -116,7 +116,7 @@ def replay_part(bench: Bench, requests: Sequence[Request], rounds: int) -> dict[
 
 
 def _glue_replay(bench: Bench, requests: Sequence[Request], rounds: int) -> dict[str, object]:
-    """Time glue against any free text, on the answers that are in both languages."""
+    """Time glue against any free text on the answers that both accept."""
     both = [Semqa(bench.vocabulary, "word"), Semqa(bench.vocabulary, "word", "glue")]
     shared, counts = in_all_languages(both, requests)
     answers = sum(len(request.answers) for request in shared)

@@ -1,4 +1,4 @@
-"""Figures from clocks, and how they are printed."""
+"""Summarize and print timings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def percentiles(times: Sequence[int], unit: float) -> dict[str, float]:
-    """Return mean, p50, p90, p99 and max, in a unit of nanoseconds."""
+    """Return mean, p50, p90, p99 and max; `unit` is in nanoseconds."""
     values = np.array(times) / unit
     p50, p90, p99 = np.percentile(values, [50, 90, 99]).tolist()
     figures = {"mean": values.mean(), "p50": p50, "p90": p90, "p99": p99, "max": values.max()}
@@ -21,10 +21,10 @@ def percentiles(times: Sequence[int], unit: float) -> dict[str, float]:
 
 
 def clock_table(clock: Clock, rounds: int = 1) -> dict[str, dict[str, float]]:
-    """Return the figures of one contestant.
+    """Return the timings of one implementation.
 
-    Rounds make the same calls in the same order. The medians by call are less disturbed by what
-    else the machine does than the figures of all calls; on a quiet one they are alike.
+    All rounds make the same calls in the same order. Medians per call are less affected by other
+    load on the machine than figures over all calls; on an idle machine the two agree.
     """
     table = {
         "build ms": percentiles(clock.build, 1e6),
@@ -38,19 +38,21 @@ def clock_table(clock: Clock, rounds: int = 1) -> dict[str, dict[str, float]]:
 
 
 def print_clocks(tables: dict[str, dict[str, dict[str, float]]]) -> None:
-    """Print the figures of all contestants."""
+    """Print the timings of all implementations."""
     print(f"{'':12}{'':17}{'mean':>10}{'p50':>10}{'p90':>10}{'p99':>10}{'max':>10}")
     for name, table in tables.items():
-        for what, figures in table.items():
-            print(f"{name:12}{what:17}" + "".join(f"{value:10.4g}" for value in figures.values()))
+        for measure, figures in table.items():
+            print(
+                f"{name:12}{measure:17}" + "".join(f"{value:10.4g}" for value in figures.values())
+            )
 
 
 def ratios(
     theirs: dict[str, dict[str, float]], ours: dict[str, dict[str, float]]
 ) -> dict[str, float]:
     """Return how many times faster ours is."""
-    asked = [("mask us", "mean"), ("mask us", "p99"), ("build ms", "mean")]
-    found = {f"{w[:5].strip()} {f}": theirs[w][f] / ours[w][f] for w, f in asked}
+    measures = [("mask us", "mean"), ("mask us", "p99"), ("build ms", "mean")]
+    found = {f"{m[:5].strip()} {f}": theirs[m][f] / ours[m][f] for m, f in measures}
     if "mask us, median" in ours:
         for figure in ("mean", "p99"):
             quotient = theirs["mask us, median"][figure] / ours["mask us, median"][figure]

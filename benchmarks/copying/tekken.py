@@ -1,37 +1,38 @@
-"""Mistral's tekken, the vocabulary that the constraint is timed with: whole, or its beginning."""
+"""Mistral's tekken tokenizer, in full or reduced to its first tokens."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-__all__ = ["FEW", "tekken_file"]
+__all__ = ["SMALL_SIZE", "tekken_file"]
 
-FEW = 8_192
-"""Tokens that show whether a benchmark works at all; to read all of them takes seconds.
+SMALL_SIZE = 8_192
+"""Vocabulary size for smoke tests: loading the full vocabulary takes seconds.
 
-A multiple of 32, as the whole: a mask has no bits beyond them.
+A multiple of 32, like the full size, so that masks have no unused bits.
 """
 
 
-def tekken_file(folder: Path | None = None, *, tokens: int = FEW) -> Path:
-    """Return the file of the tokenizer, 131,072 tokens.
+def tekken_file(folder: Path | None = None, *, tokens: int = SMALL_SIZE) -> Path:
+    """Return the path of the tokenizer file, with 131,072 tokens.
 
     Args:
-        folder: where to write the same with fewer tokens, the most frequent ones: return that.
-        tokens: how many of them, special ones among them.
+        folder: if given, write a smaller file with the most frequent tokens there; return its
+            path.
+        tokens: number of tokens in the smaller file, including special tokens.
     """
     import mistral_common
 
-    whole = Path(mistral_common.__file__).parent / "data/tekken_240911.json"
+    full = Path(mistral_common.__file__).parent / "data/tekken_240911.json"
     if folder is None:
-        return whole
-    data = json.loads(whole.read_text(encoding="utf-8"))
+        return full
+    data = json.loads(full.read_text(encoding="utf-8"))
     config = data["config"]
-    usual = tokens - config["default_num_special_tokens"]
-    config |= {"num_vocab_tokens": usual, "default_vocab_size": tokens}
+    ordinary = tokens - config["default_num_special_tokens"]
+    config |= {"num_vocab_tokens": ordinary, "default_vocab_size": tokens}
     smaller = folder / "tekken.json"
     smaller.write_text(
-        json.dumps({"config": config, "vocab": data["vocab"][:usual]}), encoding="utf-8"
+        json.dumps({"config": config, "vocab": data["vocab"][:ordinary]}), encoding="utf-8"
     )
     return smaller

@@ -1,4 +1,4 @@
-"""What is fed to the contestants: the vocabulary, and questions with their answers as tokens."""
+"""The workload: the vocabulary, and questions with tokenized answers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Request(NamedTuple):
 
 
 class Bench:
-    """What all parts share.
+    """The tokenizer and data shared by all parts.
 
     Attributes:
         tekken: the tokenizer.
-        vocabulary: its tokens.
-        questions: those of the data.
+        vocabulary: the vocabulary of the tokenizer.
+        questions: the questions, once `requests` has read them.
     """
 
     def __init__(self, *, few_tokens: bool = False) -> None:

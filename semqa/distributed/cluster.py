@@ -230,7 +230,8 @@ def _start(ray: Any, settings: RaySettings, folder: str) -> None:
             ray.shutdown()
             if not attempts_left:
                 raise UnavailableError(
-                    f"Ray did not start: {str(error)[:200]} Check memory and disk space, then try again."
+                    f"Ray did not start: {str(error)[:200]} Check memory and disk space, then "
+                    "try again."
                 ) from error
         else:
             return

@@ -103,7 +103,8 @@ class Answerer:
         for name, expected in self._job.expected.items():
             if found[name] != expected:
                 raise InputError(
-                    f"A worker has {name} {found[name]!r}, but the run was started with {expected!r}.",
+                    f"A worker has {name} {found[name]!r}, but the run was started with "
+                    f"{expected!r}.",
                     hint="Use the same versions and model paths on all nodes.",
                 )
         return plan.create_engine(None if packed is None else packed.unpack(self._exemplars))

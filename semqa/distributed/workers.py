@@ -276,8 +276,8 @@ def _run(ray: Any, work: Any, tasks: Sequence[object], **options: Any) -> Iterat
                 batch = next(replies, None)
         except ray.exceptions.RayError as error:
             raise UnavailableError(
-                f"Ray stopped working: {_first_line(error)}. Check that the model fits into memory, "
-                "then run the same command again; finished examples are kept."
+                f"Ray stopped working: {_first_line(error)}. Check that the model fits into "
+                "memory, then run the same command again; finished examples are kept."
             ) from error
         if batch is None:
             return

@@ -1,7 +1,7 @@
-"""QuoteSum as a task of other people's harnesses: lm-evaluation-harness and inspect_ai.
+"""QuoteSum tasks for lm-evaluation-harness and inspect_ai.
 
-The questions, the prompts and the scores are semqa's; running models is the harness's. One room for
-each harness imports it; nothing else here does.
+semqa provides questions, prompts and scores; the harness runs the model. Only the subpackage for a
+harness imports it.
 """
 
 from semqa.harness.quotesum import HARNESSES, HarnessSettings, QuestionSet, harness_path

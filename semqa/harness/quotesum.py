@@ -1,4 +1,4 @@
-"""QuoteSum for a harness: where its task lies, its arguments, prompts and scores."""
+"""The QuoteSum task shared by all harnesses: arguments, prompts and scores."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from semqa.prompting import Form, Prompt, PromptBuilder
 
 MAX_NEW_TOKENS = 256
-"""Most tokens of an answer, unless the harness is told otherwise; as in ``semqa bench``."""
+"""Default maximum number of tokens per answer, as in ``semqa bench``."""
 
 
 class QuestionSet:
-    """The questions of one file, asked and scored one way."""
+    """The questions in one file, with fixed prompt and scoring settings."""
 
     def __init__(self, settings: HarnessSettings) -> None:
         self.settings = settings
@@ -43,20 +43,20 @@ class QuestionSet:
         return list(self._by_qid.values())
 
     def __getitem__(self, qid: str) -> Question:
-        """Return a question by its name."""
+        """Return a question by its id."""
         return self._by_qid[qid]
 
     def builder(self, shots: int = 0, *, form: Form | None = None, seed: int = 0) -> PromptBuilder:
-        """Make what puts the questions to a model. A question is no exemplar of itself."""
-        given = self.settings
-        own = {"exemplars": given.exemplars, "encoder": given.encoder} if shots else {}
+        """Make the prompt builder. A question is never its own exemplar."""
+        settings = self.settings
+        selection = {"exemplars": settings.exemplars, "encoder": settings.encoder} if shots else {}
         prompts = PromptSettings(
-            prompt=given.prompt,
+            prompt=settings.prompt,
             shots=shots,
-            train=given.train_path if shots else None,
+            train=settings.train_path if shots else None,
             form=form,
             seed=seed,
-            **own,
+            **selection,
         )
         builder = prompts.create_builder([(each.question, each.qid) for each in self.questions])
         builder.prepare([each.question for each in self.questions])
@@ -72,7 +72,8 @@ class QuestionSet:
         """Return the prompt of a question, with as many exemplars as fit.
 
         Args:
-            count_tokens: counts the tokens of a prompt as the model will see them.
+            count_tokens: returns the number of tokens that the model gets for a prompt.
+            limit: maximum number of tokens.
         """
         question = self[qid]
         try:
@@ -89,17 +90,17 @@ class QuestionSet:
             try:
                 prediction = QuotedAnswer.parse(prediction, question.sources).marked
             except InputError:
-                prediction = ""  # more marks than anybody reads; `semqa bench` scores it so, too
+                prediction = ""  # too many marks; `semqa bench` scores it the same way
         example = Example(qid, prediction, question.texts, question.short_answers, question.numbers)
         return score_example(example, all_sources=self.settings.all_sources)
 
     @cached_property
     def digest(self) -> str:
-        """What tells the data from other data, in hex."""
+        """SHA-256 of the data file, in hex."""
         return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
     def identity(self, builder: PromptBuilder) -> dict[str, object]:
-        """Return what figures depend on besides the model, ready for JSON."""
+        """Return what the scores depend on besides the model, for JSON."""
         return {
             "semqa": semqa.__version__,
             "data": self.path.name,
@@ -111,28 +112,32 @@ class QuestionSet:
 
 
 DATA_SETTING = "SEMQA_QUOTESUM"
-"""The environment variable that names the QuoteSum file, where no argument does."""
+"""Environment variable with the path of the QuoteSum file, used without a ``data`` argument."""
 
-_TEXTS = ("data", "split", "prompt", "exemplars", "train", "encoder")
-_SWITCHES = ("canonical", "all_sources", "fit")
+_STRINGS = ("data", "split", "prompt", "exemplars", "train", "encoder")
+_FLAGS = ("canonical", "all_sources", "fit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessSettings:
-    """Arguments of the task; None means that one was not given.
+    """Task arguments; None means the default.
 
     Attributes:
-        data: the QuoteSum file; by default ``$SEMQA_QUOTESUM``, else the split in the cache, as
-            ``semqa data fetch quotesum`` leaves it there. Nothing is downloaded.
-        prompt: a template's name or path; by default ``qsum`` with exemplars, else ``zero-shot``.
-        exemplars: how exemplars are chosen (`semqa.retrieval.create_selector`); by default ``knn``.
-        train: the QuoteSum file of exemplars; by default the cache's ``train``.
-        canonical: read answers as `QuotedAnswer.parse` does, which forgives ``[1 span]``, and score
-            what it read, as ``semqa bench`` does. Without it the text itself is scored, as by
-            ``semqa score``.
-        fit: leave out exemplars where a prompt is too long for the model (lm-evaluation-harness),
-            and refuse one that is too long without any; otherwise the harness cuts it at its
-            beginning.
+        data: QuoteSum file. By default ``$SEMQA_QUOTESUM``, otherwise the cached split from
+            ``semqa data fetch quotesum``. Nothing is downloaded.
+        split: cached split to use without a data file.
+        prompt: name or path of a template. By default ``qsum`` with exemplars, otherwise
+            ``zero-shot``.
+        exemplars: exemplar selection (see `semqa.retrieval.create_selector`); by default ``knn``.
+        train: QuoteSum file with exemplars; by default the cached ``train`` split.
+        encoder: encoder for the exemplar selection.
+        canonical: parse answers with `QuotedAnswer.parse`, which accepts ``[1 span]``, and score
+            the result, like ``semqa bench``. Otherwise score the text as it is, like ``semqa
+            score``.
+        all_sources: also score sources beyond 7.
+        fit: drop exemplars from prompts that are too long for the model (lm-evaluation-harness
+            only), and raise if a prompt without exemplars is still too long. Otherwise the harness
+            truncates prompts at the start.
     """
 
     data: str | None = None
@@ -146,22 +151,24 @@ class HarnessSettings:
     fit: bool = True
 
     def __post_init__(self) -> None:
-        for name in _TEXTS:
+        for name in _STRINGS:
             value: object = getattr(self, name)
             if isinstance(value, os.PathLike):
                 object.__setattr__(self, name, os.fspath(value))
             elif not (isinstance(value, str) and value) and (value is not None or name == "split"):
-                raise InputError(f"must be text, got {value!r:.80}.", field=name, value=value)
-        for name in _SWITCHES:
-            switch: object = getattr(self, name)
-            if not isinstance(switch, bool):
                 raise InputError(
-                    f"must be true or false, got {switch!r:.80}.", field=name, value=switch
+                    f"must be a non-empty string, got {value!r:.80}.", field=name, value=value
+                )
+        for name in _FLAGS:
+            flag: object = getattr(self, name)
+            if not isinstance(flag, bool):
+                raise InputError(
+                    f"must be true or false, got {flag!r:.80}.", field=name, value=flag
                 )
 
     @classmethod
     def among(cls, arguments: Mapping[str, Any]) -> HarnessSettings:
-        """Return the settings that stand among the arguments of others.
+        """Return the settings contained in a mapping with other arguments.
 
         Example:
             >>> HarnessSettings.among({"prompt": "qsum", "pretrained": "gpt2"}).prompt
@@ -172,13 +179,13 @@ class HarnessSettings:
 
     @property
     def data_path(self) -> Path:
-        """The file of the questions."""
-        named = self.data or os.environ.get(DATA_SETTING, "").strip()
-        return Path(named).expanduser() if named else _cached(self.split, "argument data")
+        """The file with the questions."""
+        path = self.data or os.environ.get(DATA_SETTING, "").strip()
+        return Path(path).expanduser() if path else _cached(self.split, "argument data")
 
     @property
     def train_path(self) -> Path:
-        """The file of the exemplars."""
+        """The file with the exemplars."""
         return Path(self.train).expanduser() if self.train else _cached("train", "argument train")
 
 
@@ -188,25 +195,25 @@ def _cached(split: str, argument: str) -> Path:
     if state != "cached":
         setting = f" or {DATA_SETTING}" if argument.endswith("data") else ""
         raise InputError(
-            f"QuoteSum's {split} is {state} in the cache.",
-            hint=f"Name a file with the {argument}{setting}, or run: semqa data fetch quotesum "
+            f"The QuoteSum split {split} is {state} in the cache.",
+            hint=f"Give a file with the {argument}{setting}, or run: semqa data fetch quotesum "
             f"--split {split}",
         )
     return file.path()
 
 
 MEANS = METRICS[:-1]
-"""The scores whose corpus figure is the mean over the examples that have one."""
+"""Metrics whose corpus score is the mean over the scored examples."""
 
 
 def corpus_semqa(pairs: Iterable[tuple[float | None, float | None]]) -> float:
-    """Return SEMQA of a corpus: the geometric mean of its Sem-F1 and its ROUGE-Lsum.
+    """Return the SEMQA of a corpus: the geometric mean of its Sem-F1 and ROUGE-Lsum.
 
     Args:
-        pairs: Sem-F1 and ROUGE-Lsum of each example, 0-100; None or NaN for one that has none.
+        pairs: Sem-F1 and ROUGE-Lsum of each example, 0-100; None or NaN if undefined.
 
     Returns:
-        SEMQA, or NaN where either has no example.
+        SEMQA, or NaN if no example has a Sem-F1 or none has a ROUGE-Lsum.
 
     Source: Schuster et al., SEMQA (NAACL 2024), section 4.
 
@@ -223,14 +230,14 @@ def corpus_semqa(pairs: Iterable[tuple[float | None, float | None]]) -> float:
 
 
 HARNESSES = {"lm_eval": "lm_eval", "inspect_ai": "inspect_ai/task.py"}
-"""What each harness is given, below this folder: a folder of tasks, or a file with one."""
+"""Task folder or file of each harness, relative to this folder."""
 
 
 def harness_path(name: str) -> Path:
-    """Return what to give a harness: for ``lm_eval --include_path``, or ``inspect eval``.
+    """Return the path for ``lm_eval --include_path`` or ``inspect eval``.
 
     Args:
-        name: the harness, by the name of its package; `HARNESSES` lists them.
+        name: package name of the harness, one of `HARNESSES`.
 
     Example:
         >>> harness_path("lm_eval").name

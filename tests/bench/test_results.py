@@ -127,8 +127,8 @@ def test_made_again_they_are_the_same_but_for_what_was_changed(tmp_path: Path) -
     shutil.rmtree(records / "tail-1")
     done = subprocess.run(command, capture_output=True, check=False, encoding="utf-8")
     assert done.returncode == 1, done.stderr
-    assert f"lead-2: {rows[3]['id']}: prediction_sha256: kept 0000" in done.stdout
-    assert f"lead-2: {rows[5]['id']}: scores: kept" in done.stdout
-    assert "tail-1: not kept" in done.stdout
+    assert f"lead-2: {rows[3]['id']}: prediction_sha256: stored 0000" in done.stdout
+    assert f"lead-2: {rows[5]['id']}: scores: stored" in done.stdout
+    assert "tail-1: not stored" in done.stdout
     told = json.loads(done.stdout.splitlines()[-1])
     assert (told["runs"], told["differences"]) == (len(NAMES), 3), done.stdout

@@ -46,12 +46,12 @@ def replay() -> Callable[..., Any]:
     class Replay(LM):  # type: ignore[misc]  # untyped, or not installed
         tokenizer_name = "replay"
 
-        def __init__(self, answers: dict[str, str], system: bool, room: int | None) -> None:
+        def __init__(self, answers: dict[str, str], system: bool, budget: int | None) -> None:
             super().__init__()
             self.answers, self.system = answers, system
             self.asked: list[Any] = []
-            if room is not None:
-                self.max_length = room + 256
+            if budget is not None:
+                self.max_length = budget + 256
                 self.tok_encode = str.split
 
         def generate_until(self, requests: Any) -> list[str]:
@@ -68,9 +68,9 @@ def replay() -> Callable[..., Any]:
             return json.dumps(shown)
 
     def run(answers: dict[str, str], *, system: bool = True, **given: Any) -> Any:
-        own = {"chat": False, "shots": None, "instruction": None, "predict": False, "room": None}
+        own = {"chat": False, "shots": None, "instruction": None, "predict": False, "budget": None}
         chosen = {name: given.pop(name, default) for name, default in own.items()}
-        model = Replay(answers, system, chosen["room"])
+        model = Replay(answers, system, chosen["budget"])
         found = lm_eval.simple_evaluate(
             model=model,
             tasks=["quotesum"],
@@ -179,15 +179,15 @@ def test_exemplars_are_left_out_of_prompts_that_are_too_long(
     for shots in (0, 1, 2):
         _, asked = replay(answers, shots=shots, prompt="qsum", **few)
         lengths.append(max(len(str(each[0]).split()) for each in asked))
-    found, asked = replay(answers, shots=2, room=lengths[1], **few)
+    found, asked = replay(answers, shots=2, budget=lengths[1], **few)
     assert {len(json.loads(each[0])) for each in asked} <= {4, 6}
     assert max(len(each[0].split()) for each in asked) <= lengths[1]
     fewer = sum(len(json.loads(each[0])) == 4 for each in asked)
     assert fewer > 0
     assert found["configs"]["quotesum"]["metadata"]["quotesum"]["prompts_with_fewer"] == fewer
-    with pytest.raises(InputError, match=r"question PAQ_\d: the prompt is too long: .*fit=False"):
-        replay(answers, shots=2, room=lengths[0] - 20, **few)
-    _, asked = replay(answers, shots=2, room=lengths[0] - 20, fit=False, **few)
+    with pytest.raises(InputError, match=r"question PAQ_\d: The prompt has .*fit=False"):
+        replay(answers, shots=2, budget=lengths[0] - 20, **few)
+    _, asked = replay(answers, shots=2, budget=lengths[0] - 20, fit=False, **few)
     assert {len(json.loads(each[0])) for each in asked} == {6}
 
 

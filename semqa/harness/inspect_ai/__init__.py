@@ -1,1 +1,1 @@
-"""The task ``quotesum`` of inspect_ai."""
+"""The ``quotesum`` task for inspect_ai."""

@@ -1,6 +1,6 @@
 """QuoteSum for inspect_ai, with semqa's prompts and scores.
 
-Cannot be imported without inspect_ai. Its annotations are read at run time.
+Importing this module needs inspect_ai, which reads the annotations at run time.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _TURNS = {
     "assistant": ChatMessageAssistant,
 }
 
-_DRAWING = ("hf", "nnterp")
-"""Providers that draw tokens even where one wants the likeliest."""
+_SAMPLING_PROVIDERS = ("hf", "nnterp")
+"""Providers that always sample and reject a temperature of 0."""
 
-_LEAST_TEMPERATURE = 1e-5
-"""So low that a draw is the likeliest token, unless two are equally likely."""
+_MIN_TEMPERATURE = 1e-5
+"""Low enough to make sampling greedy, except for ties."""
 
 
 @task
@@ -66,12 +66,12 @@ def quotesum(
     """QuoteSum: answer questions by quoting numbered sources.
 
     Args:
-        data: the QuoteSum file; see `HarnessSettings` for this and the others.
-        split: which split of the cache, without a file.
-        prompt: a template's name or path.
-        form: ``chat``, or ``completion`` for one user turn with the whole text.
-        canonical: score answers as they are read, sloppy marks and all.
-        all_sources: score source 8 too.
+        data: QuoteSum file; see `HarnessSettings` for this and the other arguments.
+        split: cached split to use without a data file.
+        prompt: name or path of a template.
+        form: ``chat``, or ``completion`` for a single user turn with the whole prompt.
+        canonical: also accept marks that are not in canonical form.
+        all_sources: also score source 8.
     """
     questions = QuestionSet(
         HarnessSettings(
@@ -110,23 +110,22 @@ def quotesum(
             data=str(questions.path), canonical=canonical, all_sources=all_sources
         ),
         config=GenerateConfig(
-            temperature=_coldest(), max_tokens=MAX_NEW_TOKENS, stop_seqs=list(stops) or None
+            temperature=_greedy_temperature(),
+            max_tokens=MAX_NEW_TOKENS,
+            stop_seqs=list(stops) or None,
         ),
         metadata=questions.identity(builder),
         version=1,
     )
 
 
-def _coldest() -> float:
-    """Return the lowest temperature that the model's provider takes.
-
-    With transformers the harness draws always, and a temperature of 0 is an error there.
-    """
+def _greedy_temperature() -> float:
+    """Return the lowest temperature that the model's provider accepts."""
     try:
         provider = ModelName(get_model()).api
-    except ValueError:  # the task is made before it is known who answers
+    except ValueError:  # no model is set yet
         return 0.0
-    return _LEAST_TEMPERATURE if provider in _DRAWING else 0.0
+    return _MIN_TEMPERATURE if provider in _SAMPLING_PROVIDERS else 0.0
 
 
 def _messages(prompt: Prompt) -> list[ChatMessage]:
@@ -135,7 +134,7 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
 
 @metric
 def semqa() -> Metric:
-    """Return SEMQA of a corpus, which is no mean of its examples."""
+    """Return the metric for corpus SEMQA, which is not a mean over examples."""
 
     def compute(scores: list[SampleScore]) -> float:
         rows = [row for each in scores if isinstance(row := each.score.value, dict)]
@@ -148,9 +147,9 @@ def semqa() -> Metric:
 def quotesum_scorer(
     data: str | None = None, split: str = "dev", canonical: bool = False, all_sources: bool = False
 ) -> Scorer:
-    """Score answers as ``semqa score`` does.
+    """Score answers like ``semqa score``.
 
-    Its arguments are plain ones, so that ``inspect score`` can make it anew of a log.
+    The arguments are plain values, so that ``inspect score`` can recreate the scorer from a log.
     """
     questions = QuestionSet(
         HarnessSettings(data=data, split=split, canonical=canonical, all_sources=all_sources)
@@ -161,7 +160,7 @@ def quotesum_scorer(
         text = state.output.completion
         row = questions.score(str(state.sample_id), text)
         values: dict[str, Any] = {
-            # NaN is how the harness is told that there is no score.
+            # NaN tells the harness that the score is undefined.
             name: math.nan if (value := row.value(name)) is None else value
             for name in METRICS
         }

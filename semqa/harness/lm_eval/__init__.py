@@ -1,1 +1,1 @@
-"""The task ``quotesum`` of lm-evaluation-harness; this folder is its ``--include_path``."""
+"""The ``quotesum`` task for lm-evaluation-harness; pass this folder as ``--include_path``."""

@@ -1,6 +1,6 @@
 """QuoteSum for lm-evaluation-harness, with semqa's prompts and scores.
 
-Cannot be imported without lm_eval: the task is a subclass of its `Task`.
+Importing this module needs lm_eval: the task is a subclass of its `Task`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lm_eval.api.metrics import mean
 from lm_eval.api.task import Task
 
 from semqa.errors import InputError
-from semqa.harness.lm_eval.room import Room, find_room
+from semqa.harness.lm_eval.budget import ContextBudget, find_budget
 from semqa.harness.quotesum import MAX_NEW_TOKENS, MEANS, HarnessSettings, QuestionSet, corpus_semqa
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 _DEFAULTS = {"do_sample": False, "temperature": 0.0, "max_gen_toks": MAX_NEW_TOKENS}
 _log = logging.getLogger("lm_eval.tasks.quotesum")
-_TAKEN = ("task", "task_alias", "tag", "num_fewshot", "metadata", "repeats")
+_HARNESS_OPTIONS = ("task", "task_alias", "tag", "num_fewshot", "metadata", "repeats")
 
 
 class QuoteSum(Task):
     """The task ``quotesum``.
 
-    Arguments come as ``--metadata``; `HarnessSettings` lists them. ``--num_fewshot`` and
-    ``--apply_chat_template`` are the harness's own.
+    Pass the arguments listed in `HarnessSettings` with ``--metadata``. ``--num_fewshot`` and
+    ``--apply_chat_template`` work as usual.
     """
 
     VERSION = 1
@@ -42,12 +42,12 @@ class QuoteSum(Task):
         self._set = QuestionSet(HarnessSettings.among(given.get("metadata") or {}))
         self._seed = 0
         self._dropped = 0
-        self._room: tuple[object, Room | None] | None = None
+        self._budget: tuple[object, ContextBudget | None] | None = None
         self._builders: dict[int, PromptBuilder] = {}
-        own = {name: given[name] for name in _TAKEN if name in given}
+        own = {name: given[name] for name in _HARNESS_OPTIONS if name in given}
         decoding = _DEFAULTS | (given.get("generation_kwargs") or {})
         super().__init__(config={"task": "quotesum"})
-        # One by one: the constructor of the base class takes the whole mapping for the name.
+        # Set one by one: the base class constructor would take the whole mapping as the name.
         for name, value in {"task": "quotesum", **own, "generation_kwargs": decoding}.items():
             self.set_config(name, value)
         self.set_config("output_type", self.OUTPUT_TYPE)
@@ -56,19 +56,19 @@ class QuoteSum(Task):
         """Do nothing: the questions come from a file."""
 
     def has_training_docs(self) -> bool:
-        """Tell that exemplars are semqa's business."""
+        """Return False: semqa selects the exemplars."""
         return False
 
     def has_validation_docs(self) -> bool:
-        """Tell that there is one split."""
+        """Return False: there is only one split."""
         return False
 
     def has_test_docs(self) -> bool:
-        """Tell that the questions are here."""
+        """Return True: the questions are the test split."""
         return True
 
     def test_docs(self) -> list[dict[str, Any]]:
-        """Return the questions, as the harness logs them."""
+        """Return the questions for the harness to log."""
         return [
             {
                 "qid": question.qid,
@@ -84,7 +84,7 @@ class QuoteSum(Task):
         ]
 
     def doc_to_text(self, doc: Mapping[str, Any]) -> str:
-        """Return the prompt of a question without exemplars, as one text."""
+        """Return the zero-shot prompt of a question as text."""
         return self._set.prompt(doc["qid"], self._builder(0)).text
 
     def doc_to_target(self, doc: Mapping[str, Any]) -> str:
@@ -92,7 +92,7 @@ class QuoteSum(Task):
         return str(doc["references"][0])
 
     def set_fewshot_seed(self, seed: int | None = None) -> None:
-        """Take the harness's seed for exemplars by chance."""
+        """Use the harness's seed for random exemplars."""
         super().set_fewshot_seed(seed)
         self._seed = seed or 0
         self._builders.clear()
@@ -100,13 +100,13 @@ class QuoteSum(Task):
     def build_all_requests(self, **options: Any) -> None:
         """Make the requests of all questions.
 
-        They are not taken from the harness's cache of requests, which knows neither data nor prompt.
+        The harness's request cache is not used because its key lacks the data and the prompt.
         """
         self._dropped = 0
         super().build_all_requests(**{**options, "cache_requests": False})
         if self._dropped:
             _log.warning(
-                "quotesum: %d of %d prompts show fewer than %d exemplars, for the model's context",
+                "quotesum: %d of %d prompts have fewer than %d exemplars to fit the model's context",
                 self._dropped,
                 len(self.instances),
                 self._shots,
@@ -126,9 +126,9 @@ class QuoteSum(Task):
         chat_template: Callable[..., Any] | None = None,
         **_: object,
     ) -> Any:
-        """Return the prompt of a question: one text, or what a chat template makes of messages.
+        """Return the prompt of a question, rendered with the chat template if one is used.
 
-        As many exemplars are left out as it takes for the model's context.
+        Exemplars are dropped until the prompt fits the model's context.
         """
         template = chat_template if apply_chat_template else None
 
@@ -144,16 +144,16 @@ class QuoteSum(Task):
             return _render(prompt, system_instruction, template)
 
         builder = self._builder(num_fewshot or 0)
-        room = self._room_of(template)
-        if room is None:
+        budget = self._budget_for(template)
+        if budget is None:
             return render(self._set.prompt(doc["qid"], builder))
         try:
             prompt = self._set.prompt(
-                doc["qid"], builder, lambda each: room.count(str(render(each))), room.tokens
+                doc["qid"], builder, lambda each: budget.count(str(render(each))), budget.tokens
             )
         except InputError as error:
             raise InputError(
-                f"{error}; with --metadata fit=False the harness cuts its beginning"
+                f"{error} To let the harness truncate it at the start, pass --metadata fit=False."
             ) from error
         self._dropped += bool(prompt.dropped)
         return render(prompt)
@@ -175,31 +175,31 @@ class QuoteSum(Task):
         ]
 
     def process_results(self, doc: Mapping[str, Any], results: list[str]) -> dict[str, Any]:
-        """Score an answer; a score that it does not have is left out, and so not counted."""
+        """Score an answer; undefined scores are omitted, so that the harness ignores them."""
         row = self._set.score(doc["qid"], results[0])
         found: dict[str, Any] = {
             name: value for name in MEANS if (value := row.value(name)) is not None
         }
-        # Of one example this is a pair: the corpus score needs both means.
+        # A pair, because the corpus score needs the means of both.
         found["semqa"] = (row.sem_f1, row.rougeLsum)
         return found
 
     def aggregation(self) -> dict[str, Callable[..., float]]:
-        """Return how examples become a corpus score."""
+        """Return the function from example scores to corpus score for each metric."""
         return {**dict.fromkeys(MEANS, mean), "semqa": corpus_semqa}
 
     def higher_is_better(self) -> dict[str, bool]:
-        """Tell that more is better."""
+        """Return True for each metric."""
         return dict.fromkeys((*MEANS, "semqa"), True)
 
-    def _room_of(self, template: Callable[..., Any] | None) -> Room | None:
+    def _budget_for(self, template: Callable[..., Any] | None) -> ContextBudget | None:
         if not self._set.settings.fit:
             return None
-        asked = getattr(template, "__self__", template)
-        if self._room is None or self._room[0] is not asked:
-            found = find_room(template, self.config.metadata or {}, self.config.generation_kwargs)
-            self._room = (asked, found)
-        return self._room[1]
+        model = getattr(template, "__self__", template)
+        if self._budget is None or self._budget[0] is not model:
+            found = find_budget(template, self.config.metadata or {}, self.config.generation_kwargs)
+            self._budget = (model, found)
+        return self._budget[1]
 
     @property
     def _shots(self) -> int:
@@ -216,8 +216,8 @@ class QuoteSum(Task):
 
 
 def _render(prompt: Prompt, instruction: str | None, template: Callable[..., Any]) -> Any:
-    """Apply a chat template; where it leaves the system turn out, its text goes to the user turn."""
-    turns = [message.to_dict() for message in _instructed(prompt.messages, instruction)]
+    """Apply a chat template; if it ignores the system turn, prepend its text to the user turn."""
+    turns = [message.to_dict() for message in _with_instruction(prompt.messages, instruction)]
     rendered = template(turns)
     if turns[0]["role"] != "system" or rendered != template(turns[1:]):
         return rendered
@@ -225,7 +225,9 @@ def _render(prompt: Prompt, instruction: str | None, template: Callable[..., Any
     return template([first, *turns[2:]])
 
 
-def _instructed(messages: tuple[Message, ...], instruction: str | None) -> tuple[Message, ...]:
+def _with_instruction(
+    messages: tuple[Message, ...], instruction: str | None
+) -> tuple[Message, ...]:
     if not instruction:
         return messages
     make = partial(type(messages[0]), "system")

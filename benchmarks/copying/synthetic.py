@@ -1,4 +1,4 @@
-"""Sources that are made up, of QuoteSum's size."""
+"""Synthetic sources of the size of those in QuoteSum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from semqa import Source
 if TYPE_CHECKING:
     import random
 
-__all__ = ["made_up_sources"]
+__all__ = ["synthetic_sources"]
 
 LEXICON = (
     "the of and to in a is was for on with as by at from it an be this which or were are has had not "
@@ -21,11 +21,11 @@ LEXICON = (
 )
 
 
-def made_up_sources(chance: random.Random) -> tuple[Source, ...]:
-    """Make three sources of 100 common words, some with capitals, and years."""
+def synthetic_sources(rng: random.Random) -> tuple[Source, ...]:
+    """Return three sources of 100 common words each, including capitalized words and years."""
     words = LEXICON.split()
     words += [word.capitalize() for word in words[::4]] + [str(year) for year in range(1930, 1940)]
     return tuple(
-        Source(" ".join(chance.choices(words, k=100)) + ".", title=title)
+        Source(" ".join(rng.choices(words, k=100)) + ".", title=title)
         for title in ("White bridge", "Long river", "Old school")
     )
