@@ -1,7 +1,7 @@
-"""semqa: answers whose every claim is a quote that a reader can check at a glance.
+"""semqa: answers in which every claim is a quote that a reader can check at a glance.
 
-The core types are here; engines, metrics and the rest are imported from their packages
-(`semqa.engines`, `semqa.metrics`, …), so that `import semqa` stays instant.
+This module holds the core types. Import engines, metrics and the rest from their packages
+(`semqa.engines`, `semqa.metrics`, …); that keeps `import semqa` fast.
 """
 
 from semqa.errors import InputError, SemqaError

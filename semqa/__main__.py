@@ -1,4 +1,4 @@
-"""`python -m semqa` is `semqa`: the command line, and nothing that takes time before it."""
+"""Run the command line with `python -m semqa`. Keep this module cheap to import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it quietly from its first moment on, while it still loads."""
+    """Run the command line. Ctrl-C exits quietly, even while modules are still being imported."""
     try:
         from semqa.cli.main import main as run
 

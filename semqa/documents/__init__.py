@@ -1,6 +1,7 @@
-"""Documents: files of several kinds as text, cut into passages whose places are exact.
+"""Documents: extract text from files and split it into passages with exact offsets.
 
-Knows nothing of collections and searching; `semqa.retrieval.passages` does.
+Read `extract` and `split` first; parsers run in a separate process (`readers` starts it, `reader`
+is its main program). Collections and search are in `semqa.retrieval.passages`.
 """
 
 from semqa.documents.document import Document, Limits, Passage

@@ -13,13 +13,16 @@ from semqa.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits on one document; a file beyond one of them is refused.
+    """Limits for one document. A file that exceeds one of them is rejected.
 
     Attributes:
-        size: bytes of the file.
-        unpacked: bytes that it becomes when it is unpacked.
-        characters: code points of its text.
-        memory: bytes of memory to read it, where the system can hold a process to that.
+        size: file size in bytes.
+        unpacked: total size of an archive's entries, in bytes.
+        characters: length of the text in code points.
+        pages: number of pages of a PDF.
+        seconds: time to read the file.
+        memory: memory of the process that reads the file, in bytes; enforced if the operating
+            system supports it.
     """
 
     size: int = 64 * 2**20
@@ -40,7 +43,7 @@ LONGEST_NAME = 500
 
 
 def check_name(name: str) -> str:
-    """Return a document's name if it is a plain relative one.
+    """Return a document's name if it is a valid relative path.
 
     Example:
         >>> check_name("reports/2024.pdf")
@@ -50,7 +53,7 @@ def check_name(name: str) -> str:
     if not name.strip() or len(name) > LONGEST_NAME:
         wrong = f"it must have 1 to {LONGEST_NAME} characters"
     elif any(unicodedata.category(c) in ("Cc", "Cs") or c in "\\\u2028\u2029" for c in name):
-        wrong = "it must not hold control characters or backslashes"
+        wrong = "it must not contain control characters or backslashes"
     elif name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
         wrong = "it must be a relative path such as reports/2024.pdf"
     if wrong is not None:
@@ -59,7 +62,7 @@ def check_name(name: str) -> str:
 
 
 def stem_of(name: str) -> str:
-    """Return a name without folders and ending: the title of a document that has none.
+    """Return a file name without its folders and extension, as a fallback title.
 
     Example:
         >>> stem_of("terms/hire.md"), stem_of("licences/MPL-2.0")
@@ -70,35 +73,35 @@ def stem_of(name: str) -> str:
 
 
 _LINE_ENDS = re.compile("\r\n?|\x0c|\x85|\u2028|\u2029")
-_NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def clean(text: str) -> str:
-    r"""Return a text with ``\n`` at the ends of lines and blanks for what cannot be shown.
+    r"""Normalize line endings to ``\n`` and replace unprintable characters with spaces.
 
-    Signs that turn the direction of writing stay: they belong to the text.
+    Characters that change the text direction are kept: they belong to the text.
 
     Example:
         >>> clean("a\r\nb\x00c")
         'a\nb c'
     """
-    return _NO_TEXT.sub(" ", _LINE_ENDS.sub("\n", text)).removeprefix("\ufeff")
+    return _UNPRINTABLE.sub(" ", _LINE_ENDS.sub("\n", text)).removeprefix("\ufeff")
 
 
 def one_line(text: str, longest: int = 300) -> str:
-    """Return a text as one line without blanks around it, for a title."""
+    """Return a text as one stripped line of at most `longest` characters, for a title."""
     return " ".join(clean(text[: longest * 4]).split())[:longest].strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What was read of a file.
+    """The text of a file.
 
-    All places are offsets into `text`, in Unicode code points from 0.
+    All offsets are in Unicode code points of `text`, from 0.
 
     Attributes:
         name: the file's name, with ``/`` between folders.
-        pages: where each page begins, ascending; empty for kinds without pages.
+        pages: the start offset of each page, ascending; empty if the kind has no pages.
     """
 
     name: str
@@ -122,11 +125,11 @@ class Passage:
     """A part of a document: ``document.text[start:end]``.
 
     Attributes:
-        start: offset of its first character.
-        end: offset after its last.
-        page: the page, from 1, on which it begins; None for a document without pages.
-        context: what stands above it in the document, the outermost first: headings, the lead-in
-            of a list, the header of a table, the question it answers. One line each, without marks.
+        start: offset of the first character.
+        end: offset after the last character.
+        page: the page on which it begins, from 1; None for a document without pages.
+        context: text above the passage that it needs, outermost first: headings, the lead-in of a
+            list, the header of a table, the question it answers. One line each, without markup.
     """
 
     start: int

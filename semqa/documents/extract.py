@@ -1,4 +1,4 @@
-"""Read a document out of the bytes of a file, whose kind its bytes and its name say."""
+"""Extract a document's text from the bytes of a file; detect the file's kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from semqa.documents.readers import READERS
 from semqa.errors import InputError
 
 KINDS = ("txt", "md", "html", "pdf", "docx", "csv", "jsonl")
-"""The kinds of documents that are read."""
+"""Supported kinds of documents."""
 
 SUFFIXES = {
     ".txt": "txt",
@@ -26,12 +26,12 @@ SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-"""Endings of names, in lower case, and the kind that each stands for."""
+"""File name extensions, in lower case, and the kind of each."""
 
-_PACKED = {"pdf": "a PDF", "docx": "a Word document (docx)"}
+_BINARY_KINDS = {"pdf": "a PDF", "docx": "a Word document (docx)"}
 _ADVICE = f"semqa reads {', '.join(KINDS)}."
 
-_OTHERS = (
+_UNSUPPORTED = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file (doc, xls, ppt)", "Save it as docx."),
     (b"{\\rtf", "RTF", "Save it as docx."),
     (b"\x89PNG", "an image", _ADVICE),
@@ -51,52 +51,52 @@ _SAMPLE = 2**16
 def kind_of(name: str, data: bytes) -> str:
     """Return the kind of a file.
 
-    What the bytes are decides; the ending of the name tells only kinds of text apart. A name that
-    promises a PDF or a Word document must keep the promise.
+    The content decides; the file name extension only tells kinds of text apart. A file named as a
+    PDF or a Word document must be one.
 
     Example:
         >>> kind_of("notes.md", b"# Notes"), kind_of("notes.txt", b"%PDF-1.7 ...")
         ('md', 'pdf')
     """
-    promised = SUFFIXES.get(PurePosixPath(name).suffix.lower(), "txt")
+    expected = SUFFIXES.get(PurePosixPath(name).suffix.lower(), "txt")
     before, marked, _ = data[:1024].partition(b"%PDF-")
-    # A text may speak of it; other bytes before it are allowed.
-    if marked and (promised == "pdf" or not before.strip() or b"\0" in data[:_SAMPLE]):
+    # The PDF header may come after other bytes, but a text may also mention it.
+    if marked and (expected == "pdf" or not before.strip() or b"\0" in data[:_SAMPLE]):
         return "pdf"
     if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        return "docx"  # or no document at all, as its parser says
-    for magic, what, advice in _OTHERS:
+        return "docx"  # the parser rejects other archives
+    for magic, what, advice in _UNSUPPORTED:
         if data.startswith(magic):
-            raise InputError(f"Not a document that semqa reads: {what}.", where=name, hint=advice)
-    if promised in _PACKED:
+            raise InputError(f"Unsupported file type: {what}.", where=name, hint=advice)
+    if expected in _BINARY_KINDS:
         raise InputError(
-            f"The file is not {_PACKED[promised]}, although its name says so.", where=name
+            f"The file is not {_BINARY_KINDS[expected]}, although its name says so.", where=name
         )
     if not data.startswith(_BOMS) and b"\0" in data[:_SAMPLE]:
-        raise InputError("Not a document: the file is binary.", where=name, hint=_ADVICE)
-    return promised
+        raise InputError("Unsupported file type: binary data.", where=name, hint=_ADVICE)
+    return expected
 
 
-_USUAL_LIMITS = Limits()
+_DEFAULT_LIMITS = Limits()
 
 
-def extract(name: str, data: bytes, limits: Limits = _USUAL_LIMITS) -> Document:
+def extract(name: str, data: bytes, limits: Limits = _DEFAULT_LIMITS) -> Document:
     """Return a file's text.
 
-    The parser runs in a process of its own, with a limit on its time and memory.
+    The parser runs in a separate process with limited time and memory.
 
     Raises:
-        InputError: the file cannot be read, holds no text, or goes beyond a limit.
-        MissingExtraError: the packages that read it are not installed.
+        InputError: the file cannot be read, has no text, or exceeds a limit.
+        MissingExtraError: the packages for this kind are not installed.
     """
     check_name(name)
     if len(data) > limits.size:
         raise InputError(
-            f"The file has {len(data):,} bytes; at most {limits.size:,} are read.", where=name
+            f"The file has {len(data):,} bytes; at most {limits.size:,} are allowed.", where=name
         )
     kind = kind_of(name, data)
     title, text, pages = READERS.read(name, kind, data, limits)
     if not text.strip():
-        hint = "Recognise its text first (OCR)." if kind == "pdf" else None
+        hint = "Run OCR on it first." if kind == "pdf" else None
         raise InputError("The document has no text.", where=name, hint=hint)
     return Document(name, kind, title, text, pages)

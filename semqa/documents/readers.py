@@ -1,4 +1,4 @@
-"""Processes that read documents for this one: a hostile file costs at most one of them."""
+"""Pool of processes that read documents, so that a malicious file can crash only one of them."""
 
 from __future__ import annotations
 
@@ -23,27 +23,26 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-MOST = max(2, os.cpu_count() or 1)
-"""Files that are read at a time; others wait."""
+MAX_PROCESSES = max(2, os.cpu_count() or 1)
+"""Maximum number of files read at a time; others wait."""
 
-READS = 500
-"""Files that one process reads before another takes its place: parsers keep what they should not."""
+MAX_READS = 500
+"""Files that one process reads before it is replaced: parsers leak memory."""
 
-
-_START = """
+_PROGRAM = """
 import sys
 sys.path.append(sys.argv[1])
 from semqa.documents.reader import main
 main()
 """
-"""What a process runs; where semqa stands comes last, so that nothing beside it gets in the way."""
+"""The program of a process. semqa's folder comes last on the path: it must not shadow packages."""
 
-_SECRET = re.compile("KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|DATABASE", re.IGNORECASE)
-"""Names of variables that are none of a parser's business."""
+_SECRET_NAME = re.compile("KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|DATABASE", re.IGNORECASE)
+"""Environment variables to hide from parsers."""
 
 
 class Read(NamedTuple):
-    """What a process found in a file."""
+    """The title, text and page offsets of a file."""
 
     title: str
     text: str
@@ -51,31 +50,31 @@ class Read(NamedTuple):
 
 
 class Readers:
-    """A few processes, started when they are needed and kept for the next file."""
+    """A process pool. Processes are started on demand and reused."""
 
     def __init__(self) -> None:
-        self._turns = threading.BoundedSemaphore(MOST)
+        self._slots = threading.BoundedSemaphore(MAX_PROCESSES)
         self._lock = threading.Lock()
         self._idle: list[_Reader] = []
         atexit.register(self.close)
 
     def read(self, name: str, kind: str, data: bytes, limits: Limits) -> Read:
-        """Read a file of a known kind; safe from several threads."""
-        with self._turns:
-            reader = self._take()
-            kept = False
+        """Read a file of a known kind. Thread-safe."""
+        with self._slots:
+            reader = self._acquire()
+            succeeded = False
             try:
                 answer = reader.ask({"name": name, "kind": kind, **asdict(limits)}, data, limits)
-                kept = True
+                succeeded = True
             finally:
-                if kept and reader.reads < READS:
+                if succeeded and reader.reads < MAX_READS:
                     with self._lock:
                         self._idle.append(reader)
                 else:
                     reader.end()
         if answer is None:
             raise InputError(
-                f"The document cannot be read within {limits.seconds:g} s and {limits.memory // 2**20} MiB of memory.",
+                f"Reading the document takes more than {limits.seconds:g} s or {limits.memory // 2**20} MiB of memory.",
                 where=name,
             )
         if "missing" in answer:
@@ -86,13 +85,13 @@ class Readers:
         return Read(str(answer["title"]), str(answer["text"]), tuple(pages))
 
     def close(self) -> None:
-        """End the processes; the next file starts new ones."""
+        """Stop the idle processes. The next file starts a new one."""
         with self._lock:
             idle, self._idle = self._idle, []
         for reader in idle:
             reader.end()
 
-    def _take(self) -> _Reader:
+    def _acquire(self) -> _Reader:
         with self._lock:
             while self._idle:
                 reader = self._idle.pop()
@@ -103,22 +102,26 @@ class Readers:
 
 
 class _Reader:
-    """One process, and the pipes to it."""
+    """A process and the pipes to it."""
 
     def __init__(self) -> None:
         root = str(Path(semqa.__file__).resolve().parents[1])
         try:
-            self._process = subprocess.Popen(  # noqa: S603 -- this Python, and nothing of a user's
-                [sys.executable, "-P", "-c", _START, root],
+            self._process = subprocess.Popen(  # noqa: S603 -- fixed arguments, no user input
+                [sys.executable, "-P", "-c", _PROGRAM, root],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={name: value for name, value in os.environ.items() if not _SECRET.search(name)},
-                start_new_session=True,  # Ctrl-C is for who asked
+                env={
+                    name: value
+                    for name, value in os.environ.items()
+                    if not _SECRET_NAME.search(name)
+                },
+                start_new_session=True,  # so that Ctrl-C does not reach it
             )
         except OSError as error:
             raise UnavailableError(
-                f"No process could be started to read documents: {error.strerror}. End other programs and try again."
+                f"Cannot start a process to read documents: {error.strerror}. Close other programs and try again."
             ) from error
         self.reads = 0
 
@@ -128,30 +131,29 @@ class _Reader:
     def ask(
         self, request: dict[str, object], data: bytes, limits: Limits
     ) -> dict[str, object] | None:
-        """Return the answer; None where the process died or was ended for taking too long."""
+        """Return the response, or None if the process died or timed out."""
         self.reads += 1
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             return None
-        clock = threading.Timer(limits.seconds, self._process.kill)
-        clock.daemon = True
-        clock.start()
+        timer = threading.Timer(limits.seconds, self._process.kill)
+        timer.daemon = True
+        timer.start()
         try:
             head = json.dumps(request).encode()
             stdin.write(struct.pack("<QQ", len(head), len(data)))
             stdin.write(head)
             stdin.write(data)
             stdin.flush()
-            size = _exactly(stdout, 8)
-            body = _exactly(stdout, struct.unpack("<Q", size)[0]) if size else None
+            size = _read_exactly(stdout, 8)
+            body = _read_exactly(stdout, struct.unpack("<Q", size)[0]) if size else None
         except OSError:
             body = None
         finally:
-            clock.cancel()
+            timer.cancel()
         if body is None:
             self._process.kill()
-            # The next one must not be given to who asks next.
-            self.reads = READS
+            self.reads = MAX_READS  # do not reuse it: a late response would go to the next request
             return None
         answer: dict[str, object] = json.loads(body)
         return answer
@@ -165,10 +167,10 @@ class _Reader:
         self._process.wait()
 
 
-def _exactly(stream: IO[bytes], size: int) -> bytes | None:
+def _read_exactly(stream: IO[bytes], size: int) -> bytes | None:
     data = stream.read(size)
     return data if len(data) == size else None
 
 
 READERS = Readers()
-"""The processes of this one."""
+"""The process pool that `extract` uses."""

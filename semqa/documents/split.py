@@ -1,4 +1,4 @@
-"""Cut a document into passages, along its structure."""
+"""Split a document into passages along its structure."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Document
 
-USUAL = 800
-"""Characters at which a passage is full: about 130 words, what an encoder of sentences reads."""
+TARGET_LENGTH = 800
+"""Target length of a passage in characters: about 130 words, the input of a sentence encoder."""
 
-LEAST = 400
-"""A passage of so many characters ends where a paragraph does, if its section goes on for long."""
+MIN_LENGTH = 400
+"""Length from which a passage may end with a paragraph, if the rest of its section is long."""
 
-SHORT = 200
-"""A passage of so many characters ends before a heading."""
+MIN_BEFORE_HEADING = 200
+"""Length from which a passage ends before a heading."""
 
-LONGEST = 1600
-"""Characters up to which a list, a table or an answer stays whole."""
+MAX_LENGTH = 1600
+"""Length up to which a list, a table or an answer is not split."""
 
-CONTEXT = 300
-"""Characters of a passage's context."""
+MAX_CONTEXT = 300
+"""Maximum length of a passage's context."""
 
-_HEADS: frozenset[Kind] = frozenset(("heading", "question", "meta"))
+_HEADING_KINDS: frozenset[Kind] = frozenset(("heading", "question", "meta"))
 
 
 def split(document: Document) -> list[Passage]:
-    """Cut a document into passages.
+    """Split a document into passages.
 
-    Each word is in exactly one passage. A passage ends with a unit of the structure: at the end of
-    a section, list, table or paragraph if it can, and before a sentence that begins on a new page.
-    A heading goes with what it heads, a list with its lead-in, rows with their header and an answer
-    with its question, if all of it has at most `LONGEST` characters.
+    Each word is in exactly one passage. A passage ends after a whole unit of the structure: at the
+    end of a section, list, table or paragraph if possible, and before a sentence that begins on a
+    new page. A heading stays with the text below it, a list with its lead-in, rows with their
+    header and an answer with its question, if together they have at most `MAX_LENGTH` characters.
     """
     return list(_Splitter(document).passages())
 
 
 class _Piece(NamedTuple):
-    """A unit of the text, or a part of a long one."""
+    """A unit of the text, or a part of a long unit."""
 
     start: int
     end: int
@@ -58,10 +58,10 @@ class _Splitter:
         self.units = structure.units
         self.pieces: list[_Piece] = []
         self.sections: dict[int, int] = {}
-        """Where the section under each heading ends."""
+        """The end offset of the section under each heading."""
         for i, unit in enumerate(self.units):
             start = unit.start
-            if unit.kind not in CONTENT:  # with its marks
+            if unit.kind not in CONTENT:  # include its markup
                 line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
                 start -= len(line.lstrip())
             for begin, end in cut_long(self.text, start, unit.end):
@@ -78,12 +78,12 @@ class _Splitter:
             yield self._passage(first, len(self.pieces))
 
     def _parts(self) -> Iterator[tuple[int, int]]:
-        """Yield what stays together, as places of its first piece and after its last.
+        """Yield ranges of pieces that stay together, with exclusive ends.
 
-        These are blocks with the headings above them; if they are longer than `LONGEST`, their
-        pieces, those that need the next one with it.
+        A part is a block with the headings above it. A block longer than `MAX_LENGTH` is split into
+        pieces; a piece that needs the next one stays with it.
         """
-        opened = -1  # the first of the headings above a block
+        opened = -1  # the first heading above a block
         for first, stop in self._blocks():
             start = first
             if opened >= 0 and self.pieces[opened].page == self.pieces[first].page:
@@ -92,19 +92,19 @@ class _Splitter:
                 yield opened, first
             size = self.pieces[stop - 1].end - self.pieces[start].start
             opened = -1
-            if self._kind(stop - 1) not in CONTENT and size <= LEAST:
+            if self._kind(stop - 1) not in CONTENT and size <= MIN_LENGTH:
                 opened = start
-            elif size <= LONGEST:
+            elif size <= MAX_LENGTH:
                 yield start, stop
             else:
-                yield from self._smaller(start, stop)
+                yield from self._split_block(start, stop)
         if opened >= 0:
             yield opened, len(self.pieces)
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield lists, tables and answers with what they are under, and paragraphs.
+        """Yield paragraphs, and lists, tables and answers with their lead-in, header or question.
 
-        Of a long paragraph each sentence is a block; what is on another page is another one.
+        Each sentence of a long paragraph is a block. A new page begins a new block.
         """
         first, listed = 0, False
         sizes: dict[int, int] = {}
@@ -116,7 +116,7 @@ class _Splitter:
             same = unit.group == before.group
             listed = unit.kind in ("item", "row") or (listed and same)
             under = unit.over is not None and unit.over >= self.pieces[first].unit
-            short = unit.group >= 0 and sizes[unit.group] <= USUAL
+            short = unit.group >= 0 and sizes[unit.group] <= TARGET_LENGTH
             joined = under or (same and (listed or short))
             if not joined or self.pieces[i].page != self.pieces[i - 1].page:
                 yield first, i
@@ -124,14 +124,14 @@ class _Splitter:
         if self.pieces:
             yield first, len(self.pieces)
 
-    def _smaller(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    def _split_block(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         at = start
         for i in range(start + 1, stop):
             above = self.pieces[i - 1].unit
             needed = (
                 self._kind(i - 1) not in CONTENT or self.units[self.pieces[i].unit].over == above
             )
-            if not needed or self.pieces[i].end - self.pieces[at].start > LONGEST:
+            if not needed or self.pieces[i].end - self.pieces[at].start > MAX_LENGTH:
                 yield at, i
                 at = i
         yield at, stop
@@ -140,25 +140,25 @@ class _Splitter:
         return self.units[self.pieces[piece].unit].kind
 
     def _ends_before(self, first: int, start: int, stop: int) -> bool:
-        """Whether a passage that begins with the piece `first` ends before a part."""
+        """Whether a passage that begins with the piece `first` ends before the part."""
         begin, before, here = (self.pieces[at] for at in (first, start - 1, start))
         size, longer = before.end - begin.start, self.pieces[stop - 1].end - begin.start
         kind = self._kind(start)
-        if here.page != begin.page or longer > LONGEST:
+        if here.page != begin.page or longer > MAX_LENGTH:
             return True
-        if longer > USUAL:
-            return kind in _HEADS or size >= SHORT
+        if longer > TARGET_LENGTH:
+            return kind in _HEADING_KINDS or size >= MIN_BEFORE_HEADING
         if kind != "question" and self._fits(begin, here):
             return False
-        if kind in _HEADS:
-            return size >= SHORT
+        if kind in _HEADING_KINDS:
+            return size >= MIN_BEFORE_HEADING
         same = self.units[here.unit].group == self.units[before.unit].group
-        return size >= LEAST and not same
+        return size >= MIN_LENGTH and not same
 
     def _fits(self, begin: _Piece, here: _Piece) -> bool:
-        """Whether two pieces are of one section that ends before a passage from `begin` is full."""
+        """Whether a section contains both pieces and fits into a passage that starts at `begin`."""
         return any(
-            here.start < self.sections.get(each, 0) <= begin.start + USUAL
+            here.start < self.sections.get(each, 0) <= begin.start + TARGET_LENGTH
             for each in (*self.units[begin.unit].headings, begin.unit)
         )
 
@@ -169,19 +169,19 @@ class _Splitter:
         )
 
     def _context(self, index: int) -> tuple[str, ...]:
-        """Return what stands above a unit; what is nearest gets its place first."""
+        """Return the context lines of a unit; if space runs out, the nearest ones are kept."""
         above = set(self.units[index].headings)
         over = self.units[index].over
         while over is not None:
             above.add(over)
             over = self.units[over].over
         lines: list[str] = []
-        left = CONTEXT
+        left = MAX_CONTEXT
         for each in sorted(above, reverse=True):
             unit = self.units[each]
-            text = self.text[unit.start : min(unit.end, unit.start + 2 * CONTEXT)]
+            text = self.text[unit.start : min(unit.end, unit.start + 2 * MAX_CONTEXT)]
             cells = [plain(cell) for cell in text.strip(" |").split("|")]
-            line = shorten(" | ".join(cells), min(left, 2 * CONTEXT // 3), placeholder=" …")
+            line = shorten(" | ".join(cells), min(left, 2 * MAX_CONTEXT // 3), placeholder=" …")
             if len(line) > 2:
                 lines.append(line)
                 left -= len(line)

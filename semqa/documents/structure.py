@@ -1,10 +1,9 @@
-"""The structure of a text: its units, and what each needs from around it to be understood.
+"""The structure of a text: its units, and the context that each needs to be understood.
 
-A unit is what a person would mark: a sentence, an item of a list, a row of a table. Structure is
-read from the text itself, so that a file, a passage of a collection and a source in a request are
-treated alike. Markdown's marks are understood, and what people type without them: headings in
-capitals or on a line of their own, numbered clauses, questions with answers, mail headers,
-speaker turns.
+A unit is a span that a person would highlight: a sentence, a list item, a table row. The structure
+is detected from the text alone, so files, passages of collections and sources of requests are
+treated alike. Besides Markdown, this recognises structure without markup: headings in capitals or
+on a line of their own, numbered clauses, questions with answers, mail headers, speaker turns.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Kind = Literal["sentence", "item", "row", "heading", "question", "header", "meta"]
-"""What a unit is. A header names a table's columns; meta is a line of a mail's head."""
+"""Kinds of units. A header names a table's columns; meta is a line of a mail header."""
 
 CONTENT: frozenset[Kind] = frozenset(("sentence", "item", "row"))
-"""Kinds that say something; the others say what they are about."""
+"""Kinds that make statements; the other kinds introduce them."""
 
 LONGEST_HEADING = 90
-"""Characters of a heading without marks."""
+"""Maximum length of a heading without markup."""
 
 LONGEST_SENTENCE = 1_500
-"""A longer sentence is cut at white space: text without any stops must not be one unit."""
+"""A longer sentence is split at white space, because some texts have no full stops."""
 
 _ENDS = ".!;,:。！；，：؛،।۔"
-"""What no heading ends with."""
+"""Characters that a heading does not end with."""
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
 _ITEM = re.compile(
@@ -39,7 +38,7 @@ _ITEM = re.compile(
 )
 _NUMBERED = re.compile(r"[ \t]*\d{1,3}\.[ \t]+(?=\S)")
 _CLAUSE = re.compile(r"[ \t]*\d{1,3}(?:\.\d{1,3}){1,3}[.)]?[ \t]+(?=[A-Z\"“(])")
-"""How a numbered clause begins, "5.2 You may ...", if the line before it has an end."""
+"""Start of a numbered clause, "5.2 You may ...", after a line that ends with punctuation."""
 _SECTION = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|Chapter|Section|Part|Article|Annex)\s")
 _BOLD_LINE = re.compile(r"(\*\*|__|\*|_)[^*_]{2,90}\1")
 _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNORECASE)
@@ -47,35 +46,34 @@ _TURN = re.compile(
     r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
 _FIELD = re.compile(r"(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
-"""How a line such as "Present: ..." begins."""
+"""Start of a line such as "Present: ..."."""
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(
     r"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++[\"'”’»*_)\]]*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
 )
-"""Ends of sentences; those of Chinese and Japanese need no blank after them."""
+"""Sentence ends. Those of Chinese and Japanese need no space after them."""
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Nos|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|"
     r"Dept|Mt|Ave|op|cit|ed|eds|pp|e\.g|i\.e|a\.m|p\.m|no|part|ext|max|min|cl|Art|Sec|para)"
     r"|\b[A-Z])\.$"
 )
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
-_NUMBER_ALONE = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
+_ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
 _JOINERS = frozenset("\u200d\ufe0f")
 _LABEL_WORDS = 3
-"""A first sentence of so few words is a label of the next one: "Night mode. The fan runs on low." """
+"""A first sentence of at most this many words labels the next: "Night mode. The fan runs on low." """
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A stretch of the text, in code points: ``text[start:end]``.
+    """A span of the text: ``text[start:end]``.
 
     Attributes:
-        start: offset of its first character.
-        end: offset after its last.
-        kind: what it is.
-        headings: indexes of the headings above it, the outermost first.
-        over: index of the unit it cannot be understood without: the lead-in of an item, the header
-            of a row, the question of an answer; None if it stands alone.
+        start: offset of the first character, in code points.
+        end: offset after the last character.
+        headings: indexes of the headings above it, outermost first.
+        over: index of the unit that introduces it: the lead-in of an item, the header of a row, the
+            question of an answer; None if there is none.
         group: number of the paragraph, list or table that it belongs to; -1 for a heading.
     """
 
@@ -92,20 +90,20 @@ class Structure:
     """A text and its units, in order.
 
     Attributes:
-        units: its units; all of the text but white space and marks is in one.
+        units: the units; they cover all of the text except white space and markup.
     """
 
     text: str
     units: tuple[Unit, ...]
 
     def of(self, index: int) -> str:
-        """Return the text of a unit as it stands."""
+        """Return the text of a unit, with markup."""
         unit = self.units[index]
         return self.text[unit.start : unit.end]
 
 
 def plain(text: str) -> str:
-    r"""Return a text on one line, without marks of Markdown.
+    r"""Return a text on one line, without Markdown markup.
 
     Example:
         >>> plain("**Night.** The fan\n runs | low |")
@@ -115,7 +113,7 @@ def plain(text: str) -> str:
 
 
 def split_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where the sentences of ``text[start:end]`` begin and end, without blanks around them.
+    """Yield the start and end of each sentence in ``text[start:end]``, without surrounding spaces.
 
     Example:
         >>> text = "Dr. Ames left at 9 a.m. on foot. Why?"
@@ -142,9 +140,9 @@ def _skip_blanks(text: str, at: int, end: int) -> int:
 
 
 def cut_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield a stretch in parts of at most `LONGEST_SENTENCE`, cut at white space if there is any.
+    """Split a span into parts of at most `LONGEST_SENTENCE` characters, at white space if possible.
 
-    A base character keeps its combining marks, unless there are hundreds of them.
+    A base character stays with its combining marks, unless there are hundreds of them.
     """
     while end - start > LONGEST_SENTENCE:
         least, cut = start + LONGEST_SENTENCE // 2, start + LONGEST_SENTENCE
@@ -160,7 +158,7 @@ def cut_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
-    """Whether a sentence that begins at `start` ends with this stop."""
+    """Whether the sentence that begins at `start` ends at this full stop or other end mark."""
     after = _skip_blanks(text, stop.end(), end)
     if after >= end:
         return True
@@ -175,13 +173,13 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
         return False  # "v. 2.0"
     if _ABBREVIATION.search(before):
         return bool(_MAY_END.search(before)) and following.isupper()
-    return _NUMBER_ALONE.fullmatch(text[start : stop.end()].strip()) is None
+    return _ONLY_NUMBER.fullmatch(text[start : stop.end()].strip()) is None
 
 
 def read_structure(text: str) -> Structure:
     r"""Return the units of a text.
 
-    Takes time in proportion to the length of the text.
+    Runs in linear time.
 
     Example:
         >>> text = "# Rent\n\nRent is due monthly. Pay by:\n\n- card\n- cheque"
@@ -210,17 +208,17 @@ class _Line:
 
 
 class _Reader:
-    """Walks through the blocks of a text, which blank lines separate."""
+    """Reads the blocks of a text, which are separated by blank lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.units: list[Unit] = []
         self._blocks = list(_blocks(text))
-        self._headings: list[tuple[int, int]] = []  # level and index, outermost first
+        self._headings: list[tuple[int, int]] = []  # (level, unit index), outermost first
         self._group = 0
-        self._list: tuple[int, int | None, int] | None = None  # group, lead-in, last block
+        self._list: tuple[int, int | None, int] | None = None  # (group, lead-in, last block)
         self._speakers = _speakers(text)
-        self._has_fields = False  # whether the block is lines such as "Present: ..."
+        self._has_fields = False  # whether the block has several lines such as "Present: ..."
 
     def read(self) -> None:
         for number, block in enumerate(self._blocks):
@@ -232,7 +230,7 @@ class _Reader:
                 at = self._read_part(number, block, at)
 
     def _read_part(self, number: int, block: Sequence[_Line], at: int) -> int:
-        """Read what begins at line `at` of a block; return the line after it."""
+        """Read the part that begins at line `at` of a block; return the index of the line after it."""
         line = block[at]
         if mark := _HEADING.match(line.text):
             end = line.start + len(line.text.rstrip(" \t#"))
@@ -254,7 +252,9 @@ class _Reader:
             if not self.units and not question:
                 level = 1
             elif self._headings and self._headings[-1][1] == len(self.units) - 1 and level == 5:
-                level = min(self._headings[-1][0] + 1, 6)  # under a heading, such as its authors
+                level = min(
+                    self._headings[-1][0] + 1, 6
+                )  # a line below a heading, such as its authors
             self._add_heading(line.start, line.end, level, "question" if question else "heading")
             return at + 1
         if self._is_mail(block, at):
@@ -286,14 +286,17 @@ class _Reader:
         return self.text[unit.start : unit.end] if unit else ""
 
     def _lead_in(self) -> int | None:
-        """Return the sentence that a list or table goes on with: it ends with a colon, or not at all."""
+        """Return the index of the last unit if it introduces a list or table, else None.
+
+        A lead-in ends with a colon or without punctuation.
+        """
         last = self._last_text().rstrip("*_ ")
         if not last or self.units[-1].kind not in CONTENT:
             return None
         return None if last[-1] in ".!?;|" else len(self.units) - 1
 
     def _is_heading(self, number: int, block: Sequence[_Line], at: int) -> bool:
-        """Whether a line without marks is a heading, or a question that what follows answers."""
+        """Whether a line without markup is a heading, or a question followed by its answer."""
         line = block[at].stripped
         alone = len(block) == 1
         if self._speaks(line):
@@ -305,10 +308,10 @@ class _Reader:
         after = self._blocks[number + 1][0].text if number + 1 < len(self._blocks) else ""
         asked = self._last_text().strip("*_ ").endswith("?")
         if alone and (not after or _MAIL.match(after) or _HEADING.match(after) or asked):
-            return False  # it heads nothing: a signature, or a short answer
+            return False  # no text below it: a signature, or a short answer
         goes_on = _ITEM.match(after) if alone and len(line.split()) >= 5 else None
         if goes_on and after[goes_on.end()].islower():
-            return False  # a sentence that the items go on with
+            return False  # a sentence that continues in the items
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
             return True
         if not alone or _MAIL.match(line) or len(line.split()) > 12:
@@ -325,7 +328,11 @@ class _Reader:
         return any(map(_MAIL.match, beside)) or block[at].stripped.lower().startswith("subject:")
 
     def _read_table(self, block: Sequence[_Line], at: int, *, delimited: bool = False) -> int:
-        """Read a table. Rows between bars without a ruler have no header: it is above the passage."""
+        """Read a table.
+
+        Rows in Markdown bars without a ruler below them have no header: the passage begins
+        in the middle of a table.
+        """
         self._group += 1
         header = self._lead_in()
         self._list = None
@@ -368,7 +375,10 @@ class _Reader:
     def _read_numbered(
         self, number: int, block: Sequence[_Line], at: int, last: int, body: int, end: int
     ) -> bool:
-        """Read a numbered heading with what stands on its lines: "4. Fees. You pay ..."."""
+        """Read a numbered heading with the text after it, such as "4. Fees. You pay ...".
+
+        Return False if this is not a heading.
+        """
         following = self._blocks[number + 1][0].text if number + 1 < len(self._blocks) else ""
         more = last == len(block) and bool(following) and not _ITEM.match(following)
         whole = self.text[body:end].rstrip()
@@ -418,7 +428,7 @@ class _Reader:
         return turn is not None and turn[0].strip(" \t*:") in self._speakers
 
     def _with_labels(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the sentences, labels such as "Methods." together with what they stand before."""
+        """Return the sentences, each label such as "Methods." joined with the next sentence."""
         spans: list[tuple[int, int]] = []
         label: int | None = None
         for begin, stop in split_sentences(self.text, start, end):
@@ -433,7 +443,7 @@ class _Reader:
 
 
 def _blocks(text: str) -> Iterator[list[_Line]]:
-    """Yield the lines between blank lines and rules."""
+    """Yield the blocks of a text: lines between blank lines or rules."""
     block: list[_Line] = []
     at = 0
     for line in text.split("\n"):
@@ -454,7 +464,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _underline(line: str) -> int:
-    """Return the level of the heading that a line underlines; 0 if it underlines none."""
+    """Return the heading level that an underline marks; 0 if the line is not an underline."""
     bare = line.strip()
     return 0 if not _is_rule(line) or " " in bare else 1 if bare[0] == "=" else 2
 
@@ -469,13 +479,13 @@ def _is_bounded(line: str) -> bool:
 
 
 def _is_ruler(line: str) -> bool:
-    """Whether a line separates the header of a table from its rows."""
+    """Whether a line separates a table's header from its rows."""
     bare = line.strip()
     return "-" in bare and "|" in bare and set(bare) <= set(" \t:|+-")
 
 
 def _is_delimited(block: Sequence[_Line]) -> bool:
-    """Whether the lines are those of a file of comma-separated values."""
+    """Whether the lines are comma-, semicolon- or tab-separated values."""
     if len(block) < 3 or any(line.stripped[-1] in ".:;!?" for line in block[:20]):
         return False
     for sign in ("\t", ";", ","):
@@ -490,7 +500,7 @@ def _is_delimited(block: Sequence[_Line]) -> bool:
 
 
 def _speakers(text: str) -> frozenset[str]:
-    """Return who speaks, if the text is a conversation: names before colons at starts of lines."""
+    """Return the speakers if the text is a conversation: names before colons at line starts."""
     names = Counter(
         match[0].strip(" \t*:") for line in text.split("\n") if (match := _TURN.match(line))
     )

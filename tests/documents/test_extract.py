@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.documents import Document, Limits, extract, split
-from semqa.documents.parsers.pdf import join_lines, without_furniture
+from semqa.documents.parsers.pdf import join_lines, without_headers_and_footers
 from semqa.documents.structure import read_structure
 from semqa.errors import InputError
 from tests.documents import makers
@@ -263,7 +263,7 @@ def test_left_and_right_pages_have_heads_of_their_own() -> None:
         f"{'Left' if i % 2 else 'Right'} head\n\nText {chr(97 + i)}.\n\n- {i + 9} -"
         for i in range(8)
     ]
-    assert without_furniture(pages) == [f"\nText {chr(97 + i)}.\n" for i in range(8)]
+    assert without_headers_and_footers(pages) == [f"\nText {chr(97 + i)}.\n" for i in range(8)]
 
 
 @pytest.mark.parametrize(
@@ -279,13 +279,13 @@ def test_left_and_right_pages_have_heads_of_their_own() -> None:
     ],
 )
 def test_what_is_no_running_head_stays(pages: list[str]) -> None:
-    assert without_furniture(pages) == pages
+    assert without_headers_and_footers(pages) == pages
 
 
 @given(st.lists(st.lists(st.sampled_from(["Head", "7", "8", "9", "", "text"]), max_size=6)))
 def test_only_edges_of_pages_are_ever_left_out(pages: list[list[str]]) -> None:
     texts = ["\n".join(page) for page in pages]
-    for before, after in zip(texts, without_furniture(texts), strict=True):
+    for before, after in zip(texts, without_headers_and_footers(texts), strict=True):
         assert after in before
         assert len(before.split()) - len(after.split()) <= 6
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.documents import Document, Passage, split
-from semqa.documents.split import CONTEXT, LONGEST, USUAL
+from semqa.documents.split import MAX_CONTEXT, MAX_LENGTH, TARGET_LENGTH
 
 PIECES = st.sampled_from(
     [
@@ -57,8 +57,8 @@ def test_each_word_is_in_one_passage(text: str, breaks: list[int]) -> None:
         assert not any(map(str.isalnum, text[at : passage.start]))
         inside = text[passage.start : passage.end]
         assert inside == inside.strip() != ""
-        assert len(inside) <= LONGEST
-        assert sum(map(len, passage.context)) <= CONTEXT
+        assert len(inside) <= MAX_LENGTH
+        assert sum(map(len, passage.context)) <= MAX_CONTEXT
         if pages:
             assert passage.page is not None
             assert pages[passage.page - 1] <= passage.start
@@ -74,7 +74,7 @@ def test_a_passage_ends_with_a_sentence() -> None:
     found = parts(text)
     assert len(found) > 5
     assert all(each.endswith("times more.") for each in found)
-    assert all(len(each) <= USUAL for each in found)
+    assert all(len(each) <= TARGET_LENGTH for each in found)
 
 
 def test_a_passage_ends_with_a_paragraph_rather_than_within_one() -> None:
@@ -147,7 +147,7 @@ def test_texts_of_other_scripts_are_cut_at_their_stops() -> None:
 def test_a_long_list_without_full_stops_is_cut() -> None:
     found = parts("\n\n".join(f"item {i}" for i in range(5000)))
     assert len(found) > 20
-    assert max(map(len, found)) <= LONGEST
+    assert max(map(len, found)) <= MAX_LENGTH
 
 
 def test_a_sentence_that_begins_on_a_page_begins_a_passage() -> None:
@@ -186,4 +186,4 @@ def test_no_text_takes_long(text: str) -> None:
     started = time.process_time()
     passages = split(document(text))
     assert time.process_time() - started < 10
-    assert all(each.end - each.start <= LONGEST for each in passages)
+    assert all(each.end - each.start <= MAX_LENGTH for each in passages)

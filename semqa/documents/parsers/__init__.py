@@ -1,4 +1,4 @@
-"""Parsers, one a kind: ``parse(name, data, limits) -> (title, text, pages)``.
+"""Parsers, one per kind of document: ``parse(name, data, limits) -> (title, text, pages)``.
 
-They run in the process of `semqa.documents.reader`, which holds them to limits.
+They run in the process of `semqa.documents.reader`, which limits time and memory.
 """

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DELETED = frozenset([f"{_W}del", f"{_W}moveFrom", _FALLBACK, f"{_W}pPr", f"{_W}rPr"])
-"""What is not shown: text that was removed, other versions of what is there, settings."""
+"""Elements to skip: deleted text, fallback versions, properties."""
 
-_SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "\u2011"}
+_CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "\u2011"}
 _NO_TITLE = "Word Document"
-"""What the library says where a document has no properties."""
+"""The library's title for a document without properties."""
 
-_OTHERS = (
+_OTHER_ARCHIVES = (
     ("xl/", "an Excel workbook", "Save its sheets as csv."),
     ("ppt/", "a PowerPoint presentation", "Save it as PDF."),
     ("META-INF/container.xml", "an e-book", "Save it as HTML."),
     ("META-INF/manifest.xml", "an OpenDocument file", "Save it as docx or csv."),
 )
-"""What other archives begin some name with, what they are, and what to do."""
+"""Other archives: prefix of an entry name, description, advice."""
 
-_MOST_PARTS = 10_000
+_MAX_PARTS = 10_000
 _PARTS = ("numbering", "footnotes", "endnotes")
 
 _HEADING_STYLE = re.compile(r"heading ([1-9])")
@@ -42,14 +42,14 @@ _LONGEST_HEADING = 200
 _ITEM = re.compile(r"-|\(?\w{1,3}[.)]")
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
-_BASES = 10
-"""Styles that a style is based on, one on another."""
+_MAX_BASE_STYLES = 10
+"""Maximum depth of style inheritance."""
 
 _NUMERALS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
-    """Return the body with its tables and text boxes, and the notes after it."""
+    """Return the title and the text: the body with tables and text boxes, then the notes."""
     _check_archive(name, data, limits)
     library = require("docx", extra="documents", purpose=f"reading {name}")
     document: Any = library.Document(io.BytesIO(data))
@@ -69,7 +69,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def _check_archive(name: str, data: bytes, limits: Limits) -> None:
-    """See that the archive is a Word document, and does not become much more than it is."""
+    """Check that the archive is a Word document, and not a zip bomb."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()
@@ -80,15 +80,19 @@ def _check_archive(name: str, data: bytes, limits: Limits) -> None:
     names = {entry.filename for entry in entries}
     if "[Content_Types].xml" not in names or not any(each.startswith("word/") for each in names):
         what, advice = next(
-            (told for folder, *told in _OTHERS if any(each.startswith(folder) for each in names)),
-            ("an archive that is no Word document", "Unpack it."),
+            (
+                found
+                for prefix, *found in _OTHER_ARCHIVES
+                if any(n.startswith(prefix) for n in names)
+            ),
+            ("an archive", "Unpack it."),
         )
-        raise InputError(f"Not a document that semqa reads: {what}.", where=name, hint=advice)
+        raise InputError(f"Unsupported file type: {what}.", where=name, hint=advice)
     unpacked = sum(entry.file_size for entry in entries)
-    # Python reads no more of an entry than it states.
-    if unpacked > limits.unpacked or len(entries) > _MOST_PARTS:
+    # The stated sizes are safe to use: Python never reads more of an entry than that.
+    if unpacked > limits.unpacked or len(entries) > _MAX_PARTS:
         raise InputError(
-            f"The document is too large: {unpacked:,} bytes unpacked in {len(entries):,} parts; at most {limits.unpacked:,} in {_MOST_PARTS:,} are read.",
+            f"The document is too large: {unpacked:,} bytes unpacked in {len(entries):,} parts; at most {limits.unpacked:,} in {_MAX_PARTS:,} are allowed.",
             where=name,
         )
     if any(entry.flag_bits & 1 for entry in entries):
@@ -104,7 +108,7 @@ def _heading(document: Any) -> str:
 
 
 class _Text:
-    """Puts a document's text together, with the marks of Markdown for headings, items and rows."""
+    """Converts a document to text, with Markdown markup for headings, items and rows."""
 
     def __init__(self, etree: Any, styles: Any, numbering: Any) -> None:
         self._etree = etree
@@ -113,8 +117,8 @@ class _Text:
 
     def of(self, root: Any) -> str:
         """Return the text below an element."""
-        blocks: list[tuple[str, str]] = []  # mark of an item, with the blanks before it, and text
-        paragraphs: list[list[str]] = []  # open ones: a text box stands in a paragraph
+        blocks: list[tuple[str, str]] = []  # (indented item marker, text)
+        paragraphs: list[list[str]] = []  # open ones: a text box is nested in a paragraph
         walk = self._etree.iterwalk(root, events=("start", "end"))
         for event, element in walk:
             tag = element.tag
@@ -135,7 +139,7 @@ class _Text:
         parts: list[str] = []
         before = ""
         for mark, text in blocks:
-            # A number after deeper ones may be that of a heading.
+            # A number after deeper items may belong to a heading.
             listed = before and (mark.strip() == "-" or _depth(mark) >= _depth(before))
             parts.append("\n" if mark and listed else "\n\n")
             parts.append(f"{mark} {text}" if mark else text)
@@ -143,11 +147,11 @@ class _Text:
         return "".join(parts).strip()
 
     def _paragraph(self, element: Any, text: str) -> tuple[str, str]:
-        """Return the mark of a paragraph that is an item of a list, and its text."""
+        """Return the marker of a paragraph and its text; the marker is empty for a non-item."""
         settings = [element.find(f"{_W}pPr")]
         style = self._styles.get(_value(settings, "pStyle"))
         name = ""
-        for _ in range(_BASES):
+        for _ in range(_MAX_BASE_STYLES):
             if style is None:
                 break
             name = name or _value([style], "name").lower()
@@ -165,7 +169,7 @@ class _Text:
         return "", f"{number} {text}".strip()
 
     def _table(self, table: Any) -> list[str]:
-        """Return the lines of a table; none for one that only lays a page out."""
+        """Return the lines of a table; empty for a layout table."""
         if any(each is not table for each in islice(table.iter(f"{_W}tbl"), 2)):
             return []
         rows = [[self._line(cell) for cell in row.iter(f"{_W}tc")] for row in table.iter(f"{_W}tr")]
@@ -183,10 +187,10 @@ class _Text:
 
 
 class _Numbers:
-    """Counts the paragraphs of numbered lists.
+    """Numbers the paragraphs of lists.
 
     Args:
-        numbering: the part of the document that defines them; None if there is none.
+        numbering: the document's numbering part, or None.
     """
 
     def __init__(self, numbering: Any) -> None:
@@ -202,13 +206,13 @@ class _Numbers:
             for each in part.iter(f"{_W}abstractNum")
         }
         self._counts: dict[str, list[int]] = {}
-        """For each kind of list, the last number of each level; 0 before the first one."""
+        """For each abstract list, the last number at each level; 0 before the first item."""
         self._begun: set[str] = set()
 
     def next(self, settings: Sequence[Any]) -> tuple[str, int]:
-        """Return the number of a paragraph with these settings, and its level from 0.
+        """Return the number of a paragraph with these properties, and its level from 0.
 
-        A bullet is ``-``; the number of a paragraph that is in no list is empty.
+        The number is ``-`` for a bullet, and empty for a paragraph outside of lists.
         """
         numbered = [each.find(f"{_W}numPr") for each in settings if each is not None]
         list_id = _value(numbered, "numId")
@@ -246,7 +250,7 @@ def _depth(mark: str) -> int:
 
 
 def _level(name: str, outline: str) -> int:
-    """Return the level of the heading that a paragraph is; 0 for none."""
+    """Return the heading level of a paragraph; 0 if it is not a heading."""
     if found := _HEADING_STYLE.fullmatch(name):
         return min(int(found[1]), 6)
     if name == "title":
@@ -255,11 +259,11 @@ def _level(name: str, outline: str) -> int:
 
 
 def _shown(element: Any) -> str:
-    return (element.text or "") if element.tag == f"{_W}t" else _SIGNS.get(element.tag, "")
+    return (element.text or "") if element.tag == f"{_W}t" else _CHARACTERS.get(element.tag, "")
 
 
 def _value(parents: Iterable[Any], tag: str) -> str:
-    """Return the value of the first child of a tag; nothing if no element has one."""
+    """Return the value of the first child with this tag; empty if no parent has one."""
     for parent in parents:
         child = parent.find(f"{_W}{tag}") if parent is not None else None
         if child is not None:

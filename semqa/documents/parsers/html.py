@@ -1,4 +1,4 @@
-"""HTML: the text that a page shows, with the marks of Markdown for headings, items and rows."""
+"""HTML: the visible text of a page, with Markdown markup for headings, items and rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-_STATED = re.compile(
+_DECLARED_ENCODING = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.I
 )
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,500}\?>")
 
-_SILENT = (
+_HIDDEN_TAGS = (
     "script style template noscript svg math iframe object embed canvas head nav select textarea "
     "button audio video map datalist"
 )
@@ -34,23 +34,23 @@ _BREAKS = {
     **dict.fromkeys(_PARAGRAPHS.split(), 2),
     **dict.fromkeys((*_LINES.split(), "pre", *_HEADINGS), 1),
 }
-"""Line ends before and after an element."""
+"""Line breaks before and after an element."""
 
-_NOT_SHOWN = frozenset(_SILENT.split())
+_HIDDEN = frozenset(_HIDDEN_TAGS.split())
 _BULLETS = frozenset("-–*•·»")
 _LISTS = frozenset(["ul", "ol", "dl"])
-_FEWEST_LINKS = 3
-"""Of a table of contents."""
+_MIN_LINKS = 3
+"""Minimum number of links in a table of contents."""
 
-_DEEPEST = 5
-"""Levels by which the items of nested lists are indented."""
+_MAX_INDENT = 5
+"""Maximum indentation of nested list items, in levels."""
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
-    """Return the page's title and what it shows."""
+    """Return the page's title and visible text."""
     del limits
-    stated = _STATED.search(data[:4096])
-    page = decode(name, data, stated[1].decode("ascii", "ignore") if stated else None)
+    declared = _DECLARED_ENCODING.search(data[:4096])
+    page = decode(name, data, declared[1].decode("ascii", "ignore") if declared else None)
     title, heading, text = text_of(name, page)
     return title or heading, text, ()
 
@@ -75,7 +75,7 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
             return "", "", ""
         raise InputError(f"The HTML cannot be read: {str(error)[:80]}.", where=name) from error
     if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
-        # The parser leaves out what comes after, without a word.
+        # The parser silently drops the rest.
         raise InputError("The page's elements are nested too deeply. Save it as text.", where=name)
     if root is None:
         return "", "", ""
@@ -87,18 +87,18 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
 
 
 class _Text:
-    """Puts a page's text together; pages may be nested too deep for recursion."""
+    """Converts a page to text. Iterative, because elements may be nested too deeply for recursion."""
 
     def __init__(self, etree: Any) -> None:
         self._etree = etree
         self._parts: list[str] = []
         self._breaks = 0
-        """Line ends due before the next text, at most two."""
+        """Line breaks pending before the next text, at most two."""
         self._blank = False
         self._mark = ""
-        """What the next text begins with if it is an item."""
+        """Pending item marker for the next text."""
         self._lists: list[tuple[str, int]] = []
-        """For each open list the style of its numbers, empty for none, and the next number."""
+        """For each open list, the style of its numbers (empty for bullets) and the next number."""
         self._tight: list[bool] = []
         """For each open item, whether its paragraphs are lines of one block."""
         self._answer_due = False
@@ -108,32 +108,32 @@ class _Text:
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
-                if _is_silent(element) or self._is_whole(element, tag):
-                    # Its end still comes, with the text after it.
+                if _is_hidden(element) or self._is_whole(element, tag):
+                    # Its end event still follows, with the tail text.
                     walk.skip_subtree()
                 else:
                     self._start(element, tag)
                     self._add(element.text)
             else:
-                if not _is_silent(element):
+                if not _is_hidden(element):
                     self._end(element, tag)
                 if element is not root:
                     self._add(element.tail)
         return "".join(self._parts).strip()
 
     def _is_whole(self, element: Any, tag: str) -> bool:
-        """Write an element that is not a sequence of paragraphs; return whether it is one."""
+        """Write a heading, a preformatted block or a data table; return False for other elements."""
         if tag in _HEADINGS:
             self._write_block([f"{'#' * int(tag[1])} {self._line(element)}"], tag)
         elif tag == "pre":
             lines = self._visible(element, "\n").strip("\n").rstrip().split("\n")
-            # As in Markdown, and so that no line of a program is taken for a heading.
+            # Indented as in Markdown, so that no line of code looks like a heading.
             self._write_block([f"    {line}".rstrip() for line in lines], tag)
         elif tag == "table" and _is_data(element):
             rows = [
                 [self._line(cell) for cell in row if cell.tag in _CELLS]
                 for row in element.iter("tr")
-                if not _is_silent(row)
+                if not _is_hidden(row)
             ]
             for caption in element.iter("caption"):
                 self._write_block([self._line(caption)], tag)
@@ -153,7 +153,7 @@ class _Text:
         self._break(2)
 
     def _loosen(self) -> None:
-        """Have what follows in an item be blocks of their own."""
+        """Make the rest of an item separate blocks."""
         if self._tight:
             self._tight[-1] = False
             self._mark = ""
@@ -202,13 +202,13 @@ class _Text:
             number = _whole(element.get("value"), number)
             self._lists[-1] = (style, number + 1)
             mark = f"{numeral(number, style)}{')' if style.isupper() else '.'} "
-        return "  " * min(max(len(self._lists) - 1, 0), _DEEPEST) + mark
+        return "  " * min(max(len(self._lists) - 1, 0), _MAX_INDENT) + mark
 
     def _asks(self) -> bool:
         return "".join(self._parts[-1:]).endswith(("?", "？"))
 
     def _end_question(self) -> None:
-        """Have an answer follow its question at once."""
+        """Put an answer on the line after its question."""
         if self._asks():
             self._breaks, self._answer_due = 1, True
 
@@ -216,11 +216,13 @@ class _Text:
         return " ".join(self._visible(element, " ").split())
 
     def _visible(self, element: Any, between: str) -> str:
-        """Return the text of an element, with a sign between its blocks."""
+        """Return the visible text of an element, with `between` between its blocks."""
         parts: list[str] = []
         for event, each in (walk := self._etree.iterwalk(element, events=("start", "end"))):
             if event == "start":
-                if _is_silent(each) and each.tag != "button":  # which unfolds what a heading heads
+                if (
+                    _is_hidden(each) and each.tag != "button"
+                ):  # a button in a heading toggles its section
                     walk.skip_subtree()
                     continue
                 parts += [between if each.tag in _BREAKS and parts else "", each.text or ""]
@@ -232,14 +234,14 @@ class _Text:
         return "".join(parts)
 
     def _break(self, wanted: int) -> None:
-        """Have the next text begin a line, or a block; within an item there are only lines."""
+        """Begin a new line (1) or block (2) before the next text; items contain only lines."""
         most = 1 if self._answer_due or (self._tight and self._tight[-1]) else 2
         self._breaks = max(self._breaks, min(wanted, most))
 
     def _add(self, text: str | None) -> None:
         words = (text or "").split()
         if self._mark and words and words[0] in _BULLETS:
-            words = words[1:]  # typed as well
+            words = words[1:]  # a bullet typed into the text
         if text and words:
             self._blank = self._blank or text[0].isspace()
             self._write(" ".join(words))
@@ -256,16 +258,16 @@ class _Text:
         self._breaks, self._blank, self._mark, self._answer_due = 0, False, "", False
 
 
-def _is_silent(element: Any) -> bool:
+def _is_hidden(element: Any) -> bool:
     return (
-        element.tag in _NOT_SHOWN
+        element.tag in _HIDDEN
         or element.get("hidden") is not None
         or (element.tag in _LISTS and _is_contents(element))
     )
 
 
 def _is_contents(element: Any) -> bool:
-    """Whether a list is a table of contents: all its words are in links to sections."""
+    """Whether a list is a table of contents: all words are in links to sections."""
     links = 0
     walk = element.iter()
     next(walk)
@@ -274,14 +276,14 @@ def _is_contents(element: Any) -> bool:
             if "#" not in each.get("href", ""):
                 return False
             links += 1
-        elif _says(each.text) and not _in_link(each, element):
+        elif _has_letters(each.text) and not _in_link(each, element):
             return False
-        if _says(each.tail) and not _in_link(each.getparent(), element):
+        if _has_letters(each.tail) and not _in_link(each.getparent(), element):
             return False
-    return links >= _FEWEST_LINKS
+    return links >= _MIN_LINKS
 
 
-def _says(text: str | None) -> bool:
+def _has_letters(text: str | None) -> bool:
     return text is not None and any(map(str.isalpha, text))
 
 
@@ -294,7 +296,7 @@ def _in_link(element: Any, within: Any) -> bool:
 
 
 def _is_data(table: Any) -> bool:
-    """Whether a table holds data; others only lay a page out."""
+    """Whether a table holds data, rather than the layout of a page."""
     columns = 0
     for each in table.iter():
         if each is not table and (each.tag == "table" or each.tag in _HEADINGS):
@@ -305,7 +307,7 @@ def _is_data(table: Any) -> bool:
 
 
 def _is_headless(table: Any) -> bool:
-    """Whether each row of a table has a name of its own, from the first on."""
+    """Whether a table has row headers but no header row."""
     cells = [cell.tag for cell in next(table.iter("tr")) if cell.tag in _CELLS]
     return cells[:1] == ["th"] and "td" in cells
 

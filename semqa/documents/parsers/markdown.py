@@ -1,4 +1,4 @@
-"""Markdown, as the text that a reader of its page sees."""
+"""Markdown: the text of the rendered page."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.documents.document import Limits
 
-LONGEST = 2_000_000
-"""Characters from which Markdown is taken as plain text: its parser reads 200,000 a second."""
+MAX_LENGTH = 2_000_000
+"""Longer Markdown is treated as plain text: the parser reads 200,000 characters per second."""
 
-_LONGEST_FRONT_MATTER = 20_000
+_MAX_FRONT_MATTER = 20_000
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=\S)(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _IS_YAML = re.compile(r"\s*$|\s+\S|[-#]|[\"']?[\w][\w .-]*[\"']?:(?:\s|$)")
-"""A key, or what can stand below one."""
+"""A line that may occur in front matter: a key, or part of its value."""
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
-    """Return the first heading as the title, and the text without marks."""
+    """Return the title (of the front matter, or the first heading) and the text."""
     del limits
     library = require("markdown_it", extra="documents", purpose=f"reading {name}")
     source = clean(decode(name, data))
     front, source = _front_matter(source)
-    if len(source) > LONGEST:
+    if len(source) > MAX_LENGTH:
         return front, source, ()
     page = library.MarkdownIt("commonmark").enable("table").render(source)
     title, heading, text = text_of(name, page)
@@ -36,11 +36,11 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def _front_matter(source: str) -> tuple[str, str]:
-    """Return the title in the lines before the text, and the text after them.
+    """Return the title in the front matter, and the text after it.
 
-    A text that begins with a rule and has another one further down has no such lines.
+    Text between two horizontal rules is not front matter.
     """
-    found = _FRONT_MATTER.match(source[:_LONGEST_FRONT_MATTER])
+    found = _FRONT_MATTER.match(source[:_MAX_FRONT_MATTER])
     if found is None or not all(map(_IS_YAML.match, found[1].splitlines())):
         return "", source
     title = ""

@@ -18,67 +18,68 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-LEAST = 3
-"""Pages on which a line stands before it is taken for more than chance."""
+MIN_PAGES = 3
+"""Minimum number of pages with a line for it to be a header or footer."""
 
-DEEP = 3
-"""Lines at an edge that may be furniture."""
+EDGE_LINES = 3
+"""Lines at an edge of a page that may be headers or footers."""
 
-LONGEST = 200
-"""Characters of such a line."""
+MAX_EDGE_LINE = 200
+"""Maximum length of a header or footer line."""
 
-NUMBERS = 4
-"""Numbers in a line that may count the pages."""
+MAX_NUMBERS = 4
+"""Numbers in a line that are considered as page numbers."""
 
 _NUMBER = re.compile(r"\d{1,6}")
 
 
-def without_furniture(pages: Sequence[str]) -> list[str]:
-    r"""Return pages without the lines that stand at the same edge of most of them.
+def without_headers_and_footers(pages: Sequence[str]) -> list[str]:
+    r"""Return pages without headers and footers: lines repeated at the same edge of most pages.
 
-    A line is the same on another page where it has the same text, but for one number that counts
-    the pages. Left and right pages may have lines of their own. What is left out reaches to the
-    edge; and if nothing else were left, all stays.
+    Lines on two pages are equal if their texts are, apart from one number that counts the pages.
+    Left and right pages may have different headers. Removed lines reach to the edge of the page. If
+    no text would remain, nothing is removed.
 
     Example:
-        >>> without_furniture([f"A report\nText {word}.\n{i}" for i, word in enumerate("abc", 7)])
+        >>> pages = [f"A report\nText {word}.\n{i}" for i, word in enumerate("abc", 7)]
+        >>> without_headers_and_footers(pages)
         ['Text a.', 'Text b.', 'Text c.']
     """
     lines = [[line for line in page.split("\n") if line.strip()] for page in pages]
-    written = sum(map(bool, lines))
-    if written < LEAST:
+    nonempty = sum(map(bool, lines))
+    if nonempty < MIN_PAGES:
         return list(pages)
     left = [page.split("\n") for page in pages]
     for last in (False, True):
-        known = _repeated(lines, written, last=last)
+        known = _repeated(lines, nonempty, last=last)
         left = [
-            _peeled(page, number, known, last=last) if page else page
+            _without_edge(page, number, known, last=last) if page else page
             for number, page in enumerate(left)
         ]
     found = ["\n".join(page) for page in left]
     return found if any(page.strip() for page in found) else list(pages)
 
 
-def _repeated(lines: Sequence[Sequence[str]], written: int, *, last: bool) -> set[str]:
-    """Return what lines at an edge have in common with those of most pages, or of every other."""
+def _repeated(lines: Sequence[Sequence[str]], nonempty: int, *, last: bool) -> set[str]:
+    """Return the keys of lines that occur at this edge of most pages, or of every other page."""
     seen: Counter[str] = Counter()
     sided: Counter[tuple[str, int]] = Counter()
     for number, page in enumerate(lines):
-        edge = page[-DEEP:] if last else page[:DEEP]
+        edge = page[-EDGE_LINES:] if last else page[:EDGE_LINES]
         for key in {key for line in edge for key in _keys(line, number)}:
             seen[key] += 1
             sided[key, number % 2] += 1
-    often = {key for key, times in seen.items() if times >= LEAST and 2 * times > written}
+    often = {key for key, times in seen.items() if times >= MIN_PAGES and 2 * times > nonempty}
     return often | {
-        key for (key, _), times in sided.items() if times >= LEAST and times > 0.4 * written
+        key for (key, _), times in sided.items() if times >= MIN_PAGES and times > 0.4 * nonempty
     }
 
 
-def _peeled(page: list[str], number: int, known: set[str], *, last: bool) -> list[str]:
-    """Return a page's lines without those at an edge that are known, from the edge on."""
+def _without_edge(page: list[str], number: int, known: set[str], *, last: bool) -> list[str]:
+    """Return a page's lines without the known lines at its edge."""
     at, step = (len(page) - 1, -1) if last else (0, 1)
     cut, seen = at, 0
-    while 0 <= at < len(page) and seen < DEEP:
+    while 0 <= at < len(page) and seen < EDGE_LINES:
         if page[at].strip():
             seen += 1
             if known.isdisjoint(_keys(page[at], number)):
@@ -89,12 +90,12 @@ def _peeled(page: list[str], number: int, known: set[str], *, last: bool) -> lis
 
 
 def _keys(line: str, number: int) -> Iterator[str]:
-    """Yield what the line has in common with its likes: itself, and itself with a number that counts."""
+    """Yield keys that the line shares with its repeats: its text, and with a page number removed."""
     line = " ".join(line.split()).casefold()
-    if len(line) > LONGEST:
+    if len(line) > MAX_EDGE_LINE:
         return
     yield line
-    for found in list(_NUMBER.finditer(line))[:NUMBERS]:
+    for found in list(_NUMBER.finditer(line))[:MAX_NUMBERS]:
         counted = int(found[0]) - number
         yield f"{line[: found.start()]}\0{counted}\0{line[found.end() :]}"
 
@@ -104,7 +105,7 @@ _LIGATURES = str.maketrans(
 )
 _LINE_END = tuple(b"\r\n")
 _HYPHENS = (0x02, 0xFFFE)
-"""What PDFium makes of a hyphen and the end of its line."""
+"""PDFium's characters for a hyphen at the end of a line."""
 
 _NO_TITLES = re.compile(
     r"(?i)^(untitled|microsoft (word|powerpoint|excel)\b.*|.*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf))?$"
@@ -118,23 +119,23 @@ _ITEM = re.compile(
 )
 _BULLET = re.compile(r"[•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8](?:\s+|$)")
 _LEADERS = re.compile(r"(?:\. ?){5}")
-"""What leads to the number of a page in a table of contents."""
+"""Dot leaders of a table of contents."""
 
-_LEAST_LEADING = 4
-"""Lines of a page that is a table of contents."""
+_MIN_CONTENTS_LINES = 4
+"""A table of contents has more lines than this."""
 
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING = re.compile(r"#{1,6} ")
 _LONGEST_HEADING = 200
-_LARGER = 1.12
-"""How many times as large as those of the text the letters of a heading are."""
+_HEADING_SCALE = 1.12
+"""Minimum ratio of a heading's font size to that of the text."""
 
-_APART = 1.18
-"""How many times as far apart as two lines of a paragraph two paragraphs are."""
+_PARAGRAPH_SCALE = 1.18
+"""Minimum ratio of the distance between paragraphs to that between lines."""
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
-    """Return the title, the text, and where in it each page begins."""
+    """Return the title, the text, and the start offset of each page."""
     library = require("pypdfium2", extra="documents", purpose=f"reading {name}")
     try:
         document = library.PdfDocument(data)
@@ -143,7 +144,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
             raise InputError("The PDF needs a password. Save it without one.", where=name) from None
         raise
     raw, title = _pages(document, library.raw, name, limits), _title(document)
-    raw = without_furniture(raw)
+    raw = without_headers_and_footers(raw)
     words = {word for text in raw for word in _WORD.findall(text)}
     parts: list[str] = []
     starts: list[int] = []
@@ -162,11 +163,11 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
-    """Return what is printed on each page."""
+    """Return the text of each page."""
     count = len(document)
     if count > limits.pages:
         raise InputError(
-            f"The PDF has {count:,} pages; at most {limits.pages:,} are read.", where=name
+            f"The PDF has {count:,} pages; at most {limits.pages:,} are allowed.", where=name
         )
     pages: list[list[_Line]] = []
     size = 0
@@ -178,14 +179,14 @@ def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
                 f"The PDF has more than {limits.characters:,} characters of text. Split it.",
                 where=name,
             )
-        pages.append(_printed(text, pdfium))
+        pages.append(_page_lines(text, pdfium))
         text.close()
         page.close()
     return _with_structure(pages)
 
 
 class _Letter(NamedTuple):
-    """A character of print; its place, size and weight are those of a `_Line`."""
+    """A character; for the attributes see `_Line`."""
 
     text: str
     place: float
@@ -194,12 +195,11 @@ class _Letter(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line of print.
+    """A line of a page.
 
     Attributes:
-        text: its text.
-        place: how far it is above the lower edge of the page, in points.
-        size: the size of most of its letters, in half points.
+        place: height above the lower edge of the page, in points.
+        size: font size of most of its letters, in half points.
         bold: whether all of it is bold.
     """
 
@@ -209,8 +209,8 @@ class _Line(NamedTuple):
     bold: bool = False
 
 
-def _printed(page: Any, pdfium: Any) -> list[_Line]:
-    """Return the lines of a page, in the order in which they were written."""
+def _page_lines(page: Any, pdfium: Any) -> list[_Line]:
+    """Return the lines of a page, in the order of the PDF."""
     lines: list[list[_Letter]] = [[]]
     across, up, flags = c_double(), c_double(), c_int()
     matrix, font = pdfium.FS_MATRIX(), create_string_buffer(128)
@@ -220,11 +220,11 @@ def _printed(page: Any, pdfium: Any) -> list[_Line]:
         if code not in _LINE_END:
             char = "-" if hyphen else clean(chr(code))
             pdfium.FPDFText_GetMatrix(page, i, matrix)
-            tall = pdfium.FPDFText_GetFontSize(page, i) * math.hypot(matrix.c, matrix.d)
+            size = pdfium.FPDFText_GetFontSize(page, i) * math.hypot(matrix.c, matrix.d)
             pdfium.FPDFText_GetCharOrigin(page, i, across, up)
             pdfium.FPDFText_GetFontInfo(page, i, font, len(font), flags)
             lines[-1].append(
-                _Letter(char, up.value, round(2 * tall), b"bold" in font.value.lower())
+                _Letter(char, up.value, round(2 * size), b"bold" in font.value.lower())
             )
         if hyphen or code == _LINE_END[-1]:
             lines.append([])
@@ -242,14 +242,14 @@ def _line(letters: Sequence[_Letter]) -> _Line:
 
 
 def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
-    """Return the texts of pages with marks before headings and blank lines between paragraphs."""
+    """Return the texts of pages with Markdown headings and blank lines between paragraphs."""
     sizes: Counter[int] = Counter()
     for page in pages:
         for line in page:
             sizes[line.size] += len(line.text.strip())
     usual = sizes.most_common(1)[0][0] if sizes else 0
     pitch = _pitch(pages, usual)
-    titles = [_headings(page, _LARGER * usual) for page in pages]
+    titles = [_headings(page, _HEADING_SCALE * usual) for page in pages]
     found = sorted({page[i].size for page, at in zip(pages, titles, strict=True) for i in at})
     levels = {size: min(level, 6) for level, size in enumerate(reversed(found), 1)}
     texts: list[str] = []
@@ -280,15 +280,15 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
 
 
 def _is_contents(page: Sequence[_Line]) -> bool:
-    """Whether most lines of a page lead to the numbers of pages, as in a table of contents."""
+    """Whether a page is a table of contents: most lines have dot leaders."""
     said = [line.text for line in page if line.text.strip()]
-    return len(said) > _LEAST_LEADING and 2 * sum(
+    return len(said) > _MIN_CONTENTS_LINES and 2 * sum(
         bool(_LEADERS.search(text)) for text in said
     ) > len(said)
 
 
 def _pitch(pages: Sequence[Sequence[_Line]], usual: int) -> float:
-    """Return how far apart lines of a paragraph are, in points; 0 if that is not known."""
+    """Return the distance between the lines of a paragraph, in points; 0 if unknown."""
     steps = sorted(
         before.place - after.place
         for page in pages
@@ -299,7 +299,7 @@ def _pitch(pages: Sequence[Sequence[_Line]], usual: int) -> float:
 
 
 def _headings(page: Sequence[_Line], least: float) -> set[int]:
-    """Return which lines are headings: a few in larger letters."""
+    """Return the indexes of headings: short runs of lines in a larger font."""
     found: set[int] = set()
     for size, some in groupby(range(len(page)), key=lambda i: page[i].size):
         run = list(some)
@@ -317,21 +317,21 @@ def _is_same_heading(before: _Line, after: _Line) -> bool:
 
 def _is_apart(before: _Line, after: _Line, pitch: float) -> bool:
     """Whether a paragraph ends between two lines."""
-    if before.size != after.size and _LARGER * min(before.size, after.size) <= max(
+    if before.size != after.size and _HEADING_SCALE * min(before.size, after.size) <= max(
         before.size, after.size
     ):
         return True
     goes_on = after.text.strip()[0].islower() and before.text.strip()[-1] not in ".!?:;"
     if goes_on or before.place <= after.place:
         return False
-    return before.bold != after.bold or before.place - after.place > _APART * pitch > 0
+    return before.bold != after.bold or before.place - after.place > _PARAGRAPH_SCALE * pitch > 0
 
 
 def join_lines(text: str, words: set[str]) -> str:
-    """Return a page's lines joined to paragraphs.
+    """Join the lines of a page into paragraphs.
 
-    A line goes on in the next one where it is about as long as the page is wide. A word that was
-    broken at the end of a line is put together, with its hyphen where the document has it so.
+    A line continues on the next one if it is about as long as the page is wide. A word hyphenated
+    at a line end is joined; it keeps the hyphen if the document has the hyphenated form elsewhere.
     """
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line)
@@ -359,7 +359,7 @@ def join_lines(text: str, words: set[str]) -> str:
 
 
 def _goes_on(first: str, after: str, words: set[str]) -> bool:
-    """Say whether a line begins with the rest of a word; one in capitals must be known."""
+    """Whether a line begins with the rest of a word; if capitalised, the whole must be known."""
     rest = _WORD.match(after)
     return after[:1].islower() or (rest is not None and f"{first}{rest[0]}" in words)
 

@@ -1,4 +1,4 @@
-"""Plain text and its encodings, and lines of text for tables and numbered items."""
+"""Plain text and its encodings; helpers that format tables and item numbers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LARGEST = 3999
 
 
 def numeral(number: int, style: str) -> str:
-    """Return a number in a style of HTML's lists: ``1``, ``a``, ``A``, ``i`` or ``I``.
+    """Format a number in the style of an HTML list: ``1``, ``a``, ``A``, ``i`` or ``I``.
 
-    A number that the style cannot write is decimal.
+    A number that the style cannot represent is formatted as decimal.
 
     Example:
         >>> numeral(4, "i"), numeral(28, "A"), numeral(0, "a")
@@ -44,10 +44,10 @@ def numeral(number: int, style: str) -> str:
 
 
 def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> list[str]:
-    """Return the lines of a table; the first row with any text is its header, if it has more rows.
+    """Return a Markdown table as lines. If there are several rows with text, the first is the header.
 
     Args:
-        headless: whether the table has no header; an empty one stands in its place.
+        headless: whether the table has no header; an empty one is added then.
 
     Example:
         >>> table_lines([["Year", "Ships"], ["1890", "12"]])
@@ -69,11 +69,11 @@ def _line(cells: Sequence[str]) -> str:
 
 
 _SAMPLE = 2**16
-_TELLING = 200
-"""Bytes below which nothing can be told from how often they are met."""
+_MIN_DETECTABLE = 200
+"""Shorter data is too short for encoding detection."""
 
-_TO_BROKEN = 8
-"""Characters beyond ASCII that are whole, to each that is broken, from which bytes are UTF-8."""
+_VALID_PER_BROKEN = 8
+"""Damaged text is UTF-8 if it has more non-ASCII characters than this per invalid sequence."""
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -85,30 +85,30 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     return "", decode(name, data), ()
 
 
-def decode(name: str, data: bytes, stated: str | None = None) -> str:
-    """Return bytes as text.
+def decode(name: str, data: bytes, declared: str | None = None) -> str:
+    """Decode bytes.
 
     Args:
-        stated: the encoding that the file states for itself, tried where the bytes do not tell.
+        declared: the encoding declared in the file, tried if the data is not UTF-8.
     """
     for bom, marked in _BOMS:
         if data.startswith(bom):
             return _checked(name, _decoded(data, marked))
-    # UTF-8 is hardly ever met by chance.
-    for encoding in ("utf-8", stated):
+    # Text in other encodings is hardly ever valid UTF-8.
+    for encoding in ("utf-8", declared):
         text = _decoded(data, encoding) if encoding else None
         if text is not None:
             return _checked(name, text)
-    # Cut within a character, or damaged in a place or two: any other encoding would spoil the rest.
-    mended = data.decode("utf-8", "replace")
-    broken = mended.count("\ufffd")
-    if len(mended) - len(mended.encode("ascii", "ignore")) > _TO_BROKEN * broken:
-        return _checked(name, mended)
-    if len(data) < _TELLING:
+    # Mostly valid UTF-8: truncated within a character, or damaged in a few places.
+    replaced = data.decode("utf-8", "replace")
+    broken = replaced.count("\ufffd")
+    if len(replaced) - len(replaced.encode("ascii", "ignore")) > _VALID_PER_BROKEN * broken:
+        return _checked(name, replaced)
+    if len(data) < _MIN_DETECTABLE:
         return _checked(name, _decoded(data, "cp1252"))
     detector = require("charset_normalizer", extra="documents", purpose=f"reading {name}")
     best = detector.from_bytes(data[:_SAMPLE]).best()
-    # The sample may end within a character; what it says holds for all of it or is not used.
+    # The sample may end within a character; the encoding is used only if it decodes all the data.
     return _checked(name, _decoded(data, best.encoding) if best is not None else None)
 
 

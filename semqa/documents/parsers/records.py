@@ -1,4 +1,4 @@
-"""JSON lines: each record as a paragraph, or as the passage that it holds."""
+"""JSON lines: each record becomes a paragraph, or the passage in its field ``text``."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            said = "too deep a value" if isinstance(error, RecursionError) else str(error)
-            raise InputError(f"Invalid JSON: {said}.", where=f"{name}:{number}") from error
+            reason = "too deep a value" if isinstance(error, RecursionError) else str(error)
+            raise InputError(f"Invalid JSON: {reason}.", where=f"{name}:{number}") from error
         if not isinstance(record, dict):
             raise InputError(
                 f"Expected a JSON object, got {line[:40]!r}.", where=f"{name}:{number}"
@@ -33,15 +33,15 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
         parts.append(as_text(record))
         size += len(parts[-1])
         if size > limits.characters:
-            break  # too long, as whoever asked will say
+            break  # too long; the caller rejects it
     return "", "\n\n".join(filter(None, parts)), ()
 
 
 def as_text(record: Mapping[str, object]) -> str:
     r"""Return a record as a paragraph.
 
-    A record with a text is that text, with its title as a heading: so are the sources of
-    `semqa answer`.
+    A record with a field ``text`` becomes that text, with its title as a heading. The sources of
+    `semqa answer` are such records.
 
     Example:
         >>> as_text({"title": "Oslo", "text": "A city.", "url": "http://x"})

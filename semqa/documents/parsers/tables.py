@@ -1,4 +1,4 @@
-"""Tables: the rows of a file of comma-separated values."""
+"""CSV and TSV files as Markdown tables."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 
 _DELIMITERS = "\t|;,"
 _SAMPLE = 20_000
-_FIRST = 20
-_STATED = re.compile(r"sep=([^\w\s\"]|\t)\r?\n", re.IGNORECASE)
+_SAMPLE_ROWS = 20
+_SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)\r?\n", re.IGNORECASE)
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
-    """Return the rows as a table; the first one names the columns."""
+    """Return the rows as a table with the first one as the header."""
     csv.field_size_limit(max(limits.characters, _SAMPLE))
     text = decode(name, data)
-    stated = _STATED.match(text)  # a line that Excel writes and reads
-    sign = stated[1] if stated else _delimiter(text)
-    text = text[stated.end() :] if stated else text
-    rows = _rows(text, sign)
+    declared = _SEP_LINE.match(text)  # a line that Excel writes and reads
+    delimiter = declared[1] if declared else _delimiter(text)
+    text = text[declared.end() :] if declared else text
+    rows = _rows(text, delimiter)
     try:
-        lines = table_lines(_within(rows, limits.characters))
+        lines = table_lines(_limited(rows, limits.characters))
     except csv.Error as error:
         raise InputError(f"Invalid CSV: {error}.", where=f"{name}:{rows.line_num}") from error
     return "", "\n".join(lines), ()
 
 
-def _within(rows: Iterator[list[str]], characters: int) -> Iterator[list[str]]:
-    """Yield rows until there are more characters than may be: the caller will refuse them."""
+def _limited(rows: Iterator[list[str]], characters: int) -> Iterator[list[str]]:
+    """Yield rows until the limit is exceeded; the caller then rejects the document."""
     size = 0
     for row in rows:
         yield row
@@ -50,19 +50,19 @@ def _within(rows: Iterator[list[str]], characters: int) -> Iterator[list[str]]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the sign that cuts most of the first rows into the same number of cells, two or more.
+    """Return the delimiter that splits most of the first rows into the same number of cells (> 1).
 
-    Quoted cells are read as such. Of equally good signs, the one that is rarer in prose is taken.
+    Quoting is respected. Ties go to the delimiter that is rarer in prose.
     """
 
-    def regular(sign: str) -> int:
+    def regular(delimiter: str) -> int:
         sizes: Counter[int] = Counter()
         with suppress(csv.Error):
-            sizes.update(map(len, islice(_rows(text[:_SAMPLE], sign), _FIRST)))
+            sizes.update(map(len, islice(_rows(text[:_SAMPLE], delimiter), _SAMPLE_ROWS)))
         return max((count for size, count in sizes.items() if size > 1), default=0)
 
     return max(_DELIMITERS, key=regular)
 
 
-def _rows(text: str, sign: str) -> Any:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=sign)
+def _rows(text: str, delimiter: str) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

@@ -95,7 +95,7 @@ def test_many_refused_files_push_nothing_out_of_sight(serve: Serve, page: Page) 
     assert in_sight(page, page.locator("#documents li").first)
     assert page.locator("#documents li").first.bounding_box()["height"] > 20  # type: ignore[index]
     # The file name is shown once, above.
-    assert page.locator("#uploads .said").first.inner_text().startswith("Not a document")
+    assert page.locator("#uploads .said").first.inner_text().startswith("Unsupported file type")
 
 
 def test_a_lost_connection_is_reported(serve: Serve, page: Page) -> None:
