@@ -1,4 +1,4 @@
-"""`python -m semqa` is `semqa`: the command line, and nothing that takes time before it."""
+"""`python -m semqa`: the command line, without slow imports before it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it quietly from its first moment on, while it still loads."""
+    """Run the command line; Ctrl-C exits quietly, even during imports."""
     try:
         from semqa.cli.main import main as run
 

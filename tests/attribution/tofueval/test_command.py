@@ -226,16 +226,16 @@ def test_mistakes(semqa: Command) -> None:
     assert "--split must be one of test, all" in message(
         "score", test, "-p", "p.jsonl", "--split", "train"
     )
-    assert "Name the documents" in message("judge", test)
+    assert "No documents" in message("judge", test)
     assert "There is" in message("judge", test, "-d", "d2.jsonl")
     assert "no summaries" in message("judge", "-d", "docs.jsonl")
     assert "no topic of the dataset 'toy'" in message(
         "rates", test, "--topics", _renamed("toy_topic_category.json", "other_topic_category.json")
     )
-    assert "--prompt excludes --method entailment" in message(
+    assert "--prompt cannot be combined with --method entailment" in message(
         "judge", test, "-d", "docs.jsonl", "--prompt", "x.jinja"
     )
-    assert "--key-points lack the document 'd1'" in message(
+    assert "--key-points has no row for the document 'd1'" in message(
         "completeness",
         "summaries.jsonl",
         "-k",
