@@ -35,8 +35,8 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         packages = ", ".join(_requirements(extra))
         raise MissingExtraError(
-            f"{purpose} needs the extra {extra}{f' ({packages})' if packages else ''}; {error.name} is "
-            f"missing. In a clone of semqa, run: pip install '.[{extra}]'"
+            f"{purpose} needs the extra {extra}{f' ({packages})' if packages else ''}; {error.name} "
+            f"is missing. In a clone of semqa, run: pip install '.[{extra}]'"
         ) from error
 
 

@@ -110,7 +110,7 @@ def earlier_questions(question: str, history: Sequence[Exchange]) -> list[str]:
 
 
 def in_context(question: str, history: Sequence[Exchange]) -> str:
-    """Return a question followed by the earlier ones it refers to, as text to search for or show.
+    """Return a question followed by the earlier ones it refers to, as text to search or show.
 
     Earlier answers are left out because they are not sources.
 

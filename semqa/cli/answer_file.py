@@ -1,8 +1,8 @@
-"""`semqa answer --questions`: many questions from a file, and answers that outlive a crash.
+"""`semqa answer --questions`: answer the questions of a file; resumable.
 
-Each answer is appended to the output as a JSON line as soon as it is there. What the output already
-holds is not asked again: each line has a key made of the question, its sources, and the engine with
-its options.
+Each answer is appended to the output as a JSON line once it is finished. The line has a key derived
+from the question, its sources, and the engine with its options. Later runs skip keys that are
+already in the output.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from semqa.cli.answer import Asking, Format, Run, run_engine, say_if_words_only
+from semqa.cli.answer import AnswerTask, Format, Run, run_engine, say_if_words_only
 from semqa.cli.choice import warm_up
 from semqa.cli.output import STOPPED, json_line, progress_bar, say, use_color, write_result
 from semqa.errors import InputError
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 _BEGINNING = b'{"key": "'
-"""What each line of an output begins with."""
+"""Start of each line of the output."""
 
 
 class AskedQuestion(NamedTuple):
-    """A question of a file."""
+    """A question from a file."""
 
     question: str
     where: str
@@ -49,8 +49,7 @@ class AskedQuestion(NamedTuple):
 def read_questions(path: Path) -> list[AskedQuestion]:
     """Read questions: one per line, or JSON lines ``{"question", "id"?, "sources"?}``.
 
-    The file is JSON lines if its first line that is not blank begins with a brace. Other fields are
-    not read.
+    The file is JSON lines if its first non-blank line begins with a brace. Other fields are ignored.
     """
     from semqa.data.files import BOM, decode_text
     from semqa.data.jsonl import decode_row, read_lines
@@ -89,8 +88,8 @@ def _own_sources(row: Any) -> tuple[Source, ...]:
     )
 
 
-class _Waiting(NamedTuple):
-    """A question without an answer yet."""
+class _Pending(NamedTuple):
+    """A question that has no answer yet."""
 
     asked: AskedQuestion
     key: str
@@ -106,17 +105,17 @@ def answer_questions(
     judging: CachedJudge | None,
     with_prompt: bool,
 ) -> None:
-    """Answer questions and write each answer when it is there."""
+    """Answer questions and write each answer once it is finished."""
     keys = _keys(asked, finder, choice)
     stream, done = (None, set[str]()) if out is None else _open(out, keys)
-    waiting = [_Waiting(*pair) for pair in zip(asked, keys, strict=True) if pair[1] not in done]
+    pending = [_Pending(*pair) for pair in zip(asked, keys, strict=True) if pair[1] not in done]
     if done:
-        say(f"{len(done)} of {len(asked)} questions are answered already")
+        say(f"{len(done)} of {len(asked)} questions are already answered")
     failed: list[str] = []
     try:
-        if waiting:
+        if pending:
             writer = _Writer(stream, form, judging, with_prompt)
-            _answer_all(waiting, finder, choice, writer, failed)
+            _answer_all(pending, finder, choice, writer, failed)
     except KeyboardInterrupt:
         if stream is not None:
             say(STOPPED)
@@ -134,7 +133,7 @@ def answer_questions(
 
 
 def _answer_all(
-    waiting: Sequence[_Waiting],
+    pending: Sequence[_Pending],
     finder: SourceFinder | None,
     choice: Choice,
     writer: _Writer,
@@ -142,7 +141,7 @@ def _answer_all(
 ) -> None:
     from semqa.engines import GeneratingEngine, close_engine
 
-    engine = choice.create([each.asked.question for each in waiting])
+    engine = choice.create([each.asked.question for each in pending])
     size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
     try:
         if choice.constrained:
@@ -150,8 +149,8 @@ def _answer_all(
         if finder is not None and finder.given:
             say_if_words_only(engine, [each.source for each in finder.given])
         with progress_bar("answering", "examples") as update:
-            for start in range(0, len(waiting), size):
-                batch = waiting[start : start + size]
+            for start in range(0, len(pending), size):
+                batch = pending[start : start + size]
                 requests = [_request(each.asked, finder) for each in batch]
                 for each, run, request in _runs(choice, engine, batch, requests):
                     if isinstance(run, InputError):
@@ -159,7 +158,7 @@ def _answer_all(
                     else:
                         writer.write(each, run, request)
                 if update is not None:
-                    update(min(start + size, len(waiting)), len(waiting))
+                    update(min(start + size, len(pending)), len(pending))
     finally:
         close_engine(engine)
 
@@ -172,9 +171,9 @@ def _request(asked: AskedQuestion, finder: SourceFinder | None) -> Request:
 
 
 def _runs(
-    choice: Choice, engine: Engine, batch: Sequence[_Waiting], requests: Sequence[Request]
-) -> Iterator[tuple[_Waiting, Run | InputError, Request]]:
-    """Answer some questions together if the engine can; one that fails leaves the others alone."""
+    choice: Choice, engine: Engine, batch: Sequence[_Pending], requests: Sequence[Request]
+) -> Iterator[tuple[_Pending, Run | InputError, Request]]:
+    """Answer questions, in one batch if possible; a failed question does not affect the rest."""
     from semqa.engines import GeneratingEngine
     from semqa.engines.abstention import abstention, nearest, rated
 
@@ -182,11 +181,11 @@ def _runs(
     generations = None
     started = time.perf_counter()
     if isinstance(engine, GeneratingEngine) and len(together) > 1:
-        with suppress(InputError):  # found again when each is asked alone
+        with suppress(InputError):  # raised again below, for the question that caused it
             generations = iter(engine.generate(together))
     seconds = (time.perf_counter() - started) / max(1, len(together))
     for each, request in zip(batch, requests, strict=True):
-        if not request.sources:  # nothing was found
+        if not request.sources:  # no passage matches
             run: Run | InputError = Run(choice, engine.name, abstention(), 0.0, None, None)
         elif generations is not None:
             made = next(generations)
@@ -195,7 +194,7 @@ def _runs(
             run = Run(choice, engine.name, result, seconds, made.prompt, made, nearest=near)
         else:
             try:
-                run = run_engine(choice, engine, Asking(request, Format.JSON))
+                run = run_engine(choice, engine, AnswerTask(request, Format.JSON))
             except InputError as error:
                 run = error
         yield each, run, request
@@ -216,24 +215,24 @@ class _Writer:
         self._judging = judging
         self._with_prompt = with_prompt
 
-    def write(self, waiting: _Waiting, run: Run, request: Request) -> None:
-        """Write an answer; once this returns, killing the process does not lose it."""
+    def write(self, pending: _Pending, run: Run, request: Request) -> None:
+        """Write an answer; it is on disk when this returns."""
         if self._judging is not None:
             from semqa.attribution.ais.auto import ToCheck, check_answers
 
             (check,) = check_answers([ToCheck(request.question, run.result)], self._judging)
             run = run._replace(check=check)
-        asking = Asking(request, self._form, self._with_prompt)
+        task = AnswerTask(request, self._form, self._with_prompt)
         if self._stream is None and self._form is not Format.JSON:
-            shown = run.page(asking, color=use_color()).rstrip("\n")
+            shown = run.page(task, color=use_color()).rstrip("\n")
             title = f"> {' '.join(request.question.split())}"
             write_result(f"{title}\n{shown}\n\n", raw=self._form is Format.TERMINAL)
             return
         from semqa.quotes.renumber import named_sources
 
-        named = {} if waiting.asked.id is None else {"id": waiting.asked.id}
-        record: dict[str, Any] = {"key": waiting.key, **named, **run.record(asking)}
-        # Each line with every document whole would fill the disk.
+        named = {} if pending.asked.id is None else {"id": pending.asked.id}
+        record: dict[str, Any] = {"key": pending.key, **named, **run.record(task)}
+        # Keep only the sources that are quoted: whole documents in each line would fill the disk.
         used = {*named_sources(run.result), *(quote.source for quote in run.nearest)}
         record["sources"] = [each for each in record["sources"] if each["number"] in used]
         if self._stream is None:
@@ -243,7 +242,7 @@ class _Writer:
 
 
 def _keys(asked: Sequence[AskedQuestion], finder: SourceFinder | None, choice: Choice) -> list[str]:
-    """Return a key for each question: a digest of all that its answer depends on, as far as is known."""
+    """Return a key for each question: a digest of the inputs that determine its answer."""
     shared = hashlib.sha256()
     shared.update(json.dumps(asdict(choice), sort_keys=True, default=str).encode())
     if finder is not None:
@@ -268,7 +267,7 @@ def _add(digest: Any, source: Source) -> None:
 
 
 def _open(path: Path, keys: Sequence[str]) -> tuple[AppendFile | None, set[str]]:
-    """Open a file to append to, and return the keys that it holds; None for standard output."""
+    """Open a file to append to and return the keys it has; the file is None for standard output."""
     from semqa.data.jsonl import AppendFile
 
     if str(path) == "-":
@@ -277,8 +276,7 @@ def _open(path: Path, keys: Sequence[str]) -> tuple[AppendFile | None, set[str]]
     done = {row.text("key") for row in opened.rows}
     if not done <= set(keys):
         raise InputError(
-            "holds something other than answers to these questions, from these sources, by this "
-            "engine with these options.",
+            "The file has answers to other questions, or from other sources or options.",
             where=str(path),
             hint="Choose another file.",
         )

@@ -1,4 +1,4 @@
-"""`semqa bench quotesum`: one engine over a QuoteSum file, or a grid of runs; resumable."""
+"""`semqa bench quotesum`: run one engine on a QuoteSum file, or a grid of runs; resumable."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def quotesum(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", "--output-path", help="Folder of this run, or grid.", show_default=False
+            "--out", "-o", "--output-path", help="Folder of the run or grid.", show_default=False
         ),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A grid of runs, as YAML: keys are these flags, a list is tried value by value; "
-            "- for standard input. A flag that is typed besides counts for every run.",
+            help="Grid of runs as YAML: keys are these flags, each value of a list is tried; "
+            "- for standard input. Typed flags apply to all runs.",
             show_default=False,
         ),
     ] = None,
@@ -73,18 +73,18 @@ def quotesum(
             envvar="SEMQA_ENGINE",
             help="extractive, bm25, nearest, lead-K, tail-K, human, transformers:MODEL, "
             "vllm:MODEL, or openai:MODEL.",
-            show_default="what semqa models shows, else extractive",
+            show_default="see semqa models",
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Only the first so many questions.", show_default=False),
+        typer.Option(min=1, help="Only the first N questions.", metavar="N", show_default=False),
     ] = None,
     retry_failed: Annotated[
         bool,
         typer.Option(
             "--retry-failed",
-            help="Try examples again that failed in earlier runs; without it they stay failed.",
+            help="Retry the examples that failed in earlier runs.",
         ),
     ] = False,
     judge: Annotated[
@@ -92,9 +92,9 @@ def quotesum(
         typer.Option(
             "--judge",
             metavar="SPEC",
-            help="Add AutoAIS, citation recall and precision, Disambig-F1 and DR, as this judge says: "
-            "lexical, transformers:nli=MODEL,qa=MODEL (or one of them), or engine:SPEC. A finished "
-            "run can be judged later.",
+            help="Add AutoAIS, citation recall and precision, Disambig-F1 and DR by this judge: "
+            "lexical, transformers:nli=MODEL,qa=MODEL (or one of the two), or engine:SPEC. Also "
+            "works for finished runs.",
             show_default=False,
             rich_help_panel=JUDGE_PANEL,
         ),
@@ -112,9 +112,9 @@ def quotesum(
 ) -> None:
     """Answer every question of a QuoteSum file and score the answers.
 
-    The folder gets run.json (what is run), examples.jsonl (a row an example,
-    as it goes) and results.json. A run that was interrupted or killed goes on
-    where it stopped: give the same command again. Exit code 1 means that every example failed, or a run of a grid.
+    The folder gets run.json (the settings), examples.jsonl (one row per example)
+    and results.json. To resume an interrupted run, run the same command again.
+    The exit code is 1 if all examples failed, or if a run of a grid failed.
     """
     from semqa.bench import Plan, run
 
@@ -159,7 +159,7 @@ def quotesum(
                     out,
                     watch.progress,
                     prompts,
-                    watch.remark,
+                    watch.note,
                     judging,
                     retry_failed=retry_failed,
                     workers=elsewhere,
@@ -181,7 +181,7 @@ def _run_grid(
     *,
     as_json: bool,
 ) -> None:
-    """Run a grid; everything in its file is checked before anything runs."""
+    """Run a grid, after checking its whole file."""
     from semqa.bench.config import read_config
     from semqa.bench.grid import run_grid
     from semqa.cli.bench_config import ConfigReader
@@ -192,7 +192,7 @@ def _run_grid(
     whole |= {name: v for name, v in reader.whole().items() if name not in options.typed}
     if whole["out"] is None:
         raise InputError(
-            "is missing: give a folder here or with --out.", field="out", where=str(config)
+            "is missing. Name a folder here or with --out.", field="out", where=str(config)
         )
     cells = reader.cells()
     for line in reader.left_out:
@@ -217,7 +217,7 @@ def _run_grid(
             on_progress=watch.progress,
             on_done=watch.end,
             on_embedded=watch.embedded,
-            say=watch.remark,
+            say=watch.note,
             judge=judging,
             retry_failed=whole["retry_failed"],
             workers=elsewhere,
@@ -233,17 +233,17 @@ def _run_grid(
 
 @contextmanager
 def _resumable() -> Iterator[None]:
-    """Tell users who interrupt a run that it can be resumed."""
+    """On Ctrl-C, print that the run can be resumed."""
     try:
         yield
     except KeyboardInterrupt:
-        say("interrupted: finished examples are kept; give the same command again to go on")
+        say("interrupted; run the same command again to continue")
         raise
 
 
 @contextmanager
 def _opened_judge(given: Mapping[str, Any], options: EngineOptions) -> Iterator[CachedJudge | None]:
-    """Open the judge, if one is named, and close it in the end."""
+    """Open the judge while the block runs, if one is named."""
     judging = open_named_judge(
         given.get("judge"),
         given.get("judge_cache"),

@@ -1,4 +1,4 @@
-"""From a file of a grid to plans: each key is parsed like its flag, a mistake has its line."""
+"""Plans from a grid file: keys are parsed like their flags, and errors name the line."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ WHOLE = (
     "num_cpus",
     "num_gpus",
 )
-"""Keys of the whole grid, not of a run."""
+"""Keys that apply to the whole grid."""
 
 _OF_RUNS = ("data", "engine", "limit")
 
 
 class ConfigReader:
-    """Reads the settings of a grid with the flags of a command.
+    """Parses the settings of a grid with the flags of a command.
 
     Args:
-        ctx: of the command, with its flags and options of engines; what is typed or in the
-            environment counts for all runs.
-        typed: values of typed flags that are not options of engines, by name.
+        config: the grid file.
+        ctx: context of the command. Typed flags and the environment apply to all runs.
+        typed: values of typed flags that are not engine options, by name.
     """
 
     def __init__(self, config: GridConfig, ctx: typer.Context, typed: Mapping[str, object]) -> None:
@@ -71,19 +71,19 @@ class ConfigReader:
 
     @property
     def left_out(self) -> list[str]:
-        """What `cells` left out, a line per reason."""
+        """Notes on the runs that `cells` left out, one per reason."""
         return [
-            f"left out: {f'{count} runs of ' if count > 1 else ''}{why}"
-            for why, count in self._left_out.items()
+            f"left out: {f'{count} runs of ' if count > 1 else ''}{reason}"
+            for reason, count in self._left_out.items()
         ]
 
     def setting(self, key: str, value: object) -> Setting | None:
-        """Return the setting that gives a key this value, if there is one."""
+        """Return the setting with this key and value, or None."""
         settings = (each for _, values in self._config.every() for each in values)
         return next((s for s in settings if s.key == key and s.text == str(value)), None)
 
     def whole(self) -> dict[str, Any]:
-        """Return the settings of the whole grid, by the names of their parameters."""
+        """Return the settings of the whole grid, by parameter name."""
         found: dict[str, Any] = {}
         for key, values in self._config.every():
             if key == NAME:
@@ -93,16 +93,16 @@ class ConfigReader:
             if key in WHOLE:
                 first = values[0]
                 if first.axis or first.own:
-                    raise first.error("takes one value for all runs, at the top of the file.")
+                    raise first.error("must have one value for all runs, at the top of the file.")
                 if first.text is not None:
                     found[key] = self._value(first)
         return found
 
     def cells(self) -> list[Cell]:
-        """Return what is to be run, every run once.
+        """Return the runs of the grid without duplicates.
 
-        What an engine of the grid does not take is left out of its runs; a run of ``runs`` must take
-        everything in its own item.
+        Settings that an engine does not accept are left out of its runs, except those in an item of
+        ``runs``.
         """
         used: set[str] = set()
         cells: dict[str, Cell] = {}
@@ -113,23 +113,22 @@ class ConfigReader:
                 continue
             name, data = cell.plan.name, cell.plan.data
             if name is not None and names.setdefault(name, cell.where) != cell.where:
-                raise settings[NAME].error(f"{name!r} is taken by the run at {names[name]}.")
+                raise settings[NAME].error(f"{name!r} is already used at {names[name]}.")
             same = cells.setdefault(cell.plan.folder, cell)
             if same.plan.data.resolve() != data.resolve():
                 raise InputError(
-                    f"has two files of one name, {same.plan.data} and {data}; runs are told apart by "
-                    "their names.",
+                    f"has two files with the same name, {same.plan.data} and {data}. Rename one.",
                     field="data",
                     where=cell.where,
                 )
         for key, values in self._config.settings.items():
             if key in self._of_engines and key not in used and values[0].text is not None:
-                idle = key in RULES and CONSTRAINT in self._config.settings
-                why = " or the constraint is off" if idle else ""
-                raise values[0].error(f"has no effect: no engine takes it{why}.")
+                is_rule = key in RULES and CONSTRAINT in self._config.settings
+                reason = " or the constraint is off" if is_rule else ""
+                raise values[0].error(f"has no effect: no engine accepts it{reason}.")
         if not cells:
             raise InputError(
-                "There is nothing to run: the settings exclude each other.", where=self._config.path
+                "Nothing to run: the settings exclude each other.", where=self._config.path
             )
         self._check_data(cell.plan for cell in cells.values())
         labels = labels_of([settings_of(cell.plan) for cell in cells.values()])
@@ -142,11 +141,11 @@ class ConfigReader:
         flag = self._flags.get(setting.key)
         if flag is None:
             hint = did_you_mean(setting.key, [*self._flags, NAME, RUNS])
-            raise setting.error("is not a key of a grid.", hint)
+            raise setting.error("is not a valid key.", hint)
         if setting.text is None:
             return None
         if not setting.text:
-            raise setting.error("must be a text, got ''.")
+            raise setting.error("must not be empty.")
         try:
             return flag.process_value(self._ctx, setting.text)
         except typer.BadParameter as error:
@@ -169,57 +168,57 @@ class ConfigReader:
         title = own[NAME].text if NAME in own else None
         try:
             engine = str(values.get("engine") or "extractive")
-            kept = self._kept(engine, own, values)
-            used |= kept
+            accepted = self._accepted(engine, own, values)
+            used |= accepted
             if values.get("data") is None:
                 raise InputError(
-                    "is missing: name a QuoteSum file.", field="data", where=self._config.path
+                    "is missing. Name a QuoteSum file.", field="data", where=self._config.path
                 )
             given = replace(
                 self._options,
-                values={**self._options.values, **{name: values[name] for name in kept}},
-                optional=self._options.optional - kept,
-                typed=self._options.typed | kept,
+                values={**self._options.values, **{name: values[name] for name in accepted}},
+                optional=self._options.optional - accepted,
+                typed=self._options.typed | accepted,
             )
             choice = choose(engine, given)
             data = Path(values["data"])
             plan = Plan(data, engine, choice.options, values.get("limit"), choice.prompts, title)
             plan.check()
-            why = self._check(choice, own)
+            reason = self._check(choice, own)
         except InputError as error:
             raise self._placed(error, own.get(error.field or "", place)) from error
         except SemqaError as error:
             raise type(error)(f"{place.where}: {error}") from error
-        if why is not None:
-            self._left_out[why] += 1
+        if reason is not None:
+            self._left_out[reason] += 1
             return None
         return Cell(plan, title or "", place.where)
 
-    def _kept(
+    def _accepted(
         self, engine: str, own: Mapping[str, Setting], values: Mapping[str, Any]
     ) -> frozenset[str]:
-        """Return the names of the options that this engine gets."""
+        """Return the names of the options to pass to this engine."""
         from semqa.engines import accepted_options, check_options
 
         accepted = accepted_options(engine)
         if accepted is None:
             if engine != HUMAN:
-                check_options(engine)  # raises: there is no such engine
+                check_options(engine)  # raises, because the engine is unknown
             accepted = ()
         usable = {*accepted, *(_PROMPT if "prompts" in accepted else ())}
-        # What has no effect in this run is left out, unless its own item asks for it.
-        idle: set[str] = set()
+        # Options without effect in this run are dropped, unless they are in its own item.
+        unused: set[str] = set()
         if "prompts" in accepted and values.get("shots") == 0:
-            idle = {"exemplars", "encoder"}
+            unused = {"exemplars", "encoder"}
         elif "prompts" in accepted and not str(values.get("exemplars") or "knn").startswith("knn"):
-            idle = {"encoder"}
+            unused = {"encoder"}
         if values.get(CONSTRAINT) == "off" and CONSTRAINT in accepted:
-            idle |= set(RULES)
+            unused |= set(RULES)
         named = own.keys() & self._of_engines
-        return frozenset(n for n in named if own[n].own or (n in usable and n not in idle))
+        return frozenset(n for n in named if own[n].own or (n in usable and n not in unused))
 
     def _check(self, choice: Choice, own: Mapping[str, Setting]) -> str | None:
-        """Check what can be checked before a model is loaded; return why to leave a run out."""
+        """Check the settings of a run without loading a model; return a reason to leave it out."""
         from semqa.engines import check_options
         from semqa.engines.model.options import check_template
 
@@ -242,7 +241,7 @@ class ConfigReader:
         return None
 
     def _placed(self, error: InputError, setting: Setting | None) -> InputError:
-        """Return an error with the line of the setting that it is about, if it has none yet."""
+        """Add the line of a setting to an error about it, unless the error has one."""
         if setting is None or (error.where or "").startswith(f"{self._config.path}:"):
             return error
         if error.where is not None:
@@ -251,7 +250,7 @@ class ConfigReader:
         return error
 
     def _check_data(self, plans: Iterable[Plan]) -> None:
-        """Read each file once, so that its mistakes are found before anything runs."""
+        """Read each file once, so that errors in it are found before the first run."""
         from semqa.data.quotesum import read_quotesum
 
         seen: set[Path] = set()

@@ -1,6 +1,6 @@
-"""What a benchmark shows: progress while it runs, then its results.
+"""Progress and results of benchmarks.
 
-A terminal gets bars. A log gets a line every half minute, and none for what is done sooner.
+A terminal gets progress bars. A log gets a line every 30 seconds, and none for shorter runs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from semqa.bench.grid import Cell, CellOutcome
     from semqa.bench.run import Progress
 
-EVERY_SECONDS = 30.0  # between two lines of a log
-SHOWN_REASONS = 3  # different failures reported while a run goes on; the rows have all of them
-OTHER_COLUMNS = 64  # of a terminal, that the title of a bar leaves to the rest
+EVERY_SECONDS = 30.0  # between two log lines
+MAX_SHOWN_ERRORS = 3  # distinct errors shown during a run; the rows have all of them
+OTHER_COLUMNS = 64  # width of a bar without its title
 
 
 class Lines:
-    """Reports progress in lines, at most one every `EVERY_SECONDS`."""
+    """Reports progress in lines, at most one per `EVERY_SECONDS`."""
 
     def __init__(
         self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
@@ -37,29 +37,33 @@ class Lines:
         self.begin()
 
     def begin(self) -> None:
-        """Start with another task."""
-        self._begun = self._said = self._clock()
-        self._spoken = False
+        """Start timing a new task."""
+        self._started = self._last_line = self._clock()
+        self._reported = False
 
-    def tell(self, done: int, total: int | None, what: str, told: Callable[[], list[str]]) -> None:
-        """Print a line if it is time, and at the end if any was printed.
+    def update(
+        self, done: int, total: int | None, unit: str, details: Callable[[], list[str]]
+    ) -> None:
+        """Print a line if one is due, and a last one if any was printed before.
 
         Args:
-            total: of how many; None if that is not known.
-            told: returns what else to say; called only if a line is printed.
+            done: number of finished units.
+            total: total number of units; None if unknown.
+            unit: name of the units, in the plural.
+            details: returns details to append; called only if a line is printed.
         """
         now = self._clock()
-        ended = done == total and self._spoken
-        if now - self._said < EVERY_SECONDS and not ended:
+        ended = done == total and self._reported
+        if now - self._last_line < EVERY_SECONDS and not ended:
             return
-        self._said, self._spoken = now, not ended
+        self._last_line, self._reported = now, not ended
         counted = f"{done:,}" if total is None else f"{done:,} of {total:,}"
-        after = [f"in {duration(now - self._begun)}"] if ended else []
-        self._say(", ".join([f"{counted} {what}", *told(), *after]))
+        elapsed = [f"in {duration(now - self._started)}"] if ended else []
+        self._say(", ".join([f"{counted} {unit}", *details(), *elapsed]))
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people write it.
+    """Format a duration in seconds.
 
     Example:
         >>> duration(61.7), duration(3_725)
@@ -74,36 +78,37 @@ class Watch:
     """Reports runs on standard error: in lines, or as a bar for the run and one for the grid.
 
     Args:
+        title: title of a single run.
         cells: the runs of a grid; empty for a single run.
-        shown: bars, as `bars` makes them; None for lines.
+        shown: progress bars from `bars`; None for lines.
     """
 
     def __init__(self, title: str = "", cells: Sequence[Cell] = (), shown: Any = None) -> None:
         self._lines = Lines(say)
         self._started = time.monotonic()
-        self._reasons: set[str] = set()
-        self._total, self._begun = len(cells), 0
+        self._errors: set[str] = set()
+        self._total, self._current = len(cells), 0
         self._title, self._stage = title, ""
         self._shown = shown
         if shown is not None:
-            self._grid = shown.add_task("all runs", total=len(cells), told="") if cells else None
-            self._task = shown.add_task("", total=None, told="")
+            self._grid = shown.add_task("all runs", total=len(cells), details="") if cells else None
+            self._task = shown.add_task("", total=None, details="")
             self._show(0, None, title)
 
     def begin(self, cell: Cell) -> None:
-        """Report that a run of the grid begins."""
-        self._begun += 1
-        self._title, self._stage = f"[{self._begun}/{self._total}] {cell.label}", ""
+        """Report the start of a run of the grid."""
+        self._current += 1
+        self._title, self._stage = f"[{self._current}/{self._total}] {cell.label}", ""
         self._lines.begin()
-        self._reasons = set()
+        self._errors = set()
         if self._shown is None:
             say(self._title)
         else:
             self._show(0, None, self._title)
 
     def end(self, outcome: CellOutcome) -> None:
-        """Report what became of a run of the grid."""
-        self.remark(f"[{self._begun}/{self._total}] {_ended(outcome)}")
+        """Report the outcome of a run of the grid."""
+        self.note(f"[{self._current}/{self._total}] {_outcome_text(outcome)}")
         self._advance(1.0)
 
     def progress(self, progress: Progress) -> None:
@@ -112,73 +117,77 @@ class Watch:
             self._started = time.monotonic()
             self._lines.begin()
             if progress.done + progress.again:
-                again = f"; {progress.again} that failed are tried again" if progress.again else ""
-                done = f"{progress.resumed} of {progress.total} examples are done already"
-                self.remark(f"going on: {done}{again}")
+                retried = f"; {progress.again} failed, to be retried" if progress.again else ""
+                done = f"{progress.resumed} of {progress.total} examples are already done"
+                self.note(f"resuming: {done}{retried}")
         error = progress.last.error if progress.last is not None else None
-        if error is not None and error not in self._reasons and len(self._reasons) < SHOWN_REASONS:
-            self._reasons.add(error)
-            self.remark(f"failed: {progress.last.id if progress.last else ''}: {error}")
-        told = self._told(progress)
+        if error is not None and error not in self._errors and len(self._errors) < MAX_SHOWN_ERRORS:
+            self._errors.add(error)
+            self.note(f"failed: {progress.last.id if progress.last else ''}: {error}")
+        details = self._details(progress)
         if self._shown is None:
-            self._lines.tell(progress.done, progress.total, "examples", lambda: told)
+            self._lines.update(progress.done, progress.total, "examples", lambda: details)
         else:
-            self._show(progress.done, progress.total, self._title, told)
+            self._show(progress.done, progress.total, self._title, details)
             self._advance(progress.done / progress.total if progress.total else 1.0)
 
     def embedded(self, done: int, total: int) -> None:
-        """Report how many questions are embedded, for their nearest exemplars."""
+        """Report how many questions are embedded to find their nearest exemplars."""
         self._step(done, total, "questions embedded", "embedding questions")
 
     def judged(self, done: int, total: int) -> None:
-        """Report how far the judge is."""
+        """Report the progress of the judge."""
         self._step(done, total, "judged", "judging")
 
-    def remark(self, text: str) -> None:
-        """Print something that stays."""
+    def note(self, text: str) -> None:
+        """Print a line above the bars."""
         if self._shown is None:
             say(text)
         else:
             self._shown.console.print(_escaped(text))
 
-    def _told(self, progress: Progress) -> list[str]:
+    def _details(self, progress: Progress) -> list[str]:
         """Return speed, failures and time left."""
-        told = []
+        details = []
         seconds = time.monotonic() - self._started
         answered = progress.done - progress.resumed
         if progress.new_tokens and seconds:
-            told.append(f"{progress.new_tokens / seconds:.0f} tokens/s")
+            details.append(f"{progress.new_tokens / seconds:.0f} tokens/s")
         if progress.failed:
-            told.append(f"{progress.failed} failed")
+            details.append(f"{progress.failed} failed")
         if answered and progress.done < progress.total:
             left = seconds / answered * (progress.total - progress.done)
-            told.append(f"{duration(left)} left")
-        return told
+            details.append(f"{duration(left)} left")
+        return details
 
-    def _step(self, done: int, total: int, what: str, title: str) -> None:
+    def _step(self, done: int, total: int, unit: str, title: str) -> None:
         if self._shown is None:
-            self._lines.tell(done, total, what, list)
+            self._lines.update(done, total, unit, list)
         else:
             self._show(done, total, title)
 
-    def _show(self, done: int, total: int | None, title: str, told: Sequence[str] = ()) -> None:
+    def _show(self, done: int, total: int | None, title: str, details: Sequence[str] = ()) -> None:
         if title != self._stage:
             self._stage = title
-            self._shown.reset(self._task)  # its time starts again, and it is not finished
+            self._shown.reset(self._task)  # restart the timer and mark the task unfinished
         longest = max(16, self._shown.console.width - OTHER_COLUMNS)
         cut = title if len(title) <= longest else f"{title[: longest - 1]}…"
         self._shown.update(
-            self._task, description=_escaped(cut), completed=done, total=total, told=", ".join(told)
+            self._task,
+            description=_escaped(cut),
+            completed=done,
+            total=total,
+            details=", ".join(details),
         )
 
     def _advance(self, share: float) -> None:
         if self._shown is not None and self._grid is not None:
-            self._shown.update(self._grid, completed=self._begun - 1 + share)
+            self._shown.update(self._grid, completed=self._current - 1 + share)
 
 
 @contextmanager
 def watching(title: str = "", cells: Sequence[Cell] = ()) -> Iterator[Watch]:
-    """Show the progress of a run or a grid: bars if standard error is a terminal, else lines."""
+    """Show the progress of a run or grid: bars if standard error is a terminal, otherwise lines."""
     if not sys.stderr.isatty():
         yield Watch(title, cells)
         return
@@ -187,7 +196,7 @@ def watching(title: str = "", cells: Sequence[Cell] = ()) -> Iterator[Watch]:
 
 
 def bars() -> Any:
-    """Return bars for a terminal: title, bar, count, time taken, remarks."""
+    """Return progress bars: title, bar, count, elapsed time, details."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -203,7 +212,7 @@ def bars() -> Any:
         BarColumn(20 if console.width >= 100 else 8),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[details]}"),
         console=console,
     )
 
@@ -216,20 +225,20 @@ def _escaped(text: str) -> str:
     return escape(safe_text(text))
 
 
-def _ended(outcome: CellOutcome) -> str:
+def _outcome_text(outcome: CellOutcome) -> str:
     if outcome.state == "failed":
         return f"failed: {outcome.label}: {outcome.error}"
     score = "" if outcome.semqa is None else f", SEMQA {outcome.semqa:.2f}"
-    done = "finished before" if outcome.state == "kept" else f"done in {outcome.seconds:.1f} s"
+    done = "already finished" if outcome.state == "kept" else f"done in {outcome.seconds:.1f} s"
     failed = f", {outcome.failed} failed" if outcome.failed else ""
-    told = ""
+    exemplars = ""
     if outcome.exemplars and outcome.exemplars.get("prompts_with_fewer"):
-        told = "".join(f"; {line}" for line in _exemplars(outcome.exemplars))
-    return f"{done}: {outcome.label}: {outcome.answered} answered{failed}{score}{told}"
+        exemplars = "".join(f"; {line}" for line in _exemplars(outcome.exemplars))
+    return f"{done}: {outcome.label}: {outcome.answered} answered{failed}{score}{exemplars}"
 
 
 def outcomes_table(outcomes: Sequence[CellOutcome]) -> Table:
-    """Return a row per run: its score, and what became of it."""
+    """Return a table of runs with their scores and states."""
     from rich import box
     from rich.table import Table
 
@@ -244,7 +253,7 @@ def outcomes_table(outcomes: Sequence[CellOutcome]) -> Table:
 
 
 def show_results(results: Mapping[str, Any]) -> None:
-    """Print the results of a run: its scores, and what they rest on."""
+    """Print the scores of a run, and notes on them."""
     from semqa.cli.tables import judged_table, print_tables, scores_table, unscored_notes
 
     scores, judged = results["results"], results.get("judged")
@@ -263,36 +272,36 @@ def show_results(results: Mapping[str, Any]) -> None:
 
 
 def _judged(judged: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the judge could not do, which counts against the answers."""
+    """Yield notes on inputs the judge could not handle, which count against the answers."""
     yield from count_note(judged["unparsed"], "neutral, or as no answer")
     if count := max(judged["too_long"], judged.get("auto_ais", judged)["too_long"]):
-        yield f"too long for the judge: {count}, which count as not supported, or as no answer"
+        yield f"too long for the judge: {count}, counted as not supported or as no answer"
     for reason, count in judged.get("disambig_f1", {}).get("unscored", {}).items():
         yield f"no Disambig-F1: {count} ({reason})"
 
 
 def _failed(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what failed: a score with empty answers in it must not pass for one of a model."""
+    """Yield the failures, so that a score that counts them as empty answers does not mislead."""
     failed, answered = results["failed"], results["answered"]
     if failed:
         yield (
-            f"failed: {failed} of {failed + answered} examples, which are scored as empty answers; "
-            "to try them again, give the same command with --retry-failed"
+            f"failed: {failed} of {failed + answered} examples, scored as empty answers; "
+            "to retry them, add --retry-failed to the command"
         )
         for failure in results["failures"]:
             yield f"  {failure['id']}: {failure['error']}"
 
 
 def _exemplars(found: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield how many exemplars the prompts had, which may be fewer than asked for."""
+    """Yield the number of exemplars in the prompts, which may be lower than requested."""
     if found is None or not found["asked"] or "mean" not in found:
         return
     fewest, most = found["fewest"], found["most"]
-    asked = f"{'up to ' if found['up_to'] else ''}{found['asked']} asked"
+    asked = f"{'up to ' if found['up_to'] else ''}{found['asked']} requested"
     if most == 0:
-        yield f"exemplars: {asked}, none fit: these are the scores of 0 shots"
+        yield f"exemplars: {asked}, none fit: these are zero-shot scores"
     elif fewest < most:
-        yield f"exemplars: {asked}, {fewest} to {most} in a prompt, mean {found['mean']:.1f}"
+        yield f"exemplars: {asked}, {fewest} to {most} per prompt, mean {found['mean']:.1f}"
     elif most < found["asked"]:
         yield f"exemplars: {asked}, {most} in every prompt"
     else:
@@ -319,13 +328,13 @@ def _written(results: Mapping[str, Any]) -> Iterator[str]:
             rates.append(f"{throughput['new_tokens_per_second']:.0f} tokens per second")
         yield f"throughput: {', '.join(rates)}"
     if constraint is not None:
-        said = {
+        labels = {
             "breaches": "broke a rule",
             "repaired_quotes": "quotes were repaired",
             "dropped_marks": "marks lost their brackets",
         }
-        ways = ", ".join(f"{count} by {way}" for way, count in constraint["ways"].items())
-        told = [f"{constraint[name]} {what}" for name, what in said.items() if constraint[name]]
-        yield "; ".join([f"constraint: {ways}", *told])
+        methods = ", ".join(f"{count} by {way}" for way, count in constraint["ways"].items())
+        counts = [f"{constraint[name]} {text}" for name, text in labels.items() if constraint[name]]
+        yield "; ".join([f"constraint: {methods}", *counts])
     if tokens is not None and tokens["cut_off"]:
-        yield f"cut off by the budget of tokens: {tokens['cut_off']} of {results['answered']} answers"
+        yield f"cut off by the token limit: {tokens['cut_off']} of {results['answered']} answers"

@@ -1,7 +1,7 @@
-"""`semqa chat`: a conversation about your documents, in the terminal.
+"""`semqa chat`: a conversation about documents in the terminal.
 
-Each question is answered like `semqa answer` answers it, with the earlier questions and answers as
-its history. Lines that begin with a slash are commands.
+Questions are answered as by `semqa answer`, with the earlier exchanges as history. Lines that begin
+with a slash are commands.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from semqa.cli.answer import Asking, Format, Run, run_engine, say_if_words_only
+from semqa.cli.answer import AnswerTask, Format, Run, run_engine, say_if_words_only
 from semqa.cli.choice import Choice, choose, warm_up, with_default
 from semqa.cli.engine_options import EngineOptions
 from semqa.cli.inputs import Given, SourceFinder, check_not_an_input, check_text
@@ -44,18 +44,18 @@ if TYPE_CHECKING:
     from semqa.quotes import Quote
 
 _COMMANDS = {
-    "/sources": "what the last answer quotes, by title and place",
-    "/open N": "show source N of the last answer, its quotes in colour",
-    "/new": "begin a new conversation",
-    "/engine [ENGINE]": "show the engine, or change it",
-    "/save FILE": "write the conversation as Markdown",
+    "/sources": "list the quotes of the last answer by source",
+    "/open N": "show source N of the last answer with its quotes",
+    "/new": "start a new conversation",
+    "/engine [ENGINE]": "show or change the engine",
+    "/save FILE": "save the conversation as Markdown",
     "/help": "list these commands",
-    "/quit": "end, like Ctrl-D",
+    "/quit": "quit (or press Ctrl-D)",
 }
-_KEPT_LINES = 1_000
-_LONGEST_LINE = 100_000
+_HISTORY_LINES = 1_000
+_MAX_LINE = 100_000
 _REFRESH = 1 / 12
-"""Seconds between two pictures of an answer that is being written."""
+"""Seconds between two updates of an answer that is being written."""
 
 
 def chat(
@@ -78,9 +78,9 @@ def chat(
     database: Database = None,
     engine: EngineName = None,
 ) -> None:
-    """Ask questions about documents in a conversation, with follow-ups.
+    """Chat about documents, with follow-up questions.
 
-    Ctrl-C stops an answer, Ctrl-D ends. In a pipe, each line of standard input is a question.
+    Ctrl-C stops an answer; Ctrl-D quits. In a pipe, each line of standard input is a question.
 
     \b
     semqa chat contract.pdf handbook.docx
@@ -90,7 +90,7 @@ def chat(
     if not texts and sources is None and collection is None:
         raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
     if "-" in map(str, [*texts, sources]):
-        raise InputError("Standard input has the questions, so it cannot have sources.")
+        raise InputError("Sources cannot be standard input (-), which has the questions.")
     named, given = with_default(engine, ctx.obj)
     finder = SourceFinder(
         texts,
@@ -114,8 +114,8 @@ def chat(
         raise typer.Exit(1)
 
 
-class _Told(NamedTuple):
-    """A question, its answer, and the sources that it was answered from."""
+class _Turn(NamedTuple):
+    """A question, its answer and its sources."""
 
     question: str
     understood: str
@@ -127,7 +127,10 @@ class _Chat:
     """A conversation.
 
     Args:
-        inputs: files that are never written to.
+        choice: the engine's settings.
+        options: the engine options of the command.
+        finder: finds the sources for each question.
+        inputs: the input files, which ``/save`` does not overwrite.
     """
 
     def __init__(
@@ -139,25 +142,25 @@ class _Chat:
     ) -> None:
         self._choice, self._options, self._finder, self._inputs = choice, options, finder, inputs
         self._engine: Engine | None = None
-        self._told: list[_Told] = []
+        self._turns: list[_Turn] = []
         self._history: list[Exchange] = []
-        self._people = sys.stdin.isatty()
+        self._interactive = sys.stdin.isatty()
         self._links = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "linux")
         self.failed = False
 
     @property
     def _console(self) -> Console:
-        """Standard output as wide as it is now; without colours if `NO_COLOR` is set."""
+        """A console at the current width of the terminal."""
         from rich.console import Console
 
         return Console(width=terminal_width(), highlight=False, markup=False, emoji=False)
 
     def run(self) -> None:
-        """Answer questions until there are no more."""
+        """Answer questions until the end of input."""
         engine = self._load()
         say_if_words_only(engine, [each.source for each in self._finder.given])
-        if self._people:
-            self._print(f"{self._about()}. Ask away; /help lists commands, Ctrl-D ends.", "dim")
+        if self._interactive:
+            self._print(f"{self._about()}. /help lists commands; Ctrl-D quits.", "dim")
         while True:
             try:
                 line = self._read()
@@ -175,7 +178,7 @@ class _Chat:
                 else:
                     self._ask(line)
             except KeyboardInterrupt:
-                if not self._people:
+                if not self._interactive:
                     raise
                 self._print("stopped", "dim")
             except SemqaError as error:
@@ -190,7 +193,7 @@ class _Chat:
         close_engine(engine)
 
     def _load(self) -> Engine:
-        """Return the engine, loaded if need be."""
+        """Return the engine, after loading it on first use."""
         if self._engine is None:
             self._engine = self._choice.create()
             if self._choice.constrained:
@@ -205,14 +208,14 @@ class _Chat:
         return f"{' and '.join(parts)}, engine {self._choice.engine}"
 
     def _read(self) -> str:
-        """Return the next line."""
-        if self._people:
+        """Return the next line of input."""
+        if self._interactive:
             try:
                 return input("> ").strip()
             except EOFError:
                 sys.stdout.write("\n")
                 raise
-        raw = sys.stdin.buffer.readline(_LONGEST_LINE)
+        raw = sys.stdin.buffer.readline(_MAX_LINE)
         if not raw:
             raise EOFError
         line = raw.decode("utf-8", "replace").strip()
@@ -223,17 +226,19 @@ class _Chat:
     def _ask(self, question: str) -> None:
         check_text(question, "The question")
         history = tuple(self._history)
-        self._history.append(Exchange(question))  # a follow-up may refer to it if this is stopped
+        self._history.append(
+            Exchange(question)
+        )  # kept even if stopped: a follow-up may refer to it
         try:
-            told = self._answer(question, history)
+            turn = self._answer(question, history)
         except SemqaError:
             self._history.pop()
             raise
-        self._history[-1] = Exchange(question, told.run.result.plain)
-        self._told.append(told)
-        self._show(told)
+        self._history[-1] = Exchange(question, turn.run.result.plain)
+        self._turns.append(turn)
+        self._show(turn)
 
-    def _answer(self, question: str, history: tuple[Exchange, ...]) -> _Told:
+    def _answer(self, question: str, history: tuple[Exchange, ...]) -> _Turn:
         from semqa.engines import Request, StreamingEngine
         from semqa.engines.abstention import abstention
 
@@ -243,17 +248,17 @@ class _Chat:
         with waiting("searching") if self._finder.collection is not None else nullcontext():
             given = self._finder.find(understood)
         request = Request(question, tuple(each.source for each in given), history)
-        asking = Asking(request, Format.TERMINAL)
+        task = AnswerTask(request, Format.TERMINAL)
         if not given:
             run = Run(self._choice, engine.name, abstention(), 0.0, None, None)
         else:
             watch = self._watching(request) if streams and sys.stdout.isatty() else None
             with waiting("reading") if watch is None and not streams else nullcontext():
-                run = run_engine(self._choice, engine, asking, watch)
-        return _Told(question, understood, run, given)
+                run = run_engine(self._choice, engine, task, watch)
+        return _Turn(question, understood, run, given)
 
     def _watching(self, request: Any) -> Callable[[Iterable[str]], str]:
-        """Return what shows an answer while it is written; `_show` then shows it whole."""
+        """Return a function that shows an answer while it is written."""
         from rich.live import Live
 
         from semqa.quotes import QuotedAnswer
@@ -284,42 +289,42 @@ class _Chat:
 
         return watch
 
-    def _show(self, told: _Told) -> None:
+    def _show(self, turn: _Turn) -> None:
         from semqa.quotes.render.terminal import answer_text, summary_text
 
-        console, result = self._console, told.run.result
-        console.print(answer_text(result, told.understood))
+        console, result = self._console, turn.run.result
+        console.print(answer_text(result, turn.understood))
         console.print()
-        for number in _quoted(told):
-            console.print(self._source_line(told, number))
-        console.print(summary_text(result, told.understood))
-        for remark in told.run.remarks():
-            console.print(f"({remark})", style="dim")
-        for quote in told.run.nearest:
+        for number in _quoted(turn):
+            console.print(self._source_line(turn, number))
+        console.print(summary_text(result, turn.understood))
+        for note in turn.run.notes():
+            console.print(f"({note})", style="dim")
+        for quote in turn.run.nearest:
             console.print(f"nearest: [{quote.source}] {_line(quote.text)}", style="dim")
         console.print()
 
-    def _source_line(self, told: _Told, number: int) -> Text:
-        """Return a source's number, title and page, as a link if it is somewhere."""
+    def _source_line(self, turn: _Turn, number: int) -> Text:
+        """Return the number, title and page of a source, linked to its address if it has one."""
         from rich.style import Style
         from rich.text import Text
 
         from semqa.quotes.render.common import percent
         from semqa.quotes.render.terminal import source_colour
 
-        given = told.given[number - 1]
+        given = turn.given[number - 1]
         link = _link(given) if self._links else None
         text = Text(f"[{number}] ", style=f"bold {source_colour(number)}")
         text.append(_name(given, number), Style(bold=False, link=link))
         if given.found is not None and given.found.page is not None:
             text.append(f", page {given.found.page}", "not bold")
-        figures = [q.relevance for q in _quotes_of(told, number) if q.relevance is not None]
+        figures = [q.relevance for q in _quotes_of(turn, number) if q.relevance is not None]
         if figures:
             text.append(f"  relevance {percent(max(figures))}", "not bold dim")
         return text
 
     def _command(self, line: str) -> bool:
-        """Do what a command says; return whether to end."""
+        """Run a command; return whether to quit."""
         name, _, rest = line.partition(" ")
         rest = rest.strip()
         if name in ("/quit", "/exit"):
@@ -329,8 +334,8 @@ class _Chat:
             for command, what in _COMMANDS.items():
                 self._print(f"{command:{width}}  {what}")
         elif name == "/new":
-            self._history, self._told = [], []
-            self._print("A new conversation.", "dim")
+            self._history, self._turns = [], []
+            self._print("New conversation.", "dim")
         elif name == "/sources":
             self._list_sources()
         elif name == "/open":
@@ -340,26 +345,26 @@ class _Chat:
         elif name == "/save":
             self._save(rest)
         else:
-            raise InputError(f"Unknown command {name}.", hint="/help lists them.")
+            raise InputError(f"Unknown command {name}.", hint="/help lists the commands.")
         return False
 
-    def _last(self) -> _Told:
-        if not self._told:
+    def _last(self) -> _Turn:
+        if not self._turns:
             raise InputError("There is no answer yet.")
-        return self._told[-1]
+        return self._turns[-1]
 
     def _list_sources(self) -> None:
         from semqa.quotes.render.terminal import source_colour
 
-        told = self._last()
-        for number in _quoted(told):
-            given = told.given[number - 1]
-            self._console.print(self._source_line(told, number))
-            for quote in _quotes_of(told, number):
+        turn = self._last()
+        for number in _quoted(turn):
+            given = turn.given[number - 1]
+            self._console.print(self._source_line(turn, number))
+            for quote in _quotes_of(turn, number):
                 place = _place(given, quote)
                 self._print(f"    {place}: “{_line(quote.text)}”", source_colour(number))
-        if not _quoted(told):
-            self._print("The last answer quotes nothing.", "dim")
+        if not _quoted(turn):
+            self._print("The last answer has no quotes.", "dim")
 
     def _open(self, number: str) -> None:
         from rich.text import Text
@@ -367,29 +372,27 @@ class _Chat:
         from semqa.quotes.render.common import quoted_pieces, safe_text
         from semqa.quotes.render.terminal import source_colour
 
-        told = self._last()
-        count = len(told.given)
+        turn = self._last()
+        count = len(turn.given)
         if not (number.isascii() and number.isdigit() and 1 <= int(number) <= count):
-            raise InputError(
-                f"/open needs the number of a source, from 1 to {count}, got {number!r}."
-            )
+            raise InputError(f"/open needs a source number from 1 to {count}, got {number!r}.")
         at = int(number)
         text = Text()
-        for piece in quoted_pieces(told.run.result, at, "body"):
+        for piece in quoted_pieces(turn.run.result, at, "body"):
             text.append(safe_text(piece.text), f"bold {source_colour(at)}" if piece.quotes else "")
         console = self._console
         tall = len(text.wrap(console, console.width)) + 4 > console.height
-        os.environ.setdefault("LESS", "-RX")  # the usual pager shows colours only if asked
+        os.environ.setdefault("LESS", "-RX")  # less shows colours only with -R
         with console.pager(styles=True) if tall and sys.stdout.isatty() else nullcontext():
-            console.print(self._source_line(told, at))
-            if (link := _link(told.given[at - 1])) is not None:
+            console.print(self._source_line(turn, at))
+            if (link := _link(turn.given[at - 1])) is not None:
                 console.print(safe_text(link), style="dim")
             console.print()
             console.print(text)
 
     def _change_engine(self, spec: str) -> None:
         if spec:
-            # Options of another engine count as far as this one takes them.
+            # The options were given for another engine; drop those that this one does not accept.
             lenient = replace(self._options, optional=frozenset(self._options.given()))
             from semqa.engines import check_options
 
@@ -409,16 +412,16 @@ class _Chat:
         from semqa.quotes.render.markdown import conversation_to_markdown
 
         if not name:
-            raise InputError("/save needs the name of a file.")
+            raise InputError("/save needs a file name.")
         path = Path(name).expanduser()
         check_not_an_input(path, *self._inputs)
-        said = [
-            (told.question, to_markdown(told.run.result, question=told.understood))
-            for told in self._told
+        self._last()  # raises if there is nothing to save
+        exchanges = [
+            (turn.question, to_markdown(turn.run.result, question=turn.understood))
+            for turn in self._turns
         ]
-        self._last()
-        write_file(path, conversation_to_markdown(said[0][0], said))
-        say(f"saved {len(said)} answer{'s' if len(said) > 1 else ''} to {path}")
+        write_file(path, conversation_to_markdown(exchanges[0][0], exchanges))
+        say(f"saved {len(exchanges)} answer{'s' if len(exchanges) > 1 else ''} to {path}")
 
     def _print(self, text: str, style: str | None = None) -> None:
         from semqa.quotes.render.common import safe_text
@@ -426,12 +429,12 @@ class _Chat:
         self._console.print(safe_text(text), style=style)
 
 
-def _quoted(told: _Told) -> list[int]:
-    return sorted({quote.source for quote in told.run.result.quotes if quote.verified})
+def _quoted(turn: _Turn) -> list[int]:
+    return sorted({quote.source for quote in turn.run.result.quotes if quote.verified})
 
 
-def _quotes_of(told: _Told, number: int) -> list[Quote]:
-    return [q for q in told.run.result.quotes if q.verified and q.source == number]
+def _quotes_of(turn: _Turn, number: int) -> list[Quote]:
+    return [q for q in turn.run.result.quotes if q.verified and q.source == number]
 
 
 def _line(text: str) -> str:
@@ -449,7 +452,7 @@ def _name(given: Given, number: int) -> str:
 
 
 def _link(given: Given) -> str | None:
-    """Return an address to open a source at, in ASCII, so that it cannot steer the terminal."""
+    """Return the address of a source, in ASCII so that it cannot contain control characters."""
     from urllib.parse import quote
 
     url = given.source.url or ""
@@ -459,7 +462,7 @@ def _link(given: Given) -> str | None:
 
 
 def _place(given: Given, quote: Quote) -> str:
-    """Return where in its document a quote is."""
+    """Return the location of a quote in its document."""
     start, end = quote.source_start or 0, quote.source_end or 0
     if quote.field == "title":
         return "title"
@@ -471,7 +474,7 @@ def _place(given: Given, quote: Quote) -> str:
 
 @contextmanager
 def _line_editor(path: Path) -> Iterator[None]:
-    """Edit lines, complete commands, and keep the lines that were typed, where the system can."""
+    """Turn on line editing, command completion and a saved history, if readline is available."""
     try:
         import readline
     except ImportError:
@@ -489,7 +492,7 @@ def _line_editor(path: Path) -> Iterator[None]:
     readline.set_completer_delims(" ")
     readline.set_completer(complete)
     readline.parse_and_bind("tab: complete")
-    readline.set_history_length(_KEPT_LINES)
+    readline.set_history_length(_HISTORY_LINES)
     with suppress(OSError):
         readline.read_history_file(path)
     try:
@@ -497,5 +500,5 @@ def _line_editor(path: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(0o600)  # questions are private
+            path.touch(0o600)  # private
             readline.write_history_file(path)

@@ -52,7 +52,7 @@ def saved_default() -> Saved | None:
 
 
 def save_default(engine: str, options: EngineOptions) -> Saved:
-    """Save an engine with its typed options; delete the file for the built-in one without options."""
+    """Save an engine with its typed options; the built-in default deletes the file."""
     given = {name: options.values[name] for name in sorted(options.typed & options.values.keys())}
     if "train" in given:
         given["train"] = str(Path(given["train"]).absolute())

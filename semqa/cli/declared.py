@@ -1,7 +1,7 @@
 """Groups of options that several commands share, declared once in a dataclass.
 
-A command of the class `DeclaredCommand` has these options after its own. It finds their values as one
-object in its context: ``judge_options: JudgeOptions = ctx.obj``.
+A command of the class `DeclaredCommand` has these options after its own, and finds their values as
+one object in its context: ``judge_options: JudgeOptions = ctx.obj``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`semqa harness`: QuoteSum where people already benchmark."""
+"""`semqa harness`: QuoteSum as a task of other evaluation harnesses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer(
 
 
 class Harness(StrEnum):
-    """The harnesses, by the names of their packages."""
+    """Package names of the harnesses."""
 
     LM_EVAL = "lm_eval"
     INSPECT_AI = "inspect_ai"
@@ -34,7 +34,7 @@ def path_command(
     name: Annotated[Harness, typer.Argument(metavar="NAME", help="lm_eval or inspect_ai.")],
     as_json: AsJson = False,
 ) -> None:
-    """Print what to give the harness.
+    """Print the path to pass to the harness.
 
     lm_eval --include_path "$(semqa harness path lm_eval)" --tasks quotesum …
 

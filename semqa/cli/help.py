@@ -1,7 +1,7 @@
 """Short help: `--help` shows the main options, `--help-all` shows all of them.
 
-Main options have no panel; options with a panel are shown by `--help-all`, grouped by panel. Help is
-plain text because typer's boxes cut off long flags.
+Main options have no panel; options with a panel are shown by `--help-all`, grouped by panel. Help
+is plain text because typer's boxes cut off long flags.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Command(TyperCommand):
         pieces = [self.options_metavar or ""]
         for param in self.get_params(ctx):
             if param.param_type_name == "argument":
-                name = (param.metavar or param.name or "").upper().strip("[].")
+                name = (param.metavar or param.name or "").upper()
                 name = f"{name}..." if param.nargs < 0 else name
                 pieces.append(name if param.required else f"[{name}]")
         return pieces

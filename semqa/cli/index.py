@@ -41,7 +41,8 @@ def index(
     encoder: Annotated[
         str,
         typer.Option(
-            help="Sentence encoder: a folder or a Hub name; auto: the packaged one; none: words only."
+            help="Sentence encoder: a folder or a Hub name; auto: the packaged one; none: words "
+            "only."
         ),
     ] = "auto",
     owner: OwnerId = None,

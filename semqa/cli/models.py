@@ -1,4 +1,4 @@
-"""`semqa models`: what this machine has to answer with, and the engine to use by default."""
+"""`semqa models`: list the models on this machine and set the default engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from semqa.cli.output import json_line, say, write_result
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-app = typer.Typer(help="Find models, and choose the engine to use by default.")
+app = typer.Typer(help="List models and set the default engine.")
 
 ENDPOINTS = {
     8000: "vLLM",
@@ -25,20 +25,20 @@ ENDPOINTS = {
     1234: "LM Studio",
     11434: "Ollama",
 }
-"""Ports of this machine that are asked, and what usually answers there."""
+"""Local ports to probe, and the server that uses each by default."""
 
-_SECONDS = 0.5
-_MOST_BYTES = 1 << 20
-_MOST_FILES = 200
-_MOST_LOOKED_AT = 20_000
+_TIMEOUT = 0.5
+_MAX_BYTES = 1 << 20
+_MAX_MODELS = 200
+_MAX_PATHS = 20_000
 
 
 @app.callback(invoke_without_command=True)
 def models(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the models found on this machine, and the default engine.
+    """List the models on this machine and the default engine.
 
-    Looks into the cache of Hugging Face, and asks the usual ports of servers on this machine (8000,
-    8080, 1234, 11434).
+    Searches the Hugging Face cache, and local servers on their usual ports (8000, 8080, 1234,
+    11434).
     """
     if context.invoked_subcommand is not None:
         return
@@ -63,19 +63,19 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
         ]
     write_result("\n".join(lines))
     if not (endpoints or folders):
-        say("no models found; docs/endpoints.md says how to get one")
+        say("No models found. See docs/endpoints.md for how to get one.")
 
 
 @app.command(name="use", cls=EngineCommand)
 def use(
     ctx: typer.Context,
     engine: Annotated[
-        str, typer.Argument(help="As for --engine; extractive goes back to the built-in default.")
+        str, typer.Argument(help="As for --engine; extractive restores the built-in default.")
     ],
 ) -> None:
     """Save ENGINE with its options as the default of answer, serve and bench.
 
-    SEMQA_ENGINE and --engine come first.
+    SEMQA_ENGINE and --engine override it.
     """
     from semqa.engines import check_options
 
@@ -87,7 +87,7 @@ def use(
 
 
 def _default() -> dict[str, Any]:
-    """Return the engine that commands use if none is named, and where it was set."""
+    """Return the default engine and where it was set."""
     if named := os.environ.get("SEMQA_ENGINE"):
         return {"engine": named, "options": {}, "from": "SEMQA_ENGINE"}
     kept = saved_default()
@@ -102,7 +102,7 @@ def _shown(default: dict[str, Any]) -> str:
 
 
 def _endpoints() -> list[dict[str, Any]]:
-    """Return the servers that list their models, asked all at once."""
+    """Return the local servers that list their models; they are probed in parallel."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(len(ENDPOINTS)) as pool:
@@ -115,8 +115,8 @@ def _ask(port: int) -> dict[str, Any] | None:
     url = f"http://127.0.0.1:{port}/v1"
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
     try:
-        with opener.open(f"{url}/models", timeout=_SECONDS) as response:
-            value = json.loads(response.read(_MOST_BYTES))
+        with opener.open(f"{url}/models", timeout=_TIMEOUT) as response:
+            value = json.loads(response.read(_MAX_BYTES))
         listed = [each for each in value["data"] if isinstance(each["id"], str)]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -125,7 +125,7 @@ def _ask(port: int) -> dict[str, Any] | None:
     return {"server": ENDPOINTS[port], "base_url": url, "models": [each["id"] for each in listed]}
 
 
-def _NoRedirect() -> Any:  # noqa: N802 - a class, made where it is needed
+def _NoRedirect() -> Any:  # noqa: N802 - builds a class; its base is slow to import
     import urllib.request
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -136,7 +136,7 @@ def _NoRedirect() -> Any:  # noqa: N802 - a class, made where it is needed
 
 
 def _hub() -> Path:
-    """Return the folder of the Hub's cache, as huggingface_hub finds it."""
+    """Return the Hub's cache folder, found like huggingface_hub does."""
     if named := os.environ.get("HF_HUB_CACHE"):
         return Path(named).expanduser()
     home = os.environ.get("HF_HOME")
@@ -145,7 +145,7 @@ def _hub() -> Path:
 
 def _folders() -> Iterator[dict[str, Any]]:
     """Yield the language models in the Hub's cache."""
-    for folder in _within(_hub(), "models--*")[:_MOST_FILES]:
+    for folder in _within(_hub(), "models--*")[:_MAX_MODELS]:
         for config in _within(folder, "snapshots/*/config.json")[:1]:
             try:
                 kinds = json.loads(config.read_text("utf-8"))["architectures"]
@@ -160,12 +160,10 @@ def _folders() -> Iterator[dict[str, Any]]:
 
 
 def _within(folder: Path, pattern: str) -> list[Path]:
-    """Return the paths of a pattern that can be read, sorted; not all where there are very many."""
+    """Return the readable paths that match a pattern, sorted; at most `_MAX_PATHS`."""
     from itertools import islice
 
     try:
-        return sorted(
-            path for path in islice(folder.glob(pattern), _MOST_LOOKED_AT) if path.exists()
-        )
+        return sorted(path for path in islice(folder.glob(pattern), _MAX_PATHS) if path.exists())
     except OSError:
         return []

@@ -43,7 +43,7 @@ def use_color() -> bool:
 
 
 def terminal_width() -> int:
-    """Return the width to wrap text at: the terminal's, limited to 40–100; 100 without a terminal."""
+    """Return the width to wrap text at: the terminal's, from 40 to 100; 100 without a terminal."""
     import shutil
 
     return max(40, min(shutil.get_terminal_size((100, 24)).columns, 100))
@@ -58,8 +58,8 @@ def write_result(text: str, *, raw: bool = False) -> None:
     """Print a result to standard output.
 
     Args:
-        raw: print the text as it is. Otherwise, control characters are escaped if standard output is
-            a terminal.
+        text: the result.
+        raw: print the text unchanged. Otherwise control characters are escaped on a terminal.
     """
     if not raw and sys.stdout.isatty():
         from semqa.quotes.render.common import safe_text

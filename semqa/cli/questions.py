@@ -1,4 +1,4 @@
-"""`semqa questions`: questions with several answers and their passages, to write answers to."""
+"""`semqa questions`: collect questions that have several answers, with their passages."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
-    help="Collect questions with several answers, each in a passage of its own.",
+    help="Collect questions that have several answers in different passages.",
     no_args_is_help=True,
 )
 
 Out = Annotated[
     Path,
     typer.Option(
-        "--out", "-o", help="Folder of this collection; run again, it goes on.", show_default=False
+        "--out", "-o", help="Output folder; an interrupted run resumes.", show_default=False
     ),
 ]
 File = Annotated[
     Path,
     typer.Argument(
         metavar="QUESTIONS",
-        help="A QuoteSum file, or the folder of a collection.",
+        help="A QuoteSum file, or an output folder of this command.",
         show_default=False,
     ),
 ]
@@ -64,69 +64,67 @@ Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 
 def _rule(help_text: str, **more: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="What passes", **more)
+    return typer.Option(help=help_text, rich_help_panel="Filters", **more)
 
 
-def _usual(name: str) -> str:
-    """Return the default of a rule that differs by command."""
-    usual = {"paq": PAQ, "ambigqa": AMBIGQA, "documents": DOCUMENTS}
-    return ", ".join(f"{getattr(rules, name)} for {each}" for each, rules in usual.items())
+def _defaults(name: str) -> str:
+    """Return the defaults of a rule that differs by command."""
+    commands = {"paq": PAQ, "ambigqa": AMBIGQA, "documents": DOCUMENTS}
+    return ", ".join(f"{getattr(rules, name)} for {each}" for each, rules in commands.items())
 
 
 @dataclass(frozen=True, slots=True)
 class RuleOptions:
-    """What passes; None where the default differs by command."""
+    """Filters of questions; None means the default of the command."""
 
     qa: Annotated[
         str, _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE")
     ] = PAQ.qa
     least_score: Annotated[
-        float | None, _rule("Least score by the QA model.", show_default=_usual("least_score"))
+        float | None, _rule("Minimum score of the QA model.", show_default=_defaults("least_score"))
     ] = None
     least_words: Annotated[
-        int | None, _rule("Fewest words of a passage.", show_default=_usual("least_words"))
+        int | None, _rule("Minimum words in a passage.", show_default=_defaults("least_words"))
     ] = None
-    most_words: Annotated[int, _rule("Most words of a passage.")] = PAQ.most_words
+    most_words: Annotated[int, _rule("Maximum words in a passage.")] = PAQ.most_words
     least_edits: Annotated[
-        float, _rule("Answers that differ in a smaller share of their characters are equal.")
+        float, _rule("Edit distance (0 to 1) below which answers are equal.")
     ] = PAQ.least_edits
-    most_overlap: Annotated[
-        float, _rule("Answers that share so many of their words are equal.")
-    ] = PAQ.most_overlap
+    most_overlap: Annotated[float, _rule("Word overlap (0 to 1) at which answers are equal.")] = (
+        PAQ.most_overlap
+    )
     equivalence: Annotated[
         str,
         _rule(
-            "Finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
+            "Judge of equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
             metavar="JUDGE",
         ),
     ] = PAQ.equivalence
     least_equivalence: Annotated[
-        float, _rule("Probability from which it finds answers equal, both ways.")
+        float, _rule("Minimum probability, in both directions, of equal answers.")
     ] = PAQ.least_equivalence
     similar: Annotated[float, _rule("TF-IDF cosine at which questions are merged.")] = PAQ.similar
-    most_sources: Annotated[int, _rule("Most passages of a question.")] = PAQ.most_sources
-    device: Annotated[
-        str | None, _rule("Device of models.", show_default="a GPU if there is one")
-    ] = None
+    most_sources: Annotated[int, _rule("Maximum passages per question.")] = PAQ.most_sources
+    device: Annotated[str | None, _rule("Device for models.", show_default="a GPU if any")] = None
 
-    def rules(self, usual: Rules) -> Rules:
-        """Return the rules of a command, whose own stand where none are given."""
+    def rules(self, defaults: Rules) -> Rules:
+        """Return the rules given, with those of a command as defaults."""
         named = {each.name: getattr(self, each.name) for each in fields(RuleOptions)}
         given = {name: value for name, value in named.items() if value is not None}
         if self.equivalence == "none":
             given["equivalence"] = ""
-        return replace(usual, **given)
+        return replace(defaults, **given)
 
 
 class RuleCommand(DeclaredCommand):
-    """A command that takes the options of what passes, as `RuleOptions`."""
+    """A command that has the options of `RuleOptions`."""
 
     declaration = RuleOptions
 
 
 @dataclass(frozen=True, slots=True)
 class CollectOptions(RuleOptions):
-    """What passes, and where the work is done."""
+    """Filters of questions, and options of Ray."""
 
     distributed: DistributedBy = None
     ray_address: RayAddress = None
@@ -136,7 +134,7 @@ class CollectOptions(RuleOptions):
 
 
 class CollectCommand(DeclaredCommand):
-    """A command that takes the options of what passes and of Ray, as `CollectOptions`."""
+    """A command that has the options of `CollectOptions`."""
 
     declaration = CollectOptions
 
@@ -148,20 +146,20 @@ def paq(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, perhaps .gz.",
+            help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, or .gz.",
             show_default=False,
         ),
     ],
     passages: Annotated[
-        Path, typer.Option(help="psgs_w100.tsv, not compressed.", show_default=False)
+        Path, typer.Option(help="psgs_w100.tsv, uncompressed.", show_default=False)
     ],
     out: Out,
     as_json: AsJson = False,
 ) -> None:
     """Collect questions from PAQ's released files.
 
-    Streams: the files may be larger than memory. Stop it when you like: the
-    same command goes on where it was.
+    The files are streamed, so they may be larger than memory. If you stop it,
+    run the same command again to continue.
     """
     from semqa.questions.collect import collect_paq
 
@@ -183,8 +181,8 @@ def ambigqa(
 ) -> None:
     """Collect questions from AmbigQA's released files.
 
-    Passages are the paragraphs of the articles that hold an answer; of a page
-    all stay that do not overlap.
+    Passages are the paragraphs of articles that contain an answer. Several
+    passages of a page are kept if they do not overlap.
     """
     from semqa.questions.collect import collect_ambigqa
 
@@ -202,22 +200,22 @@ def documents(
         list[Path] | None, typer.Argument(metavar="FILE", help="Documents.", show_default=False)
     ] = None,
     collection: Annotated[
-        str | None, typer.Option(help="A collection, in place of files.", show_default=False)
+        str | None, typer.Option(help="A collection instead of files.", show_default=False)
     ] = None,
     ask: Annotated[
         str,
         typer.Option(
             metavar="JUDGE",
-            help="Asks the questions: lexical, transformers:qg=MODEL or engine:SPEC.",
+            help="Question generator: lexical, transformers:qg=MODEL or engine:SPEC.",
         ),
     ] = "lexical",
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Propose questions over your own documents, which you then check.
+    """Generate questions about your own documents, for you to check.
 
-    A question is proposed if several documents seem to answer it. Many are
-    no good: go through them with semqa questions check.
+    A question is proposed if several documents seem to answer it. Many
+    proposals are bad, so review them with semqa questions check.
     """
     from semqa.questions.collect import collect_documents
 
@@ -227,14 +225,14 @@ def documents(
         counts = collect_documents(_plan(out, rules), found, identity, ask)
         _show(out, counts, as_json)
     if not as_json:
-        say(f"check them with: semqa questions check {out}")
+        say(f"Review them with: semqa questions check {out}")
 
 
 @contextmanager
 def _documents(
     files: Sequence[Path], name: str | None, data: Path | None
 ) -> Iterator[tuple[Collection, dict[str, object]]]:
-    """Open a collection, or make one of files while the block runs."""
+    """Open a collection, or create a temporary one from files while the block runs."""
     from tempfile import TemporaryDirectory
 
     from semqa.data.files import ByteBudget, open_input
@@ -243,7 +241,7 @@ def _documents(
     from semqa.retrieval.passages import Library
 
     if (name is None) == (not files):
-        raise InputError("Name either documents or a --collection.")
+        raise InputError("Name either documents or a --collection, not both.")
     if name is not None:
         where = data_folder(data) / "library"
         if not where.is_dir():
@@ -258,11 +256,11 @@ def _documents(
     contents: dict[str, bytes] = {}
     for path in files:
         if path.name in contents:
-            raise InputError(f"Two documents are called {path.name}.", where=str(path))
+            raise InputError(f"Two documents have the name {path.name}.", where=str(path))
         with open_input(path, ByteBudget(limits.size)) as file:
             contents[path.name] = file.read_all()
     with TemporaryDirectory(prefix="semqa-questions-") as folder:
-        # Words are enough for questions that are made of the words of a passage.
+        # No encoder is needed, because questions use words from their passages.
         made = Library(folder, encoder=None, limits=limits).create("", "documents")
         with waiting("reading documents"):
             made.put_all(list(contents.items()))
@@ -275,14 +273,14 @@ def check(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="The questions you keep.", show_default="checked.jsonl, beside"
+            "--out", "-o", help="File for kept questions.", show_default="checked.jsonl beside it"
         ),
     ] = None,
 ) -> None:
-    """Go through questions one by one: keep, edit or drop them.
+    """Review questions one by one: keep, edit or drop them.
 
-    Each decision is written at once; run again, it goes on with the next. What
-    you drop is in dropped.jsonl, beside what you keep.
+    Each decision is saved at once; run the command again to continue. Dropped
+    questions go to dropped.jsonl in the same folder as the kept ones.
     """
     from semqa.questions.checking import Checking
 
@@ -293,7 +291,7 @@ def check(
         raise InputError(
             "needs a terminal.",
             field="check",
-            hint='Or edit the file: delete the rows you do not want, and set "checked" to true.',
+            hint='Or edit the file: delete unwanted rows, and set "checked" to true in the others.',
         )
     checking = Checking(path, kept, kept.with_name("dropped.jsonl"))
     for number, row in checking.left():
@@ -305,11 +303,12 @@ def check(
             if answer == "e":
                 row["question"] = typer.prompt("question", default=row["question"], err=True)
             checking.decide(row, keep=answer != "d")
-        except typer.Abort:  # Ctrl-C, or no more to read
+        except typer.Abort:  # Ctrl-C or end of input
             break
     left = checking.total - checking.kept - checking.dropped
     say(
-        f"{checking.kept} kept, {checking.dropped} dropped, {left} left; what you keep is in {kept}"
+        f"{checking.kept} kept, {checking.dropped} dropped, {left} left; "
+        f"kept questions are in {kept}"
     )
 
 
@@ -335,7 +334,7 @@ def _show_question(row: Mapping[str, Any], number: int, total: int) -> None:
 
 
 def _around(text: str, answer: str) -> str:
-    """Return what stands around an answer, about two lines."""
+    """Return about two lines of context around an answer."""
     at = max(0, text.casefold().find(answer.casefold()))
     start, end = max(0, at - 100), at + len(answer) + 100
     return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
@@ -344,12 +343,14 @@ def _around(text: str, answer: str) -> str:
 @app.command("sample")
 def sample_command(
     questions: File,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file.", show_default=False)],
-    n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output file.", show_default=False)],
+    n: Annotated[
+        int, typer.Option("--n", "-n", min=1, help="Number of questions.", show_default=False)
+    ],
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Draw questions, evenly over question words and numbers of answers."""
+    """Sample questions, balanced by question word and number of answers."""
     from semqa.data.files import write_atomic
     from semqa.questions.sampling import find_questions, rows_of, sample, tally
 
@@ -376,16 +377,14 @@ def sample_command(
 @app.command("split")
 def split_command(
     questions: File,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the splits.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
     shares: Annotated[
-        str, typer.Option(help="Percent of train, dev and test.", metavar="T/D/T")
+        str, typer.Option(help="Percentages for train, dev and test.", metavar="T/D/T")
     ] = "60/7/33",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Split questions into train, dev and test with no page in two of them."""
+    """Split questions into train, dev and test; no page is in more than one split."""
     from semqa.bench.folder import make_folder
     from semqa.data.files import write_atomic
     from semqa.questions.sampling import find_questions, rows_of, split
@@ -414,8 +413,8 @@ def split_command(
     print_tables(things_table(("split", "questions", "%", "pages"), rows))
     if found.largest > max(wanted.values()) * len(places):
         say(
-            f"{found.largest:,} of {len(places):,} questions share pages with each other and stay "
-            "together, so the shares are not met. Draw fewer first: semqa questions sample"
+            f"{found.largest:,} of {len(places):,} questions share pages and must stay together, "
+            "so the shares are not met. Take a smaller sample first: semqa questions sample"
         )
 
 
@@ -432,16 +431,16 @@ def _shares(text: str) -> dict[str, float]:
 
 
 def _file(questions: Path) -> Path:
-    """Return the file of questions, where a folder may be named."""
+    """Return the file of questions, from a file or an output folder."""
     from semqa.questions.run import QUESTIONS_FILE
 
     if not questions.is_dir():
         return questions
     if not (questions / QUESTIONS_FILE).is_file():
         raise InputError(
-            "There are no questions in this folder yet.",
+            "This folder has no questions yet.",
             where=str(questions),
-            hint="Give the command that collects them again.",
+            hint="Run the command that collects them again.",
         )
     return questions / QUESTIONS_FILE
 

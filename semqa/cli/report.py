@@ -1,4 +1,4 @@
-"""`semqa report`: finished runs as a page, and as tables for papers and spreadsheets."""
+"""`semqa report`: report finished runs as a page, and as tables for papers and spreadsheets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semqa.cli.output import json_line, say, write_result
 def report(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="What semqa bench wrote: a grid, a run, or several."),
+        typer.Argument(metavar="DIR", help="Output of semqa bench: a run, a grid, or several."),
     ],
     out: Annotated[
         Path | None,
@@ -25,7 +25,7 @@ def report(
     data: Annotated[
         list[Path] | None,
         typer.Option(
-            help="QuoteSum file of the runs, where it lies elsewhere now; repeat it for more.",
+            help="QuoteSum file of the runs, if it was moved; repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -33,25 +33,26 @@ def report(
         str | None,
         typer.Option(
             metavar="RUN",
-            help="The run that others are compared with, by its name or folder.",
-            show_default="the first that is not the human row",
+            help="Run to compare the others with: a name or folder.",
+            show_default="the first that is not human",
         ),
     ] = None,
     formats: Annotated[
         str,
-        typer.Option("--format", metavar="NAME,…", help="Some of html, md, csv, tex."),
+        typer.Option("--format", metavar="NAME,…", help="Output formats: html, md, csv, tex."),
     ] = "html,md,csv,tex",
     examples: Annotated[
-        int, typer.Option(min=0, help="Most questions in the page, those where runs differ most.")
+        int,
+        typer.Option(min=0, help="Maximum questions in the page; those where runs differ most."),
     ] = 200,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "QuoteSum",
     as_json: AsJson = False,
 ) -> None:
-    """Make a report of benchmark runs: report.html, report.md, report.tex, and a CSV file a table.
+    """Report benchmark runs: report.html, report.md, report.tex, and a CSV file per table.
 
-    The page is one file, loads nothing from anywhere and can be sent by mail.
-    Scores are computed anew from the predictions and the data, which is found
-    by its digest. With --json the tables are printed too.
+    The page is a single file that loads nothing from the network. Scores are
+    recomputed from the predictions and the data, found by digest.
+    With --json the tables are printed too.
     """
     from semqa.bench.report import load_runs, make_report, write_report
 

@@ -1,4 +1,4 @@
-"""`semqa score`: predictions against references, as on QuoteSum."""
+"""`semqa score`: score predictions against the references of QuoteSum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from semqa.metrics.bootstrap import PairedTest
 
 COMPARED = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
-"""What `--baseline` tests: the four scores of the paper's main table."""
+"""Scores that `--baseline` tests: the four in the paper's main table."""
 
 INTERVAL_RESAMPLES = 1_000
 TEST_RESAMPLES = 10_000
@@ -43,23 +43,23 @@ def score(
     baseline: Annotated[
         Path | None,
         typer.Option(
-            help="Predictions to compare with, by a paired bootstrap over questions.",
+            help="Predictions to compare with in a paired bootstrap test.",
             show_default=False,
         ),
     ] = None,
     per_example: Annotated[
         Path | None,
-        typer.Option(help="Write each question's scores here, as JSON lines.", show_default=False),
+        typer.Option(help="Write scores per question to this JSON lines file.", show_default=False),
     ] = None,
     official: Annotated[
         bool,
         typer.Option(
-            "--official", help="Add what the official scorer and notebook print, NaN and all."
+            "--official", help="Add the official scorer's and notebook's results, including NaN."
         ),
     ] = False,
     all_sources: Annotated[
         bool,
-        typer.Option("--all-sources", help="Score source 8 too, which the official scorer skips."),
+        typer.Option("--all-sources", help="Also score source 8, which the official scorer skips."),
     ] = False,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Score missing predictions as empty answers.")
@@ -69,16 +69,16 @@ def score(
         typer.Option(
             min=0,
             max=1_000_000,
-            help="Of the bootstrap; 0 for no intervals.",
+            help="Bootstrap resamples; 0 for no intervals.",
             show_default="1,000 for intervals, 10,000 for tests",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Score predictions: ROUGE, Sem-F1, Sem-Rec and SEMQA, on a scale of 0 to 100.
+    """Score predictions by ROUGE, Sem-F1, Sem-Rec and SEMQA, from 0 to 100.
 
-    The figures equal the dataset authors' scorer wherever that defines one.
+    Scores equal those of the dataset authors' scorer wherever it defines them.
     """
     from semqa.data.quotesum import read_quotesum
     from semqa.metrics import score_example, summarise
@@ -123,7 +123,7 @@ def score(
 def _compare(
     report: Report, other: Report, resamples: int, seed: int
 ) -> tuple[list[PairedTest], list[str]]:
-    """Test what can be tested; the notes say what cannot, such as recall without short answers."""
+    """Test each score; the notes list untestable ones, such as recall without short answers."""
     from semqa.metrics.bootstrap import paired_bootstrap
 
     tests, notes = [], []

@@ -1,6 +1,6 @@
-"""`semqa serve`: the page, and interfaces for other programs, over HTTP."""
+"""`semqa serve`: serve the chat page and the HTTP APIs."""
 
-# ruff: noqa: B008  (typer's options stand as defaults)
+# ruff: noqa: B008  (typer declares options as defaults)
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _declared(
         metavar="URL",
     ),
     api_keys: list[str] = _option(
-        "Key that clients must send; repeatable. Safer in the environment or --config.",
+        "API key for clients; repeatable. Safer in the environment or --config.",
         None,
         "api_key",
         envvar="SEMQA_SERVE_API_KEY",
@@ -68,7 +68,7 @@ def _declared(
         RERANKER_HELP, _SERVER, "reranker", show_default="none", metavar="MODEL"
     ),
     allowed_hosts: list[str] = _option(
-        "Host name of a server without keys; repeatable.",
+        "Accepted host name, for a server without keys; repeatable.",
         _SERVER,
         "allowed_host",
         show_default=False,
@@ -82,7 +82,7 @@ def _declared(
         metavar="ORIGIN",
     ),
     public_url: str | None = _option(
-        "Address of the page for browsers, used in links to passages.",
+        "Public address of the page, for links to passages.",
         _SERVER,
         "public_url",
         show_default="that of the request",
@@ -91,27 +91,27 @@ def _declared(
     trusted_proxies: list[str] = typer.Option(
         (),
         "--trusted-proxy",
-        help="Proxy whose X-Forwarded-For and -Proto to trust; repeatable.",
+        help="Proxy trusted for X-Forwarded-For and -Proto; repeatable.",
         envvar="SEMQA_TRUSTED_PROXY",
         rich_help_panel=_SERVER,
         show_default=False,
         metavar="ADDRESS",
     ),
     citations: str = _option(
-        "Quotes in texts for chat apps: plain, numbered or marked.", _SERVER, "citations"
+        "Format of quotes for chat apps: plain, numbered or marked.", _SERVER, "citations"
     ),
     rate_limit: int = _option(
-        "Requests per key and minute; 0 for no limit.", _LIMITS, "rate_limit"
+        "Requests per minute and key; 0 for no limit.", _LIMITS, "rate_limit"
     ),
     max_body: int = _option("Bytes per request.", _LIMITS, "max_body"),
     max_upload: int = _option("Bytes per upload.", _LIMITS, "max_upload"),
     max_question: int = _option("Characters per question.", _LIMITS, "max_question"),
     max_sources: int = _option("Sources per request.", _LIMITS, "max_sources"),
     max_source_characters: int = _option(
-        "Characters of all sources of a request.", _LIMITS, "max_source_characters"
+        "Total characters of the sources per request.", _LIMITS, "max_source_characters"
     ),
     max_model_characters: int = _option(
-        "Characters of all sources for a language model.", _LIMITS, "max_model_characters"
+        "The same limit for language models.", _LIMITS, "max_model_characters"
     ),
     max_documents: int = _option(
         "PDF files per request to /v1/messages.", _LIMITS, "max_documents"
@@ -122,10 +122,10 @@ def _declared(
         "Seconds until an answer times out.", _LIMITS, "request_timeout"
     ),
     read_timeout: float = _option(
-        "Seconds to wait for more of a request.", _LIMITS, "read_timeout"
+        "Seconds to wait for more data of a request.", _LIMITS, "read_timeout"
     ),
     write_timeout: float = _option(
-        "Seconds to wait for a client to read.", _LIMITS, "write_timeout"
+        "Seconds to wait for a client to read the response.", _LIMITS, "write_timeout"
     ),
     drain: float = _option("Seconds to finish open answers on shutdown.", _LIMITS, "drain"),
 ) -> dict[str, Any]:
@@ -134,29 +134,29 @@ def _declared(
 
 
 class ServeCommand(EngineCommand):
-    """A command that takes the settings of a server, besides the options of engines."""
+    """A command that has the settings of a server besides the options of engines."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params = [*self.params, *declared(_declared).params]
 
     def collect(self, ctx: Any, values: dict[str, Any]) -> Any:
-        """Return what was given of the options of engines, and the settings of the server."""
+        """Return the engine options and the server settings."""
         options = super().collect(ctx, values)
         command = declared(_declared)
         return options, command.callback(**{p.name: ctx.params.pop(p.name) for p in command.params})
 
 
 def _read_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Take a file's settings as defaults, so that flags and the environment come before them."""
+    """Use the settings of a file as defaults, which flags and the environment override."""
     if path is None:
         return None
     yaml = require("yaml", extra="serve", purpose="--config")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"The file cannot be read: {why}.", where=str(path)) from error
+        reason = error.strerror if isinstance(error, OSError) else "invalid UTF-8"
+        raise InputError(f"Cannot read the file: {reason}.", where=str(path)) from error
     try:
         settings = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -180,7 +180,7 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
                 f"Unknown setting {key!r}.",
                 where=str(path),
                 hint=did_you_mean(str(key), known)
-                or "Settings are the flags of semqa serve --help-all.",
+                or "See semqa serve --help-all for the settings.",
             )
         if value is None:
             continue
@@ -200,7 +200,7 @@ def serve(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="YAML file of settings, such as port: 8000. Flags and SEMQA_* variables win.",
+            help="YAML file of settings; flags and SEMQA_* variables override it.",
             callback=_read_config,
             is_eager=True,
             envvar="SEMQA_CONFIG",
@@ -210,7 +210,7 @@ def serve(
     engine: Annotated[
         list[str] | None,
         typer.Option(
-            help="Engine, as for semqa answer; repeat it for engines that clients may choose from.",
+            help="Engine, as for semqa answer; repeatable, so that clients can choose.",
             envvar="SEMQA_ENGINE",
             show_default="see semqa models",
             metavar="ENGINE",
@@ -220,7 +220,7 @@ def serve(
         int,
         typer.Option(
             min=1,
-            help="Processes that answer; they share the data.",
+            help="Number of server processes.",
             envvar="SEMQA_WORKERS",
             rich_help_panel=_SERVER,
         ),
@@ -228,8 +228,8 @@ def serve(
 ) -> None:
     """Serve a chat page and an API that answer from your documents.
 
-    The page is at /. The API speaks OpenAI (/v1/responses, /v1/chat/completions), Anthropic
-    (/v1/messages) and semqa's own form (/v1/answers); /openapi.json describes it.
+    The page is at /. The API is compatible with OpenAI (/v1/responses, /v1/chat/completions) and
+    Anthropic (/v1/messages), and has semqa's own endpoints (/v1/answers). See /openapi.json.
 
     \b
     semqa serve
@@ -247,7 +247,7 @@ def serve(
     def create(spec: str) -> Engine:
         given = options
         if spec != engines[0]:
-            # What was set for the first engine holds for others as far as they know it.
+            # The options are for the first engine; the others get those that they accept.
             given = replace(options, optional=frozenset(options.given()))
         return choose(spec, given).create()
 
@@ -257,13 +257,13 @@ def serve(
     from semqa.server.running import log_to
 
     log_to()
-    _log.info(f"semqa {semqa.__version__} starts")  # libraries and models take seconds to load
+    _log.info(f"starting semqa {semqa.__version__}")  # libraries and models take seconds to load
     listening, worker = None, 0
     if workers > 1:
         from semqa.server.processes import fork_workers
         from semqa.server.running import listen, reserve
 
-        # Taken, but not listened at: the parent answers nothing.
+        # Reserved but not listened on, because the parent process serves no requests.
         reserved = reserve(settings.host, settings.port)
         port = reserved.getsockname()[1]
         worker = fork_workers(workers)
@@ -285,7 +285,7 @@ def serve(
             return
         address, data = http_address(settings.host, running.port), str(settings.data)
         _log.info(
-            f"semqa is at {address} with its data in {data}; Ctrl-C ends it",
+            f"semqa is at {address} with its data in {data}; Ctrl-C stops it",
             extra={"address": address, "data": data},
         )
 
@@ -297,13 +297,13 @@ def serve(
 
 
 def _leave() -> None:
-    """End the process at once; what was acknowledged is on the disk, and answers are finished."""
+    """Exit at once: answers are finished and acknowledged data is on disk."""
     logging.shutdown()
     os._exit(0)
 
 
 def http_address(host: str, port: int) -> str:
-    """Return the address at which a browser on this machine finds a server."""
+    """Return the address of a server for a browser on this machine."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     return f"http://{shown}:{port}/"
 
@@ -315,4 +315,4 @@ def _warn(host: str, keys: tuple[str, ...], store: Any) -> None:
         private = False
     if private or keys or (store is not None and store.keys()):
         return
-    _log.warning("anyone who reaches this address may use the server: give it a key with --api-key")
+    _log.warning("anyone who can reach this address may use the server; set a key with --api-key")

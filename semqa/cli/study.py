@@ -1,4 +1,4 @@
-"""`semqa study`: people judge answers in a browser; links for raters, exports, figures."""
+"""`semqa study`: human evaluation in a browser, with links for raters, exports and reports."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from semqa.studies.store import Progress, Store
 
 
-app = typer.Typer(
-    help="Have people judge answers, or write them, in a browser.", no_args_is_help=True
-)
+app = typer.Typer(help="Let people rate or write answers in a browser.", no_args_is_help=True)
 
 _Folder = Annotated[
     Path, typer.Argument(help="Folder of the study.", metavar="DIR", show_default=False)
@@ -40,56 +38,52 @@ def new(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            help="What to judge, see docs/studies.md.", metavar="[NAME=]INPUT", show_default=False
+            help="Files to rate (see docs/studies.md).", metavar="[NAME=]INPUT", show_default=False
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False)
+        Path, typer.Option("--out", "-o", help="New folder.", metavar="DIR", show_default=False)
     ],
     raters: Annotated[
         str | None,
         typer.Option(
-            help="Number of raters, or their names: ann,ben,eve.", show_default="--per-item"
+            help="Number of raters, or their names, such as ann,ben,eve.", show_default="--per-item"
         ),
     ] = None,
     per_item: Annotated[
-        int | None, typer.Option(help="Ratings per item.", show_default="that of the kind")
+        int | None, typer.Option(help="Ratings per item.", show_default="depends on KIND")
     ] = None,
     design: Annotated[
-        str | None, typer.Option(help="How to ask.", show_default="the first of the kind")
+        str | None, typer.Option(help="Study design.", show_default="the first of KIND")
     ] = None,
     title: Annotated[
-        str | None, typer.Option(help="Title for raters.", show_default="that of the kind")
+        str | None, typer.Option(help="Title shown to raters.", show_default="depends on KIND")
     ] = None,
     gold: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Items with their right answers; repeatable.", metavar="FILE", show_default=False
+            help="Items with correct answers; repeatable.", metavar="FILE", show_default=False
         ),
     ] = None,
-    qualify: Annotated[int, typer.Option(help="Gold items that each rater begins with.")] = 0,
-    threshold: Annotated[float, typer.Option(help="Share of these that must be right.")] = 0.8,
+    qualify: Annotated[int, typer.Option(help="Gold items in each rater's qualification.")] = 0,
+    threshold: Annotated[float, typer.Option(help="Share of them that must be correct.")] = 0.8,
     answers: Annotated[
         Path | None,
         typer.Option(
-            help="Writing: answers to correct, predictions or a run.",
+            help="Writing: answers to correct (predictions or a run).",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
-    pilot: Annotated[int, typer.Option(help="Items that every rater begins with.")] = 0,
-    batch: Annotated[
-        int, typer.Option(help="Items to work on before the next as many.", show_default="all")
-    ] = 0,
+    pilot: Annotated[int, typer.Option(help="Number of items that all raters do first.")] = 0,
+    batch: Annotated[int, typer.Option(help="Items per batch.", show_default="all")] = 0,
     reviewers: Annotated[
         str | None,
-        typer.Option(
-            help="Writing: names of those who accept answers.", metavar="NAMES", show_default=False
-        ),
+        typer.Option(help="Writing: names of the reviewers.", metavar="NAMES", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
-    """Make the folder of a study.
+    """Create a study.
 
     \b
     semqa study new ais outputs.jsonl -o study --raters ann,ben,eve --per-item 3
@@ -127,7 +121,7 @@ def new(
     say(
         f"{out}: {counted(len(study.ordinary), 'item')}, {counted(ratings, 'rating')} by "
         f"{counted(len(names), 'rater')}. "
-        f"Open it with semqa study serve {out}"
+        f"Start it with: semqa study serve {out}"
     )
 
 
@@ -139,16 +133,16 @@ def serve(
     public_url: Annotated[
         str | None,
         typer.Option(
-            help="Address of the page behind a proxy, used in links.",
+            help="Public address of the page, for links.",
             show_default=False,
             metavar="URL",
         ),
     ] = None,
 ) -> None:
-    """Serve a study, and print a secret link for each rater and one for the owner.
+    """Serve a study and print a secret link for the owner and for each rater.
 
-    Links stay the same from one start to the next. Beyond your own machine, put a proxy with HTTPS in
-    front and name it with --public-url.
+    Links do not change between starts. For access from other machines, use an HTTPS proxy and set
+    its address with --public-url.
     """
     _require()
     from semqa.cli.serve import http_address
@@ -163,7 +157,7 @@ def serve(
     def ready() -> None:
         address = public_url or http_address(host, running.port)
         write_result("\n".join(_links(store, address)))
-        say("Ctrl-C ends it; what raters saved is kept.")
+        say("Ctrl-C stops the server; saved ratings are kept.")
 
     running = Running(create_app(store, settings), settings, ready)
     try:
@@ -176,24 +170,25 @@ def serve(
 def raters(
     folder: _Folder,
     add: Annotated[
-        str | None, typer.Option(help="Names of new raters: dan,fay.", show_default=False)
+        str | None,
+        typer.Option(help="Names of raters to add, such as dan,fay.", show_default=False),
     ] = None,
     add_reviewers: Annotated[
-        str | None, typer.Option(help="Names of new reviewers.", show_default=False)
+        str | None, typer.Option(help="Names of reviewers to add.", show_default=False)
     ] = None,
     remove: Annotated[
         str | None,
-        typer.Option(help="Name of a rater whose open items others get.", show_default=False),
+        typer.Option(help="Rater to remove; others get the open items.", show_default=False),
     ] = None,
     links: Annotated[
         str | None,
         typer.Option(
-            help="Print the links instead, at this address.", metavar="URL", show_default=False
+            help="Print the links for this address instead.", metavar="URL", show_default=False
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how far each rater is; add or remove raters, also while the study is served."""
+    """Show the progress of raters; add or remove raters, also while the study is served."""
     _require()
     with closing(_store(folder)) as store:
         if remove is not None:
@@ -216,30 +211,30 @@ def raters(
     if missing:
         from semqa.studies.kind import counted
 
-        say(f"{counted(missing, 'rating')} without a rater. Add one with --add NAME.")
+        say(f"{counted(missing, 'rating')} have no rater. Add one with --add NAME.")
 
 
 @app.command(name="import")
-def take_in(
+def import_ratings(
     folder: _Folder,
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Ratings of this study's items, as released.", metavar="FILE", show_default=False
+            help="Ratings of the study's items, as released.", metavar="FILE", show_default=False
         ),
     ],
-    rater: Annotated[str, typer.Option(help="Whose ratings these are.")] = "released",
+    rater: Annotated[str, typer.Option(help="Name of the rater.")] = "released",
 ) -> None:
-    """Take finished ratings, such as released ones, into a study."""
+    """Import finished ratings, such as released ones, into a study."""
     _require()
     from semqa.studies.kind import Input, counted
 
     with closing(_store(folder)) as store:
         found = store.study.kind.imported(store.study, [Input(path) for path in files])
         if not found:
-            raise InputError("There are no ratings in these files.")
+            raise InputError("The files have no ratings.")
         store.take_in(rater, found)
-    say(f"{folder}: {counted(len(found), 'item')} as rated by {rater}.")
+    say(f"{folder}: imported ratings of {counted(len(found), 'item')} by {rater}.")
 
 
 @app.command()
@@ -250,20 +245,19 @@ def export(
         typer.Option(
             "--out",
             "-o",
-            help="File; - for standard output; or a folder for the released files.",
+            help="File, - for standard output, or a folder.",
             metavar="FILE",
             show_default=False,
         ),
     ],
     form: Annotated[
         str | None,
-        typer.Option("--format", help="csv or jsonl.", show_default="by the file's name"),
+        typer.Option("--format", help="csv or jsonl.", show_default="from the file name"),
     ] = None,
 ) -> None:
-    """Write the ratings in the form in which such ratings are released.
+    """Export the ratings in the format of the study's released dataset.
 
-    Into a folder (a name without an ending), the files that the study was made of are written with its
-    verdicts.
+    With a folder (a name without an extension), write the study's input files with its verdicts.
     """
     _require()
     from semqa.data.files import write_atomic
@@ -283,7 +277,7 @@ def export(
         if waiting := store.unaccepted():
             from semqa.studies.kind import counted
 
-            say(f"{counted(waiting, 'finished answer')} left out: not accepted by a reviewer yet.")
+            say(f"{counted(waiting, 'finished answer')} left out: not yet accepted by a reviewer.")
 
 
 def _export_released(folder: Path, out: Path) -> None:
@@ -294,7 +288,7 @@ def _export_released(folder: Path, out: Path) -> None:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"Cannot make the folder {out}: {error.strerror}.") from error
+            raise InputError(f"Cannot create the folder {out}: {error.strerror}.") from error
         for name, lines in files.items():
             write_atomic(out / name, lines)
     say(f"{out}: {', '.join(files)}")
@@ -305,12 +299,12 @@ def report(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            help="Studies of one kind; several are compared.", metavar="DIR", show_default=False
+            help="Studies of the same kind to compare.", metavar="DIR", show_default=False
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Compute the figures of the study's paper."""
+    """Report the figures that the paper of the study's kind reports."""
     _require()
     studies, people = [], []
     for folder in folders:
@@ -322,7 +316,7 @@ def report(
     if len(kinds) > 1:
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
     if not any(rated for _, rated in studies):
-        raise InputError("No item is finished yet, so there is nothing to report.")
+        raise InputError("Nothing to report: no item is finished yet.")
     kind = studies[0][0].kind
     if as_json:
         record = {**kind.report(studies).record, "raters": people}
@@ -353,14 +347,14 @@ def _ais_tables(
 
 
 _TABLES = {"ais": _ais_tables}
-"""Kinds whose tables another command has already; those of the others are in their figures."""
+"""Kinds with tables from another command; other kinds build their own."""
 
 
-def _progress_rows(progress: Sequence[Progress], before: str = "") -> list[dict[str, Any]]:
-    """Return how far raters are, ready for JSON; names begin with `before`."""
+def _progress_rows(progress: Sequence[Progress], prefix: str = "") -> list[dict[str, Any]]:
+    """Return the progress of raters as JSON objects, with `prefix` before their names."""
     rows = []
     for each in progress:
-        row = {"rater": before + each.name, **each._asdict(), "seconds": round(each.seconds, 1)}
+        row = {"rater": prefix + each.name, **each._asdict(), "seconds": round(each.seconds, 1)}
         del row["name"], row["last"]
         rows.append(row)
     return rows
@@ -407,7 +401,7 @@ def _links(store: Store, address: str) -> list[str]:
 def _names(given: str) -> list[str]:
     if given.isdecimal():
         if not 1 <= int(given) <= 1000:
-            raise InputError(f"must be from 1 to 1000, got {given}.", field="--raters")
+            raise InputError(f"must be 1 to 1000, got {given}.", field="--raters")
         return [f"rater-{number}" for number in range(1, int(given) + 1)]
     return _people(given)
 

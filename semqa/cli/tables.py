@@ -1,4 +1,4 @@
-"""Scores as tables for a person at a terminal."""
+"""Tables of scores for the terminal."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ SHOWN = {
     "sem_recall": "Sem-Rec",
     "semqa": "SEMQA",
 }
-"""The scores that a table shows, by the names that the paper gives them."""
+"""Scores in tables, with the names used in the paper."""
 
 
-NARROWEST = 60
-"""Columns that a table takes at least."""
+MIN_WIDTH = 60
+"""Minimum width of a table."""
 
-SHORTEST_NAME = 16
-"""Columns that the names of rows have at least; a longer name goes on in the next line."""
+MIN_NAME_WIDTH = 16
+"""Minimum width of row names; longer names wrap."""
 
 
 def scores_table(record: Mapping[str, Any]) -> Table:
-    """Return one row a score: value, interval, and how many examples it rests on."""
+    """Return one row per score: value, interval and number of examples."""
     table = _table("", "score", f"{record['confidence']:.0%} interval", "n")
     for metric, name in SHOWN.items():
         value, interval = record[metric], record["intervals"].get(metric)
@@ -48,7 +48,7 @@ def scores_table(record: Mapping[str, Any]) -> Table:
 
 
 def unscored_notes(record: Mapping[str, Any]) -> list[str]:
-    """Return a line for each reason why examples are unscored, naming the scores that it hits."""
+    """Return one line per reason for unscored examples, with the scores concerned."""
     metrics: dict[tuple[str, int], list[str]] = {}
     for metric, name in SHOWN.items():
         for reason, count in record["unscored"].get(metric, {}).items():
@@ -61,7 +61,7 @@ def unscored_notes(record: Mapping[str, Any]) -> list[str]:
 
 
 def comparison_table(tests: Sequence[PairedTest]) -> Table:
-    """Return one row a test: difference to the baseline, its interval and p."""
+    """Return one row per test: difference from the baseline, interval and p-value."""
     table = _table("against the baseline", "difference", "interval", "p", "n")
     for test in tests:
         table.add_row(
@@ -77,7 +77,7 @@ def comparison_table(tests: Sequence[PairedTest]) -> Table:
 def figures_table(
     title: str, rows: Sequence[tuple[str, float | None, Sequence[float] | None, int]]
 ) -> Table:
-    """Return one row a figure: its name, value, 95% interval, and how many items it rests on."""
+    """Return one row per score: name, value, 95% interval and number of items."""
     table = _table(title, "score", "95% interval", "n")
     for name, value, interval, n in rows:
         table.add_row(
@@ -90,7 +90,7 @@ def figures_table(
 
 
 def things_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> Table:
-    """Return one row a thing, by its name; characters in it that steer a terminal are made visible."""
+    """Return a table of cells, with control characters escaped."""
     from semqa.quotes.render.common import safe_text
 
     table = _table(*headers)
@@ -100,7 +100,7 @@ def things_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) ->
 
 
 def judged_table(judged: Mapping[str, Any]) -> Table:
-    """Return what a judge says of a run, as `semqa.bench.judging.judge_records` sums it up."""
+    """Return the judge's scores of a run, from `semqa.bench.judging.judge_records`."""
     rows: list[tuple[str, float | None, Sequence[float] | None, int]] = []
     if "auto_ais" in judged:
         ais = judged["auto_ais"]
@@ -124,14 +124,14 @@ def judged_table(judged: Mapping[str, Any]) -> Table:
 
 
 def print_tables(*tables: Table) -> None:
-    """Print tables to standard output, as wide as the terminal, or wider where figures need it.
+    """Print tables to standard output at the width of the terminal, or wider if numbers need it.
 
-    Names of rows go before intervals: a cell of several words is broken before a name is.
+    Cells with several words, such as intervals, wrap before row names do.
     """
     from rich.console import Console
 
-    # A narrow terminal may wrap a line; a figure with its end cut off would mislead.
-    width = max(NARROWEST, terminal_width())
+    # The terminal may wrap lines, but a truncated number would mislead.
+    width = max(MIN_WIDTH, terminal_width())
     for table in tables:
         console = Console(
             highlight=False,
@@ -144,7 +144,7 @@ def print_tables(*tables: Table) -> None:
 
 
 def _fit(table: Table, width: int) -> int:
-    """Set the widths of columns such that no word of a figure is broken, and no name is cut off."""
+    """Set column widths so that no number is split and no name is truncated; return the width."""
     from rich.cells import cell_len
 
     headers = [str(column.header) for column in table.columns]
@@ -157,14 +157,14 @@ def _fit(table: Table, width: int) -> int:
         max((least, *map(cell_len, column))) for least, column in zip(longest, cells, strict=True)
     ]
     full = [max(least, cell_len(header)) for least, header in zip(whole, headers, strict=True)]
-    between = 3 * len(headers) - 1  # what box.SIMPLE puts between and around columns
+    between = 3 * len(headers) - 1  # spacing of box.SIMPLE between and around columns
     room = width - between
     if sum(full) <= room:
         return width
-    name = min(whole[0], max(SHORTEST_NAME, width // 3))
-    # Titles are broken first, then the cells of several words.
-    ways = (full[1:], whole[1:], longest[1:])
-    others = next((way for way in ways if name + sum(way) <= room), longest[1:])
+    name = min(whole[0], max(MIN_NAME_WIDTH, width // 3))
+    # Headers wrap first, then cells with several words.
+    options = (full[1:], whole[1:], longest[1:])
+    others = next((widths for widths in options if name + sum(widths) <= room), longest[1:])
     name = min(full[0], max(name, room - sum(others)))
     for column, columns in zip(table.columns, (name, *others), strict=True):
         column.width, column.no_wrap, column.overflow = columns, False, "fold"

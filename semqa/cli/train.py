@@ -1,4 +1,4 @@
-"""``semqa train``: a model that answers in quotes, learned from human answers."""
+"""``semqa train``: fine-tune a model to answer with quotes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SHOWN = (("ROUGE-L", "rougeLsum"), ("Sem-F1", "sem_f1"), ("Sem-Rec", "sem_recall
 
 
 KeepCheckpoints = Annotated[
-    bool, typer.Option("--keep-checkpoints", help="Leave them when all is done.")
+    bool, typer.Option("--keep-checkpoints", help="Keep the checkpoints after training.")
 ]
-MaxCheckpoints = Annotated[int, typer.Option(help="Left at a time.")]
+MaxCheckpoints = Annotated[int, typer.Option(help="Maximum number of checkpoints.")]
 
 
 class TrainCommand(DeclaredCommand):
-    """A command that takes the options of a training, as `TrainingOptions`."""
+    """A command that has the options of `TrainingOptions`."""
 
     declaration = TrainingOptions
 
@@ -43,26 +43,24 @@ def train(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="QuoteSum JSON lines to learn from.", show_default=False
+            metavar="FILE", help="Training data: QuoteSum JSON lines.", show_default=False
         ),
     ],
     dev: Annotated[
         Path,
-        typer.Option(help="QuoteSum JSON lines that tell the best checkpoint.", show_default=False),
+        typer.Option(help="QuoteSum JSON lines to select a checkpoint.", show_default=False),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of this training.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
     keep_checkpoints: KeepCheckpoints = False,
     max_checkpoints: MaxCheckpoints = 2,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on human answers that quote their sources.
 
-    Without further flags this is the recipe of the QuoteSum paper. The folder
-    gets the best model (model), checkpoints while it trains, and training.json.
-    A training that was interrupted or killed goes on where it stopped: give the
-    same command again. The model is an engine then: --engine transformers:OUT/model
+    The defaults are those of the QuoteSum paper. The output folder gets the best
+    model (model), checkpoints during training, and training.json. To resume an
+    interrupted training, run the same command again. Use the model with
+    --engine transformers:OUT/model
     """
     from semqa.data.quotesum import read_quotesum
     from semqa.training.folder import Ranks
@@ -91,10 +89,10 @@ def train(
 
 @contextmanager
 def training_progress(*, quiet: bool) -> Iterator[Progress]:
-    """Report the training in the block on standard error, and how it was interrupted.
+    """Report the training in the block on standard error, including interruptions.
 
     Args:
-        quiet: leave out what only explains why it takes long.
+        quiet: leave out progress and time estimates.
     """
     from semqa.training.folder import Progress, Ranks, Terminated
 
@@ -110,22 +108,22 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
                 if bar is not None:
                     bar(done, total)
                 elif not quiet:
-                    lines.tell(done, total, "steps", list)
+                    lines.update(done, total, "steps", list)
 
-            spoken = (None, None) if quiet else (say, _fits)
-            yield Progress(step, lambda at: say(f"going on from step {at}"), *spoken)
+            reports = (None, None) if quiet else (say, _report_fit)
+            yield Progress(step, lambda at: say(f"resuming from step {at}"), *reports)
     except KeyboardInterrupt as error:
         if first:
-            say("interrupted: the last checkpoint is kept; give the same command again to go on")
+            say("interrupted; run the same command again to continue from the last checkpoint")
         if isinstance(error, Terminated):
             raise typer.Exit(TERMINATED) from error
         raise
 
 
-def _fits(found: Fit, steps: int) -> None:
+def _report_fit(found: Fit, steps: int) -> None:
     say(
-        f"{found.micro_batch} at once, in {found.needed / 1e9:.1f} GB of the "
-        f"{found.free / 1e9:.1f} GB that are free; about {duration(found.seconds)} per step, "
+        f"micro-batch {found.micro_batch}, {found.needed / 1e9:.1f} GB of "
+        f"{found.free / 1e9:.1f} GB free; about {duration(found.seconds)} per step, "
         f"{duration(found.seconds * steps)} for {steps:,} steps, without evaluations"
     )
 
@@ -145,10 +143,10 @@ def _show(record: Mapping[str, Any]) -> None:
             style="bold" if each["step"] == record["best"]["step"] else None,
         )
     print_tables(table)
-    for key, told in (
+    for key, label in (
         ("left_out", "answers left out: too long with their prompts, or blank"),
-        ("unverified", "answers learned from that quote what no source has"),
+        ("unverified", "training answers with quotes that are not in their sources"),
         ("shared_questions", "questions in both files"),
     ):
         if record[key]:
-            write_result(f"{told}: {record[key]}")
+            write_result(f"{label}: {record[key]}")

@@ -1,4 +1,4 @@
-"""`semqa verify`: is every quote of an answer really in the source it names?"""
+"""`semqa verify`: check that every quote of an answer is in its source."""
 
 from __future__ import annotations
 
@@ -20,44 +20,42 @@ if TYPE_CHECKING:
     from semqa.quotes.locate import Nearest, NearestSearch
 
 MAX_ANSWER_BYTES = 16 * 2**20
-"""Longest answer that is read, unless `SEMQA_MAX_BYTES` says otherwise."""
+"""Size limit of an answer, unless `SEMQA_MAX_BYTES` is set."""
 
-WORTH_SHOWING = 0.6
-"""Similarity from which the nearest passage helps a reader; chance resemblance lies below."""
+MIN_SIMILARITY = 0.6
+"""Minimum similarity at which the nearest passage is shown."""
 
-NO_SOURCES = "No sources. Name the documents or the --sources FILE that the answer quotes."
+NO_SOURCES = "No sources. Name the documents that the answer quotes, or use --sources FILE."
 
 
 def verify(
     answer: Annotated[
         Path,
         typer.Argument(
-            help="File with the marked answer, or with what semqa answer --json, --questions or a server "
-            "wrote, which brings its sources along; - for standard input."
+            help="Marked answer, or JSON from semqa answer or a server, which has the sources; "
+            "- for standard input."
         ),
     ] = Path("-"),
     source: SourceOption = None,
     sources: SourcesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check every quote of a marked answer against its sources, character for character.
+    """Check every quote of a marked answer against its sources, character by character.
 
-    Exits with 0 if there are quotes and all are verified, or if the answer is
-    the abstention sentence; with 1 if a quote is not verified, saying which and
-    why, or if nothing is quoted. Words outside of quotes that claim something
-    are listed, and do not change the exit code.
+    The exit code is 0 if all quotes are verified, or if the answer is the
+    abstention sentence. It is 1 if a quote is not verified or if there are no
+    quotes. Claims outside quotes are listed but do not change the exit code.
     """
     check_stdin_once(answer, *(source or []), sources)
-    given = _read(answer, source or [], sources)
-    for key, result, question in given:
-        _show(key if len(given) > 1 else "", result, question, as_json=as_json)
-    # Claims are not held against an answer here: who wrote it may vouch for them.
-    if not all(result.verified or result.abstained for _, result, _ in given):
+    answers = _read(answer, source or [], sources)
+    for key, result, question in answers:
+        _show(key if len(answers) > 1 else "", result, question, as_json=as_json)
+    if not all(result.verified or result.abstained for _, result, _ in answers):
         raise typer.Exit(1)
 
 
 def _show(key: str, result: QuotedAnswer, question: str, *, as_json: bool) -> None:
-    """Show an answer, or, named by its key as one of several, what there is to say of it on a line each."""
+    """Print an answer and its problems; with a key, only the verdict and problems, one per line."""
     from semqa.quotes.locate import NearestSearch
     from semqa.quotes.render import to_ansi
     from semqa.quotes.render.common import verdict_text
@@ -72,29 +70,29 @@ def _show(key: str, result: QuotedAnswer, question: str, *, as_json: bool) -> No
         else:
             color, width = use_color(), terminal_width()
             write_result(to_ansi(result, question=question, color=color, width=width), raw=True)
-        before = f"{key}: " if key else ""
+        prefix = f"{key}: " if key else ""
         for number, quote in enumerate(result.quotes, start=1):
             if not quote.verified:
-                why = _why(quote, search, result.sources)
-                write_result(f"{before}quote {number} ({quote.status.value}): {why}")
+                reason = _reason(quote, search, result.sources)
+                write_result(f"{prefix}quote {number} ({quote.status.value}): {reason}")
         for mark in result.dropped:
-            write_result(f"{before}dropped mark: “{_shortened(mark.text)}”: {mark.reason}")
+            write_result(f"{prefix}dropped mark: “{_shortened(mark.text)}”: {mark.reason}")
     if search.exhausted:
-        say("the nearest passages were not looked for in the end: too many, or sources too long")
+        say("search for nearest passages stopped: too many quotes, or sources too long")
 
 
 def _read(
     answer: Path, files: Sequence[Path], listed: Path | None
 ) -> list[tuple[str, QuotedAnswer, str]]:
-    """Return answers over the sources named, or else their records' own, with keys and questions."""
+    """Return answers with keys and questions; sources are the named ones, else the records'."""
     from semqa.data.files import ByteBudget, decode_text, display_name, open_input
     from semqa.data.sources import answers_of, is_record
     from semqa.quotes import QuotedAnswer
 
-    named = bool(files) or listed is not None
-    if not named and str(answer) == "-" and (sys.stdin is None or sys.stdin.isatty()):
+    has_sources = bool(files) or listed is not None
+    if not has_sources and str(answer) == "-" and (sys.stdin is None or sys.stdin.isatty()):
         raise InputError(NO_SOURCES)
-    given = gather_sources(files, listed) if named else None
+    given = gather_sources(files, listed) if has_sources else None
     with open_input(answer, ByteBudget(MAX_ANSWER_BYTES)) as file:
         raw = file.read_all()
     text = decode_text(raw, display_name(answer))
@@ -114,15 +112,15 @@ def _record(result: QuotedAnswer, question: str, search: NearestSearch) -> dict[
     return {**result.to_dict(question), "quotes": quotes}
 
 
-def _why(quote: Quote, search: NearestSearch, sources: Sequence[Source]) -> str:
+def _reason(quote: Quote, search: NearestSearch, sources: Sequence[Source]) -> str:
     shown = f"“{_shortened(quote.text)}”: {quote.reason}"
     near = _nearest(quote, search)
-    if near is None or near.similarity < WORTH_SHOWING:
+    if near is None or near.similarity < MIN_SIMILARITY:
         return shown
     passage = sources[near.source - 1].field(near.field)[near.start : near.end]
     return (
         f"{shown}; nearest is “{_shortened(passage)}” in source {near.source} "
-        f"({near.similarity:.0%} alike)"
+        f"({near.similarity:.0%} similar)"
     )
 
 

@@ -222,7 +222,7 @@ def test_failed_examples_are_tried_again_where_that_is_wanted(bench: Bench) -> N
     assert [(cell["state"], cell["failed"]) for cell in cells_of(kept).values()] == [("kept", 3)]
     assert SharedModel.loads == loads
     for given in (bench(text, "--json", "--retry-failed"), bench(text + "retry-failed: true\n")):
-        assert "going on: 0 of 3 examples are done already; 3 that failed are tried again" in (
+        assert "resuming: 0 of 3 examples are already done; 3 failed, to be retried" in (
             given.stderr
         )
     assert SharedModel.loads == loads + 2
@@ -257,7 +257,7 @@ def test_a_crash_is_a_failed_run_too(bench: Bench, monkeypatch: pytest.MonkeyPat
 
 
 MISTAKES = [
-    ("engine: lead-1\nshot: 5", "3: shot is not a key of a grid. Did you mean shots?"),
+    ("engine: lead-1\nshot: 5", "3: shot is not a valid key. Did you mean shots?"),
     ("engine: lead-1\nlimit: many", "3: limit cannot be 'many'"),
     ("engine: lead-1\nlimit: 0", "3: limit cannot be '0'"),
     ("engine: lead-1\nlimit: []", "3: limit needs"),
@@ -280,14 +280,14 @@ MISTAKES = [
     ("engine: lead-1\nretry-failed: maybe", "3: retry-failed cannot be 'maybe': "),
     ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "4: batch-size is set twice"),
     ("engine: lead-1\n<<: {limit: 3}", "3: << must be a value, got a mapping"),
-    ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "4: quote-bias has no effect: no engine takes it or"),
+    ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "4: quote-bias has no effect: no engine accepts it or"),
     ("data: none.jsonl\nengine: lead-1", "1: none.jsonl: cannot be read"),
     ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "5: none.jsonl: cannot be read"),
     ("data: .\nengine: lead-1", "1: data must be a regular file"),
     ("engine: [lead-1", "2: Invalid YAML"),
     ("engine: *none", "2: Invalid YAML: found undefined alias"),
     ("engine:\tlead-1\n\tlimit: 3", "2: Invalid YAML"),
-    ("x: &x [lead-1]\nengine: *x", "2: x is not a key"),
+    ("x: &x [lead-1]\nengine: *x", "2: x is not a valid key"),
     ("limit: 3", " Nothing to run"),
     ("engine: transformers:m\nseed: " + str(list(range(6000))) + "\nlimit: [1, 2]", " There are 12,000 runs"),
 ]  # fmt: skip
@@ -305,8 +305,8 @@ def test_mistakes_are_named_before_anything_runs(bench: Bench, text: str, said: 
         (b"", "runs.yaml: The file has no settings"),
         (b"hello", "runs.yaml:1: Settings must be a mapping"),
         (b"- engine: lead-1", "runs.yaml:1: Settings must be a mapping"),
-        (b"engine: lead-1\r\nlimt: 3\r\n", "runs.yaml:2: limt is not a key"),
-        (b"\xef\xbb\xbfengine: lead-1\nlimt: 3\n", "runs.yaml:2: limt is not a key"),
+        (b"engine: lead-1\r\nlimt: 3\r\n", "runs.yaml:2: limt is not a valid key"),
+        (b"\xef\xbb\xbfengine: lead-1\nlimt: 3\n", "runs.yaml:2: limt is not a valid key"),
         ("engine: lead-1".encode("utf-16"), "runs.yaml: not text: got a NUL byte"),
         (b"prompt: caf\xe9", "runs.yaml: invalid UTF-8: got byte 0xe9"),
         (b"\x7fELF\x02\x01\x01\x00", "runs.yaml: not text: got a NUL byte"),
@@ -333,7 +333,7 @@ def test_two_files_of_one_name_are_refused(bench: Bench, tmp_path: Path) -> None
         (tmp_path / name / "dev.jsonl").write_bytes(DATA.read_bytes())
     said = wrong(bench("data: [a/dev.jsonl, b/dev.jsonl]\nengine: lead-1"))
     assert said.startswith(
-        "runs.yaml:2: data has two files of one name, a/dev.jsonl and b/dev.jsonl"
+        "runs.yaml:2: data has two files with the same name, a/dev.jsonl and b/dev.jsonl"
     )
     (cell,) = cells_of(
         bench(f"data: [a/dev.jsonl, {tmp_path}/a/dev.jsonl]\nengine: lead-1", "--json")

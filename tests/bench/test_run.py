@@ -153,7 +153,7 @@ def test_killed_and_started_again_ends_the_same(tmp_path: Path) -> None:
     with journal.open("ab") as stream:
         stream.write(b'{"id": "q599", "predic')  # a line torn by the kill
     finished = subprocess.run(command, capture_output=True, check=True, encoding="utf-8")
-    assert f"going on: {done} of 600 examples are done already" in finished.stderr
+    assert f"resuming: {done} of 600 examples are already done" in finished.stderr
     assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
 
 

@@ -1,4 +1,4 @@
-"""Runs the real command in a process of its own, as a user does."""
+"""Fixtures that run the real command in its own process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 class Outcome(NamedTuple):
-    """What a command left behind."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -34,7 +34,7 @@ Command = Callable[..., Outcome]
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks | None]:
-    """What short commands are made from, where processes can become two."""
+    """Preloaded process to fork short commands from, where fork is available."""
     if not hasattr(os, "fork"):
         yield None
         return
@@ -71,7 +71,7 @@ def semqa(tmp_path: Path, forks: Forks | None) -> Command:
 
 @pytest.fixture
 def fails(semqa: Command) -> Callable[..., str]:
-    """Call like `semqa`; the command must end as a user's mistake does. Returns its message."""
+    """Call like `semqa` for a command that must fail with a user error; returns its message."""
 
     def run(*args: str | Path, stdin: bytes = b"", code: int = 2) -> str:
         outcome = semqa(*args, stdin=stdin)

@@ -1,4 +1,4 @@
-"""An engine that stands in for a language model: no weights, and every ability of one."""
+"""A fake language-model engine with all abilities of a real one, but no weights."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from semqa.prompting import Prompt, PromptBuilder
 
 
 class FakeModel:
-    """Quotes the first word of each source; without the constraint it makes things up.
+    """Quotes the first word of each source; without the constraint, it fabricates text.
 
     Attributes:
-        made: every engine that was created, with its options.
-        loads: how many of them would have loaded a model.
-        compiles: whether getting the constraint ready takes long.
+        made: all engines created, with their options.
+        loads: number of engines that would have loaded a model.
+        compiles: whether preparing the constraint takes long.
     """
 
     made: list[FakeModel] = []  # noqa: RUF012 - emptied by each test

@@ -1,9 +1,9 @@
-"""Commands in processes of their own that need not begin from nothing.
+"""Commands in forked processes, which start faster than new ones.
 
-A process that has loaded what most commands load, and has done nothing else, becomes two for each
-command: the child is as a new `semqa`, with its own streams, folder and environment, and ends as any
-process does. Loading is most of what a short command costs. What Python itself reads when it starts
-(``PYTHON…``, the locale) cannot be given to such a child.
+A server process imports what most commands need and forks for each command. The child behaves like a
+new `semqa` process, with its own streams, folder and environment. Imports take most of the time of a
+short command. Settings that Python reads on startup (``PYTHON…``, the locale) cannot be changed in a
+child.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ LOADED = (
     "semqa.quotes.render",
     "semqa.server.app",
 )
-"""What keeps threads that a child would miss, such as lancedb, is not to be here."""
+"""Must not include modules that start threads, such as lancedb: forked children lack the threads."""
 MOST = 1 << 20
-"""Bytes of a request: arguments and environment."""
+"""Maximum size of a request (arguments and environment) in bytes."""
 
 
 class Forks:
-    """A process to make others from.
+    """A server process that forks commands.
 
     Args:
-        patience: seconds that a command may take.
+        patience: timeout of a command in seconds.
     """
 
     def __init__(self, patience: float = 120) -> None:
@@ -49,7 +49,7 @@ class Forks:
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * MOST)
         with theirs:
-            # Its streams are pipes because those of its children are: Python has looked at them by then.
+            # Pipes like those of the children, because Python inspects its streams before the fork.
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.cli.forked", str(theirs.fileno())],
                 stdin=subprocess.PIPE,
@@ -64,7 +64,7 @@ class Forks:
     def run(
         self, args: Sequence[str], stdin: bytes, cwd: Path, env: Mapping[str, str]
     ) -> tuple[int, bytes, bytes]:
-        """Run ``semqa`` with these arguments; return its code, what it printed, its errors."""
+        """Run ``semqa`` with these arguments; return its exit code, output and errors."""
         request = json.dumps([list(args), str(cwd), dict(env)]).encode()
         pipes = [os.pipe() for _ in range(3)]
         (in_read, in_write), (out_read, out_write), (err_read, err_write) = pipes
@@ -90,7 +90,7 @@ class Forks:
                 while rest:
                     rest = rest[stream.write(rest) :]
         except BrokenPipeError:
-            pass  # it reads no more than it wants
+            pass  # the command need not read all input
         try:
             answer = self._socket.recv(MOST)
         except TimeoutError:
@@ -109,7 +109,7 @@ class Forks:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Make a process of each request, in which this returns."""
+    """Fork for each request; this returns only in the children."""
     while True:
         request, fds, _, _ = socket.recv_fds(requests, MOST, 3)
         if not request:
@@ -147,7 +147,7 @@ def _load() -> Callable[[], object]:
 
 if __name__ == "__main__":
     command = _load()
-    gc.freeze()  # so that children need not copy what they do not change
+    gc.freeze()  # avoids copies of unchanged memory in children
     with socket.socket(fileno=int(sys.argv[1])) as ours:
         _serve(ours)
     command()

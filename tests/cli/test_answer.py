@@ -1,4 +1,4 @@
-"""`semqa answer`, as a user calls it."""
+"""`semqa answer` from the command line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_sample_is_answered_well(semqa: Command) -> None:
 
 @pytest.mark.parametrize("output_format", ["marked", "terminal", "json"])
 def test_what_the_sources_do_not_answer_is_not_answered(semqa: Command, output_format: str) -> None:
-    """What is nearest is offered instead, and there is no more to it where they do answer."""
+    """Abstentions offer the nearest passages; answers do not."""
     given = ("--sources", ANTARCTICA, "--format", output_format)
     lost = semqa("answer", "How tall is the moon?", *given)
     assert lost.code == 0

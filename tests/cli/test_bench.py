@@ -1,4 +1,4 @@
-"""`semqa bench quotesum`: what it prints, and how it ends when it is interrupted."""
+"""`semqa bench quotesum`: output and interruption."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Invoke = Callable[..., Result]
 
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
-    """Call as ``invoke("--shots", "1", …)``: a run of the fake engine, in this process."""
+    """Call as ``invoke("--shots", "1", …)`` to run the fake engine in this process."""
     monkeypatch.setattr("semqa.engines.create_engine", FakeModel)
     monkeypatch.chdir(tmp_path)
 
@@ -75,9 +75,9 @@ RANDOM = ("--train", DATA, "--exemplars", "random")
     ("args", "said"),
     [
         (("--shots", "2"), "exemplars: 2 in every prompt"),
-        ((), "exemplars: up to 5 asked, 2 in every prompt"),
-        (("--shots", "2", "--context", "2620"), "exemplars: 2 asked, 0 to 1 in a prompt, mean 0.7"),
-        (("--shots", "2", "--context", "2400"), "exemplars: 2 asked, none fit: these are the scores of 0 shots"),
+        ((), "exemplars: up to 5 requested, 2 in every prompt"),
+        (("--shots", "2", "--context", "2620"), "exemplars: 2 requested, 0 to 1 per prompt, mean 0.7"),
+        (("--shots", "2", "--context", "2400"), "exemplars: 2 requested, none fit: these are zero-shot scores"),
     ],
 )  # fmt: skip
 def test_says_how_many_exemplars_there_were(
@@ -93,15 +93,13 @@ def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     at = lines.index(
-        "failed: 1 of 3 examples, which are scored as empty answers; to try them again, give the "
-        "same command with --retry-failed"
+        "failed: 1 of 3 examples, scored as empty answers; to retry them, add --retry-failed to the "
+        "command"
     )
     assert lines[at + 1].startswith("  EXAMPLE_1: The prompt has ")
     assert "2.5 quotes and 2 words per answer; quotes: 5 verified" in lines[at + 2]
     again = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0", "--retry-failed")
-    assert (
-        "going on: 2 of 3 examples are done already; 1 that failed are tried again" in again.stderr
-    )
+    assert "resuming: 2 of 3 examples are already done; 1 failed, to be retried" in again.stderr
 
 
 def test_where_all_fail_there_is_no_result(invoke: Invoke, tmp_path: Path) -> None:
@@ -180,4 +178,4 @@ def test_a_grid_from_standard_input(semqa: Command) -> None:
     assert "human" in done.out
     bad = semqa("bench", "quotesum", "--config", "-", stdin=text + b"limt: 3\n")
     assert bad.code == 2
-    assert bad.err.startswith("error: <stdin>:4: limt is not a key")
+    assert bad.err.startswith("error: <stdin>:4: limt is not a valid key")

@@ -1,4 +1,4 @@
-"""What a benchmark tells while it runs: speed, time left and failures, in bars or in lines."""
+"""Progress of a benchmark: speed, time left and failures, in bars or lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DATA = EXAMPLES / "quotesum.jsonl"
 
 
 class Clock:
-    """A clock that goes when it is told to."""
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -42,7 +42,7 @@ def test_speed_time_left_and_failures_are_told(
     monkeypatch.setattr("semqa.cli.bench_watch.time.monotonic", clock)
     monkeypatch.setattr("semqa.cli.bench_watch.EVERY_SECONDS", 0.0)
     watch = Watch()
-    progress = Progress(90, 100, 90, 0)  # what was done before does not count
+    progress = Progress(90, 100, 90, 0)  # resumed examples do not count
     watch.progress(progress)
     clock.now += 5
     progress = progress.after(record(1, error="too long"))._replace(new_tokens=150)
@@ -58,7 +58,7 @@ def test_lines_come_every_half_minute_and_at_the_end() -> None:
     lines = Lines(said.append, clock)
     for second in range(1, 76):
         clock.now += 1
-        lines.tell(second, 75, "examples", lambda: ["2 failed"])
+        lines.update(second, 75, "examples", lambda: ["2 failed"])
     assert said == [
         "30 of 75 examples, 2 failed",
         "60 of 75 examples, 2 failed",
@@ -72,7 +72,7 @@ def test_what_is_soon_done_says_nothing() -> None:
     lines = Lines(said.append, clock)
     for second in range(1, 11):
         clock.now += 1
-        lines.tell(second, 10, "examples", list)
+        lines.update(second, 10, "examples", list)
     assert said == []
     assert (duration(59.6), duration(7_205)) == ("1:00", "2:00:05")
 

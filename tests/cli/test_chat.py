@@ -45,7 +45,7 @@ def piped(lines: str, *args: str | Path, folder: Path) -> subprocess.CompletedPr
 
 
 class Talk:
-    """A program in a terminal: what it wrote so far, and keys for it."""
+    """A program in a terminal, with its output so far and a way to send keys."""
 
     def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
         self.process, self._master = process, master
@@ -144,7 +144,7 @@ def test_a_mistake_in_a_pipe_is_told_and_the_rest_is_answered(
 
 def test_sources_do_not_come_from_standard_input(tmp_path: Path) -> None:
     assert "No sources" in piped("Who?\n", folder=tmp_path).stderr
-    assert "cannot have sources" in piped("Who?\n", "-", folder=tmp_path).stderr
+    assert "Sources cannot be standard input" in piped("Who?\n", "-", folder=tmp_path).stderr
 
 
 def test_colours_links_and_commands_in_a_terminal(letting: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`semqa collections`: what there is, whose it is, and how it goes."""
+"""`semqa collections`: listing, owners, sharing and deletion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = ("--encoder", "none")
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Call as `semqa`; runs in this process, with a data folder of its own."""
+    """Call as `semqa`; runs in this process with its own data folder."""
     monkeypatch.setenv("SEMQA_DATA", str(tmp_path / "data"))
     return command_in(tmp_path, monkeypatch, capsys)
 
@@ -141,7 +141,7 @@ def test_a_person_is_asked_first(
 
 
 def ended_with(args: list[str], typed: bytes) -> int:
-    """The exit code of a command in a terminal, where this was typed when it asked."""
+    """Return the exit code of a command in a terminal, after typing this at its prompt."""
     pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
     child, terminal = pty.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""`semqa data`: what it prints and how it fails; the downloads themselves are in tests/data."""
+"""`semqa data`: output and errors; downloads are tested in tests/data."""
 
 from __future__ import annotations
 

@@ -40,13 +40,13 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         assert record["options"]["base_url"] == server.url
         assert server.asked[-1].headers["authorization"] == "Bearer sk-very-secret"
         assert "secret" not in told.out
-        # In a file or a pipe the answer alone, and a remark beside it.
+        # In a file or a pipe: only the answer; notes go to standard error.
         env = {**KEY, "OPENAI_BASE_URL": server.url}
         told = semqa(*ASK, stdin=SOURCE.encode(), env=env)
         assert told.out == "By [ 1 Bing Crosby ], in 1999.\n"
         assert told.err.startswith("✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired.")
         assert told.err.endswith(
-            "(constraint: repair) (does not keep every rule: '1999' is not allowed outside quotes)\n"
+            "(constraint: repair) (breaks a rule: '1999' is not allowed outside quotes)\n"
         )
         told = semqa(*ASK, "--format", "terminal", stdin=SOURCE.encode(), env=env)
         assert "✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired." in " ".join(told.out.split())

@@ -1,6 +1,6 @@
-"""The errors of the command line, word by word, in `errors.txt`: the only test of their wording.
+"""Snapshot of the command line's error messages, in `errors.txt`.
 
-Each block is a command and what it prints. To accept new wording, run
+Each block is a command and its output. To accept new wording, run
 ``SEMQA_UPDATE_ERRORS=1 pytest tests/cli/test_errors.py`` and read the difference.
 """
 
@@ -33,7 +33,7 @@ FILES = {
 
 
 def blocks() -> list[tuple[str, str]]:
-    """Return the commands of the snapshot and what they print."""
+    """Return the commands in the snapshot and their output."""
     parts = SNAPSHOT.read_text(encoding="utf-8").split("$ semqa ")[1:]
     return [(part.partition("\n")[0], part.partition("\n")[2].strip()) for part in parts]
 

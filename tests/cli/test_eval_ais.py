@@ -1,4 +1,4 @@
-"""`semqa eval ais`: tables, JSON, mistakes."""
+"""`semqa eval ais`: tables, JSON and errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.attribution.commands import Command, command_in
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Call as `semqa`; runs in this process, which is much faster than one of its own."""
+    """Call as `semqa`; runs in this process, which is much faster than a new one."""
     return command_in(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
-    """Three systems: the best, one beside it, and one far below."""
+    """Three systems: the best, one close to it, and one far below."""
     rows: list[Verdict] = [
         *verdicts("good", not_ais=10, ais=90),
         *verdicts("close", unclear=2, not_ais=15, ais=83),
@@ -159,13 +159,13 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
         (("ann_toy.csv", "--without", "gpt"), "The system"),
         (("ann_toy.csv", "--level", "2"), "level must"),
         (("ann_toy.csv", "--confidence", "95"), "confidence must be between 0 and 1"),
-        (("-", "--ratings", "-"), "can be only one of the inputs"),
+        (("-", "--ratings", "-"), "Only one input can be standard input"),
         (
             ("ann_toy.csv", "--out", "ann_toy.csv"),
             "ann_toy.csv: The output would overwrite an input",
         ),
-        (("ratings.jsonl",), "ratings.jsonl: Verdicts are"),
-        (("--ratings", "ann_toy.csv"), "ann_toy.csv: Ratings are"),
+        (("ratings.jsonl",), "ratings.jsonl: Verdicts must be"),
+        (("--ratings", "ann_toy.csv"), "ann_toy.csv: Ratings must be"),
     ],
 )
 def test_mistakes(
@@ -178,4 +178,4 @@ def test_mistakes(
 
 def test_a_file_without_verdicts_is_a_mistake(fails: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "ann_x.csv").write_text(released_csv([]), "utf-8")
-    assert "ann_x.csv: There are" in fails("eval", "ais", "ann_x.csv")
+    assert "ann_x.csv: The file has no verdicts" in fails("eval", "ais", "ann_x.csv")

@@ -56,7 +56,7 @@ def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Pat
     record = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert {row["output"] for row in record["rows"]} == {"Neutral"}
     again = semqa(*asked)
-    assert "0 of 24 claims were put to the judge" in again.err
+    assert "0 of 24 claims were sent to the judge" in again.err
     assert "micro-F1 (overall)" in again.out
 
     scored = semqa("eval", "attrscore", "score", "r.json", "--official", "--json").json

@@ -1,4 +1,4 @@
-"""`semqa eval docs` on the example: figures, what is kept, Ctrl-C, failures, mistakes."""
+"""`semqa eval docs` on the example: scores, resuming, Ctrl-C, failures and user errors."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Command:
-    """Call as `semqa eval docs` with the questions of the example."""
-    monkeypatch.setattr(search, "find_spec", lambda _name: None)  # words alone: no model is loaded
+    """Call as `semqa eval docs` with the example's questions."""
+    monkeypatch.setattr(
+        search, "find_spec", lambda _name: None
+    )  # compare by words only: load no model
     command = command_in(tmp_path, monkeypatch, capsys)
     return lambda *args: command("eval", "docs", questions, *args)
 
@@ -70,10 +72,10 @@ def test_the_example_from_end_to_end(run: Command, tmp_path: Path, by: Sequence[
     ]  # fmt: skip
     assert kept[3]["abstained"]
     assert {quote["document"] for row in kept for quote in row["quotes"]} == {"allotment-rules.md"}
-    # The file's answers, scored again, have the same scores, whoever made them.
+    # Rescoring the answers in the file gives the same scores.
     assert without_times(run("--score-only", out, "--json").json) == without_times(record)
     shown = run(*args, "-o", out)
-    assert "4 of 4 questions are answered already" in shown.err
+    assert "4 of 4 questions are already answered" in shown.err
     assert f"{100 * ours['docqa']:.1f}" in shown.out
     assert lines(out) == kept
 
@@ -93,18 +95,18 @@ def test_what_was_done_is_kept_and_what_changed_is_done_again(
     text = out.read_text("utf-8")
     out.write_text("".join(text.splitlines(keepends=True)[:2]) + text[:30], "utf-8")
     again = run("-o", out)
-    assert "2 of 4 questions are answered already" in again.err
+    assert "2 of 4 questions are already answered" in again.err
     assert [row["id"] for row in lines(out)] == ["rent", "hose", "deposit", "greenhouse"]
     changed = questions.read_text("utf-8").replace("May I put", "Could I put")
     questions.write_text(changed, "utf-8")
-    assert "3 of 4 questions are answered already" in run("-o", out).err
+    assert "3 of 4 questions are already answered" in run("-o", out).err
     assert [row["id"] for row in lines(out)][4:] == ["greenhouse"]
     assert "already" not in run("-o", out, "--max-words", "9").err
     assert len(lines(out)) == 9
 
 
 class Fake:
-    """Answers the first question; then does as it is told."""
+    """Answers the first question, then does what the test sets."""
 
     name = "fake"
 
@@ -132,12 +134,12 @@ def test_ctrl_c_keeps_what_was_done(
     out = tmp_path / "out.jsonl"
     stopped = run("--engine", "fake", "-o", out)
     assert (stopped.code, stopped.out, len(lines(out))) == (130, "", 1)
-    assert "goes on from here" in stopped.err
+    assert "run the same command again" in stopped.err
     fake(monkeypatch, InputError("the prompt is too long"))
     failed = run("--engine", "fake", "-o", out, "--json")
     assert (failed.code, failed.json["engines"][0]["errors"]) == (0, 1)
     assert "1 of 4 questions failed; deposit: the prompt is too long" in failed.err
-    # What failed is tried again.
+    # Failed questions are retried.
     assert run("--engine", "fake", "-o", out, "--json").json["engines"][0]["errors"] == 0
     assert [row["id"] for row in lines(out)] == ["rent", "hose", "deposit", "greenhouse", "deposit"]
 
@@ -155,7 +157,7 @@ def test_predictions_of_other_programs_are_scored(run: Command, tmp_path: Path) 
     assert (mine["engine"], mine["docqa"], mine["errors"]) == ("mine", 0.5, 2)
     assert "2 of 4 questions failed; rent: no answer in the file" in found.err
     path.write_text('{"id": "another", "quotes": []}\n')
-    assert "no answer has the id of a question" in run("--score-only", path).err
+    assert "No answer has the id of a question" in run("--score-only", path).err
     path.write_text('{"id": "rent", "quotes": ["text"]}\n')
     assert run("--score-only", path).err.startswith(f'error: {path}:1: "quotes" must be')
 
@@ -165,7 +167,7 @@ def test_a_mistake_ends_in_one_line(run: Command, questions: Path, tmp_path: Pat
         (("--engine", "extractve"), "Unknown engine"),
         (("--engine", "bm25", "--max-words", "9"), "--max-words is not an option"),
         (("--documents", tmp_path), 'No document "allotment-rules.md"'),
-        (("--score-only", questions, "--engine", "bm25"), "--score-only takes neither"),
+        (("--score-only", questions, "--engine", "bm25"), "--score-only cannot be combined"),
         (("-o", questions), "would overwrite an input"),
         (("-o", tmp_path), "not a regular file"),
     ):

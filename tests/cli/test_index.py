@@ -1,4 +1,4 @@
-"""`semqa index`: a folder is made ready to be asked, can be stopped, and goes on."""
+"""`semqa index`: indexing a folder, stopping and resuming."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_folder_is_indexed_once_and_asked(semqa: Command, docs: Path) -> None:
     answer = semqa("answer", *asked, env=ENV).json
     assert answer["quotes"][0]["status"] == "verified"
     assert "1890" in answer["quotes"][0]["text"]
-    # What is found need not answer: something is always nearest.
+    # Found passages need not answer the question: there is always a nearest one.
     lost = semqa("answer", "Who painted the Mona Lisa?", *asked[1:], env=ENV).json
     assert (lost["plain"], lost["quotes"]) == ("The sources do not answer this question.", [])
 

@@ -1,4 +1,4 @@
-"""Commands under the eyes of a judge: `answer --check`, `bench --judge`, `eval auto-ais`."""
+"""Commands with a judge: `answer --check`, `bench --judge`, `eval auto-ais`."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def test_a_model_behind_an_endpoint_judges(semqa: Command) -> None:
         (sentence,) = told.json["checks"]["sentences"]
         assert sentence["support"] == "not supported"
         assert sentence["entailment"]["contradiction"] == 1
-        # What was judged once is not asked again.
+        # Cached judgements are not requested again.
         assert semqa(*CHECK, *given, stdin=SOURCE).json["checks"] == told.json["checks"]
         assert len(server.asked) == asked
     with serving(Answer("Well …")) as server:
         given = ("--judge", "engine:openai:tiny", "--judge-url", server.url, "--json")
         told = semqa(*CHECK, *given, stdin=SOURCE)
         assert told.json["checks"]["sentences"][0]["support"] == "unclear"
-        assert told.err == "1 reply of the judge could not be read, and counts as neutral\n"
+        assert told.err == "1 reply of the judge could not be parsed, and counts as neutral\n"
 
 
 def test_a_prompt_of_ones_own_asks_the_model(semqa: Command, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_auto_ais_judges_answers_with_their_sources(semqa: Command, tmp_path: Pa
     told = semqa(*run)
     assert told.code == 0, told.err
     assert re.search(r"sentences supported +50\.00 .* 4 ", told.out)
-    assert re.search(r"answers wholly supported +50\.00 .* 2 ", told.out)
+    assert re.search(r"answers fully supported +50\.00 .* 2 ", told.out)
     assert "sentences: 2 supported, 2 not supported, 0 unclear" in told.out
     assert told.err == "judge: lexical\n"
     record = semqa(*run, "--json", "--out", "record.json").json
@@ -187,7 +187,7 @@ def test_a_run_is_judged_when_it_is_done_or_later(semqa: Command, tmp_path: Path
 
 
 class Reader:
-    """A judge that answers questions, and nothing else."""
+    """A judge that can only answer questions."""
 
     name = identity = "reader"
 
@@ -223,8 +223,7 @@ def test_a_record_is_not_taken_for_answers(semqa: Command, tmp_path: Path) -> No
     for command in ("auto-ais", "citations"):
         outcome = semqa("eval", command, "record.json")
         assert outcome.code == 2
-        assert "record.json: This is" in outcome.err
-        assert "record.json: This is" in outcome.err
+        assert "record.json: The file is a record" in outcome.err
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -236,4 +235,4 @@ def test_who_interrupts_a_judge_is_told_what_is_kept(
         raise KeyboardInterrupt
     judge.close()
     told = capsys.readouterr().err
-    assert ("give the same command again" in told) is kept
+    assert ("run the same command again" in told) is kept

@@ -1,4 +1,4 @@
-"""The command as a whole: help, version, interrupts, and what it does not import."""
+"""The whole command: help, version, interrupts and imports."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert process.stdin is not None
-    # More than a pipe holds: once this is written, the command is reading, past its start-up.
+    # More than a pipe buffer holds: once this is written, the command has started to read.
     process.stdin.write(b" " * 1_000_000)
     process.stdin.flush()
     process.send_signal(signal.SIGINT)

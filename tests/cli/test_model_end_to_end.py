@@ -1,4 +1,4 @@
-"""`semqa answer` and `semqa bench` with a real, tiny language model, in processes of their own."""
+"""`semqa answer` and `semqa bench` with a tiny real language model, in separate processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a chat model of random weights, whose context holds a few exemplars."""
+    """A folder with a chat model with random weights and a context for a few exemplars."""
     from semqa.decoding import warm_up
 
     warm_up()  # compiled here, once, and loaded by the processes below
@@ -33,7 +33,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A cache folder of these tests' own."""
+    """A cache folder for these tests."""
     return {"SEMQA_CACHE": str(tmp_path_factory.mktemp("cache"))}
 
 
@@ -50,7 +50,7 @@ def test_an_answer_with_exemplars(semqa: Command, model: Path, cache: dict[str, 
         source = record["sources"][quote["source"] - 1]
         field = source["title" if quote["field"] == "title" else "text"]
         assert field[quote["source_start"] : quote["source_end"]] == quote["text"]
-    # Of the three solved questions one is the question itself: the file says "antarctica".
+    # One of the three solved questions is the question itself: "antarctica" in the file.
     assert {e["qid"] for e in record["prompt"]["exemplars"]} == {"EXAMPLE_2", "EXAMPLE_3"}
     assert record["prompt"]["messages"][-1]["content"].count("Question: Who crossed") == 1
     assert outcome.err == ""

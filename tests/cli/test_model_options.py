@@ -1,4 +1,4 @@
-"""Options of language models: which engine gets what, defaults, and what goes on which stream."""
+"""Options of language models: accepted options, defaults, and output streams."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def fails(result: Result) -> str:
 
 
 def test_every_setting_of_the_engine_is_an_option_with_its_default() -> None:
-    """What the help says of defaults is what the engine does."""
+    """The defaults in the help are the engine's defaults."""
     said = {name: param.show_default for name, param in engine_params().items()}
     settings = {field.name: field for field in dataclasses.fields(VllmOptions)}
     settings |= {field.name: field for field in dataclasses.fields(TransformersOptions)}
@@ -144,7 +144,7 @@ def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
 def test_exemplars_that_did_not_fit_are_said(invoke: Invoke) -> None:
     result = invoke(*ASK, *RANDOM, "--context", "3000", "--json")
     assert len(json.loads(result.stdout)["prompt"]["exemplars"]) == 1
-    assert result.stderr == "1 of 2 exemplars fit into the model's context\n"
+    assert result.stderr == "only 1 of 2 exemplars fit in the model's context\n"
     assert "tokens without any exemplar" in fails(invoke(*ASK, *RANDOM, "--context", "100"))
 
 
@@ -154,7 +154,7 @@ def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
     prompt = record["prompt"]
     assert (prompt["template"], prompt["version"]) == ("qsum", "2")
     assert len(prompt["sha256"]) == 64
-    # The question itself is in the file, and never among its exemplars.
+    # The question itself is in the file but never among its exemplars.
     assert {e["qid"] for e in prompt["exemplars"]} == {"EXAMPLE_2", "EXAMPLE_3"}
     assert "text" not in prompt
     full = json.loads(invoke(*ASK, *RANDOM, "--json", "--show-prompt").stdout)["prompt"]
@@ -267,7 +267,7 @@ def test_an_answer_is_seen_while_it_is_written(terminal: Terminal) -> None:
     before, _, after = shown.partition("'[ 1 Bing ] \\x1b[31mred and\\nmore'")
     assert "more" in before
     assert "\x1b[31m" not in before
-    assert "\x1b[2K" in before  # it is wiped away before the result is printed
+    assert "\x1b[2K" in before  # erased before the result is printed
     assert after.strip() == ""
 
 

@@ -1,4 +1,4 @@
-"""`semqa models`: what is found, and the engine that is saved as default."""
+"""`semqa models`: found models, and the saved default engine."""
 
 from __future__ import annotations
 

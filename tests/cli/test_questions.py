@@ -68,9 +68,9 @@ def test_what_is_answered_is_not_asked_again(semqa: Command, asked: Path, tmp_pa
     assert semqa(*command).code == 0
     whole = out.read_bytes()
     first, second, _ = whole.splitlines(keepends=True)
-    out.write_bytes(first + second[:-20])  # what a power cut leaves
+    out.write_bytes(first + second[:-20])  # as after a power cut
     again = semqa(*command)
-    assert "1 of 3 questions are answered already" in again.err
+    assert "1 of 3 questions are already answered" in again.err
     assert [each["answer"] for each in rows(out)] == [
         json.loads(line)["answer"] for line in whole.splitlines()
     ]

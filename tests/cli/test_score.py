@@ -1,4 +1,4 @@
-"""`semqa score`: figures, files, mistakes."""
+"""`semqa score`: scores, files and errors."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_mistakes(
     assert "already has a prediction" in message([*rows, rows[0]])
     assert "p.jsonl:1: prediction is missing" in message([{"qid": rows[0]["qid"]}])
     assert "nothing to read" in message([])
-    assert "can be only one of the inputs" in fails("score", "-r", "-", "-p", "-")
+    assert "Only one input can be standard input" in fails("score", "-r", "-", "-p", "-")
     no_test = (
         "score",
         "-r",

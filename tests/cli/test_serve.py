@@ -1,4 +1,4 @@
-"""`semqa serve` as a process of its own, as a user starts it."""
+"""`semqa serve` in its own process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Start = Callable[..., AbstractContextManager["Served"]]
 
 
 class Served:
-    """A server, and what it said."""
+    """A server and its log."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -92,7 +92,7 @@ def test_it_needs_no_settings_and_ends_in_order(
         assert served.url.startswith("http://127.0.0.1:")
         assert served.end(sent) == 0
     assert f"its data in {tmp_path}/home/semqa;" in "".join(served.said)
-    # Where no person reads it, all is lines of JSON, also where the server is.
+    # Without a terminal, the log is JSON lines, including the address.
     logged = [json.loads(line) for line in served.said]
     assert "request" in [line["message"] for line in logged]
     assert f"{served.url}/" in [line.get("address") for line in logged]
@@ -106,12 +106,12 @@ def test_a_person_is_told_the_address_in_one_line(tmp_path: Path) -> None:
     os.close(slave)
     sent = b""
     try:
-        while not sent.endswith(b"ends it\r\n"):
+        while not sent.endswith(b"stops it\r\n"):
             sent += os.read(master, 65_536)
         first, *others = sent.decode().splitlines()
-        assert re.fullmatch(r"semqa \d\S+ starts", first)
+        assert re.fullmatch(r"starting semqa \d\S+", first)
         said = re.fullmatch(
-            r"semqa is at (http://127\.0\.0\.1:\d+)/ with .*; Ctrl-C ends it", "".join(others)
+            r"semqa is at (http://127\.0\.0\.1:\d+)/ with .*; Ctrl-C stops it", "".join(others)
         )
         assert said, sent
         httpx.get(f"{said[1]}/nowhere/secret?key=secret")
@@ -159,7 +159,7 @@ def test_flags_then_environment_then_file(serve: Start, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_finishes_open_streams(serve: Start, tmp_path: Path) -> None:
-    # Eight at once: the last ones are far from done when it is stopped.
+    # Eight at once: the last ones are far from finished when the server stops.
     source = "It was opened in 1932 by the mayor. " * 60
     body = {"question": "When was it opened?", "sources": [{"text": source}] * 8, "stream": True}
     with serve("--port", "0") as served:

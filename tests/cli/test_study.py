@@ -27,7 +27,7 @@ def run(
 
 @pytest.fixture
 def study(run: Command, tmp_path: Path) -> Path:
-    """A user study that two raters finished; the third has begun nothing."""
+    """A study that two raters have finished and the third has not started."""
     rows = [{"qid": f"EXAMPLE_{n}", "prediction": "[ 1 x ] it was ."} for n in (1, 2, 3)]
     path = write_lines(tmp_path / "ours.jsonl", rows)
     made = run(
@@ -62,7 +62,7 @@ def test_raters_come_and_go(run: Command, study: Path) -> None:
     run("study", "raters", study, "--remove", "eve")
     left = run("study", "raters", study, "--json").json
     assert left["missing"] == 6
-    assert "6 ratings without a rater" in run("study", "raters", study).err
+    assert "6 ratings have no rater" in run("study", "raters", study).err
     run("study", "raters", study, "--add", "dan")
     now = run("study", "raters", study, "--json").json
     assert now["missing"] == 0

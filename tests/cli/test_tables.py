@@ -1,4 +1,4 @@
-"""Tables in terminals of every width: figures are whole, and names are, on several lines if need be."""
+"""Tables in terminals of every width: numbers are never split, and names wrap if needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TITLES = ("system", "n", "Int & AIS", "precision", "95% interval")
 def shown(
     name: str, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> list[list[str]]:
-    """Print a table, and return the words of each line's columns."""
+    """Print a table and return the words of each line's columns."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     for place, title in enumerate(TITLES):
         table.add_column(title, justify="right" if place else "left")

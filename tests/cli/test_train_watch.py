@@ -1,4 +1,4 @@
-"""How far a training is, where no terminal shows a bar."""
+"""Progress of a training without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`semqa verify`: exit 0 only if there are quotes and all are in their sources, or none is due."""
+"""`semqa verify`: exit 0 only if all quotes are in their sources, or on an abstention."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_all_verified(semqa: Command) -> None:
     ("answer", "said"),
     [
         ("[2 Børge Ousland]", "quote 1 (misattributed): “Børge Ousland”: source 2 does not contain this text; it appears in source 1"),
-        ("[1 Borge Ousland]", "quote 1 (fabricated): “Borge Ousland”: source 1 does not contain this text, nor does any other; nearest is “Børge Ousland” in source 1 (92% alike)"),
+        ("[1 Borge Ousland]", "quote 1 (fabricated): “Borge Ousland”: source 1 does not contain this text, nor does any other; nearest is “Børge Ousland” in source 1 (92% similar)"),
         ("[9 zzzz]", "quote 1 (fabricated): “zzzz”: there is no source 9"),
         ("[1]", "quote 1 (malformed): “[1]”: it names a source but quotes nothing"),
         ("ok [1 Ousland] but [ 1 never", "quote 2 (malformed): “[ 1 never”: its closing bracket is missing"),
@@ -62,10 +62,10 @@ def test_a_record_brings_its_sources_along(semqa: Command, tmp_path: Path) -> No
     made = semqa("answer", "Who crossed Antarctica?", "--sources", ANTARCTICA, "--json").out
     whole = semqa("verify", "--json", stdin=made.encode())
     assert (whole.code, whole.json["answer"]) == (0, json.loads(made)["answer"])
-    # Sources that are named are the ones that count.
+    # Named sources replace those of the record.
     (tmp_path / "other.txt").write_text("It rained.", encoding="utf-8")
     assert semqa("verify", "--source", "other.txt", stdin=made.encode()).code == 1
-    # A server leaves out the sources that nobody quotes, and says which numbers the others have.
+    # A server leaves out unquoted sources, and gives the numbers of the others.
     part = {"answer": '[ 3 He said "yes" ]', "sources": [{"number": 3, "text": 'He said "yes".'}]}
     assert semqa("verify", stdin=json.dumps(part).encode()).code == 0
     part["answer"] = "[ 1 He said ]"

@@ -53,12 +53,12 @@ def test_a_killed_run_resumes_and_ends_with_the_same_weights(
     for prepare, code, before, after in ends:
         ended = run_command(asked, tmp_path / "err", *prepare)
         assert ended.code == code, ended.err
-        assert (f"going on from step {before}" in ended.err) == bool(before)
+        assert (f"resuming from step {before}" in ended.err) == bool(before)
         assert newest(out) == after
-    assert "interrupted: the last checkpoint is kept" in ended.err
+    assert "interrupted; run the same command again" in ended.err
     ended = run_command(asked, tmp_path / "err")
     assert ended.code == 0, ended.err
-    assert "going on from step 7" in ended.err
+    assert "resuming from step 7" in ended.err
     same(out, brief)
     assert not (out / "checkpoints").exists()
 

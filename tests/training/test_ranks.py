@@ -39,7 +39,7 @@ def test_two_processes_give_the_same_result_as_one_even_if_killed(
     assert not (two / "training.json").exists()
     ends = run_ranks(2, asked, tmp_path)
     assert [end.code for end in ends] == [0, 0], ends[0].err + ends[1].err
-    assert "going on from step 5" in ends[0].err
+    assert "resuming from step 5" in ends[0].err
     assert "model: " in ends[0].err
     assert "going on" not in ends[1].err
     assert "model: " not in ends[1].err

@@ -1,1 +1,1 @@
-"""``semqa eval``: answers over documents, and attribution; one command a score."""
+"""``semqa eval``: one command per metric of document answers or attribution."""

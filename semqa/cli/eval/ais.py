@@ -1,4 +1,4 @@
-"""`semqa eval ais`: what annotators say of outputs and their sources."""
+"""`semqa eval ais`: AIS rates and agreement from human ratings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ais_tables(found: Report) -> Iterator[Table]:
 
 
 def ais_notes(found: Report) -> Iterator[str]:
-    """Yield what a reader of the tables has to know, a line each."""
+    """Yield notes on the tables, one per line."""
     settings = found.settings
     if any(task.comparisons for task in found.tasks):
         yield _star(settings)
@@ -63,17 +63,17 @@ def ais_notes(found: Report) -> Iterator[str]:
         yield from _task_notes(task, settings)
         levels = {SHOWN[e.question]: e.levels for e in task.agreement if e.levels is not None}
         if levels:
-            told = ", ".join(f"{name} {shown(each.value)}" for name, each in levels.items())
-            yield f"{_name(task)}: α of the levels (ordinal): {told}"
+            values = ", ".join(f"{name} {shown(each.value)}" for name, each in levels.items())
+            yield f"{_name(task)}: α of the levels (ordinal): {values}"
     if any(task.agreement and task.origin == "released" for task in found.tasks):
-        yield "agreement of released files is derived: k of 5 agree, where k is 3 to 5"
+        yield "agreement of released files is derived from counts: k of 5 agree, with k from 3 to 5"
 
 
 def _star(settings: Settings) -> str:
     against = settings.baseline or "the best of its column"
-    corrected = ", holm correction" if settings.correct else ""
+    corrected = ", Holm correction" if settings.correct else ""
     test = TESTS[settings.test]
-    return f"* other than {against}, p < {settings.level:g}: {test}, two-sided{corrected}"
+    return f"* differs from {against}, p < {settings.level:g}: {test}, two-sided{corrected}"
 
 
 def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
     for question, count in task.ties.items():
         column = SHOWN["int" if question == "int" else "ais"]
-        yield f"{name}: {count} tied in {column}: counted as no"
+        yield f"{name}: {count} ties in {column}, counted as no"
     reasons: dict[str, list[str]] = {}
     for each in task.comparisons:
         if each.unscored is not None:
@@ -95,7 +95,7 @@ def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
     for reason, cells in reasons.items():
         yield f"{name}: not compared: {', '.join(cells)}: {reason}"
     if settings.baseline is not None and not task.comparisons:
-        yield f"{name}: not compared: it has no system {settings.baseline}"
+        yield f"{name}: not compared: no system {settings.baseline}"
 
 
 def _rates(task: TaskReport, settings: Settings) -> Table:
@@ -195,7 +195,7 @@ Test = Literal["z", "mcnemar"]
 
 
 class By(StrEnum):
-    """What completion times can be grouped by; typer takes no list of literals."""
+    """Groupings of completion times. An enum, because typer does not accept a list of literals."""
 
     DESIGN = "design"
     ANNOTATOR = "annotator"
@@ -206,8 +206,8 @@ def ais(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILE]...",
-            help="Verdicts as released with the paper, CSV, a task each; - for standard input.",
+            metavar="FILE",
+            help="Verdicts as released CSV files, one per task; - for standard input.",
             show_default=False,
         ),
     ] = None,
@@ -215,7 +215,7 @@ def ais(
         list[Path] | None,
         typer.Option(
             "--ratings",
-            help="Single ratings, JSON lines; - for standard input. Repeat it for more.",
+            help="Individual ratings as JSON lines; - for standard input; repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -223,42 +223,43 @@ def ais(
         list[Path] | None,
         typer.Option(
             "--experts",
-            help="Ratings of experts, JSON lines: hold --ratings to them. Repeat it for more.",
+            help="Expert ratings as JSON lines, to compare --ratings with; repeatable.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
     test: Annotated[
         Test,
-        typer.Option(help="Pooled z-test of two rates; mcnemar compares the same examples."),
+        typer.Option(
+            help="z: pooled z-test of two rates; mcnemar: McNemar's test on shared examples."
+        ),
     ] = "z",
     baseline: Annotated[
         str | None,
         typer.Option(
             metavar="SYSTEM",
-            help="Compare with this system.",
+            help="System to compare with.",
             show_default="the best of each column",
         ),
     ] = None,
     correction: Annotated[
-        Literal["none", "holm"], typer.Option(help="For the number of comparisons in a column.")
+        Literal["none", "holm"],
+        typer.Option(help="Correction for multiple comparisons per column."),
     ] = "none",
-    level: Annotated[float, typer.Option(help="A p below it gets a star.")] = 0.01,
-    confidence: Annotated[float, typer.Option(help="Mass of the intervals.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Significance level for a star.")] = 0.01,
+    confidence: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     without: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SYSTEM", help="Leave a system out; repeat it for more.", show_default=False
-        ),
+        typer.Option(metavar="SYSTEM", help="System to leave out; repeatable.", show_default=False),
     ] = None,
     drop_doubles: Annotated[
-        bool, typer.Option("--drop-doubles", help="Count an item and system once: its first row.")
+        bool, typer.Option("--drop-doubles", help="Use only the first row per item and system.")
     ] = False,
     agreement: Annotated[
         bool,
         typer.Option(
             "--agreement",
-            help="How annotators agree, from the counts of CSV files too. Needs the extra eval.",
+            help="Compute agreement, also from the counts in CSV files (needs the extra eval).",
         ),
     ] = False,
     by: Annotated[
@@ -271,16 +272,16 @@ def ais(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Write the verdicts here, as released CSV.", show_default=False
+            "--out", "-o", help="Write the verdicts to this CSV file.", show_default=False
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Flag, Int and AIS rates of systems, as human annotators judge them.
+    """Compute the Flag, Int and AIS rates of systems from human ratings.
 
-    Flag: the task is malformed. Int: the output can be understood by itself.
-    AIS: according to the source, all of it is so. A star marks what differs
-    from the best system of its column, or from the baseline.
+    Flag: the task is malformed. Int: the output is understandable by itself.
+    AIS: the source supports all of it. A star marks a significant difference
+    from the best system of the column, or from the baseline.
     """
     from semqa.attribution.ais.ratings import read_ratings
     from semqa.attribution.ais.released import ReleasedFile, read_released, write_released
@@ -288,20 +289,20 @@ def ais(
 
     given, rated = files or [], ratings or []
     if not given and not rated:
-        raise InputError("Name a CSV file of verdicts, or JSON lines of --ratings.")
+        raise InputError("No files. Name a CSV file of verdicts, or use --ratings FILE.")
     known = experts or []
     if known and not rated:
-        raise InputError("needs --ratings, which are held to it.", field="--experts")
+        raise InputError("needs --ratings to compare with.", field="--experts")
     check_stdin_once(*given, *rated, *known)
     for path in given:
         if path.suffix.lower() in (".jsonl", ".json"):
             raise InputError(
-                "Verdicts are CSV files; name JSON lines with --ratings.", where=str(path)
+                "Verdicts must be a CSV file. For JSON lines, use --ratings.", where=str(path)
             )
     for path in rated:
         if path.suffix.lower() == ".csv":
             raise InputError(
-                "Ratings are JSON lines; name CSV files without --ratings.", where=str(path)
+                "Ratings must be JSON lines. For a CSV file, leave out --ratings.", where=str(path)
             )
     check_not_an_input(out, *given, *rated, *known)
     settings = Settings(
@@ -318,7 +319,7 @@ def ais(
     released = [read_released(path) for path in given]
     for path, file in zip(given, released, strict=True):
         if not file.rows:
-            raise InputError("There are no verdicts below the header.", where=display_name(path))
+            raise InputError("The file has no verdicts.", where=display_name(path))
     found = report(
         released,
         [each for path in rated for each in read_ratings(path)],

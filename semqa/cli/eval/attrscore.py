@@ -1,4 +1,4 @@
-"""``semqa eval attrscore``: attributable, extrapolatory or contradictory."""
+"""``semqa eval attrscore``: label claims as attributable, extrapolatory or contradictory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 ALL = "all"
-"""The paper's four prompt families."""
+"""Selects the paper's four prompt families."""
 
 _FAMILIES = "attribution-defined, attribution, fact-checking, nli, summarization"
 
@@ -56,20 +56,20 @@ def run(
     by: Annotated[
         Literal["prompt", "entailment"] | None,
         typer.Option(
-            help="How the judge is asked.",
-            show_default="prompt for language models and where a prompt is chosen, else entailment",
+            help="Judging method.",
+            show_default="prompt for language models or with a prompt option, else entailment",
         ),
     ] = None,
     family: Annotated[
         str | None,
         typer.Option(
-            help=f"Prompt family: {_FAMILIES}; all for the paper's four and their mean.",
+            help=f"Prompt family: {_FAMILIES}; all: the paper's four and their mean.",
             show_default="attribution-defined",
         ),
     ] = None,
     prompt: Annotated[
         Path | None,
-        typer.Option(help="Your own prompt, in place of the family's.", show_default=False),
+        typer.Option(help="Your own prompt, instead of the family's.", show_default=False),
     ] = None,
     shots: Annotated[
         int | None,
@@ -89,18 +89,17 @@ def run(
     ] = False,
     limit: Limit = None,
     max_new_tokens: Annotated[
-        int, typer.Option(min=1, max=4096, help="Room for what the judge writes.")
+        int, typer.Option(min=1, max=4096, help="Maximum tokens in a reply.")
     ] = 64,
     out: RecordOut = None,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a judge for the label of each claim, and score the labels.
+    """Label each claim with a judge and score the labels.
 
-    What was judged is kept: a run that was interrupted or killed goes on
-    where it stopped when the same command is given again. The record holds
-    every row; semqa eval attrscore score reads it.
+    To resume an interrupted run, run the same command again: judgements are
+    cached. The record has every row; semqa eval attrscore score reads it.
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.judging import judge_by_entailment, judge_by_prompt, way_of
@@ -108,37 +107,37 @@ def run(
     from semqa.attribution.attrscore.record import RunRecord
     from semqa.attribution.records import describe_judge, versions, write_record
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
     examples = read_examples(file)[:limit]
     families = PAPER_FAMILIES if family == ALL else (family,)
     asks = [_prompt(each, prompt, shots, exemplars) for each in families]
-    asked = asking.open()
+    judge = judge_options.open()
     try:
         prompted = any(value is not None for value in (family, prompt, shots, exemplars))
-        way = way_of(asked, by, prompted=prompted)
+        way = way_of(judge, by, prompted=prompted)
         if way == "entailment" and prompted:
             raise InputError(
                 "entailment has no prompt.",
                 field="--by",
-                hint="Leave out --by, or --family, --prompt, --shots and --exemplars.",
+                hint="Leave out --by, or leave out --family, --prompt, --shots and --exemplars.",
             )
         records = []
         for each in asks:
-            with judge_progress(asked, "attrscore"):
+            with judge_progress(judge, "attrscore"):
                 if way == "entailment":
-                    judged = judge_by_entailment(asked, examples, with_query=not no_query)
+                    judged = judge_by_entailment(judge, examples, with_query=not no_query)
                 else:
                     judged = judge_by_prompt(
-                        asked,
+                        judge,
                         examples,
                         each,
                         with_query=not no_query,
                         max_new_tokens=max_new_tokens,
                     )
             settings: dict[str, Any] = {
-                "judge": describe_judge(asked),
+                "judge": describe_judge(judge),
                 "way": way,
                 "prompt": each.to_dict() if way == "prompt" else None,
                 "max_new_tokens": max_new_tokens if way == "prompt" else None,
@@ -147,13 +146,13 @@ def run(
                 "versions": versions(),
             }
             records.append(RunRecord(settings, tuple(judged), each.family.name, resamples, seed))
-        if asked.kept and not as_json:
+        if judge.kept and not as_json:
             say(
-                f"{asked.asked} of {len(examples) * len(asks)} claims were put to the judge; the "
-                "others were judged before, or are doubles"
+                f"{judge.asked} of {len(examples) * len(asks)} claims were sent to the judge; the "
+                "others were cached or duplicates"
             )
     finally:
-        asked.close()
+        judge.close()
     if family == ALL:
         _show_all(records, out, as_json=as_json)
         return
@@ -169,8 +168,8 @@ def score(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A record of run (.json), or rows of a label and an output: CSV, TSV, JSON lines, "
-            "or a JSON array; - for standard input, as JSON lines.",
+            help="A record of run (.json), or rows with a label and an output: CSV, TSV, JSON lines, "
+            "or a JSON array; - for JSON lines on standard input.",
             show_default=False,
         ),
     ],
@@ -181,18 +180,20 @@ def score(
     official: Annotated[
         bool,
         typer.Option(
-            "--official", help="Add what the released code parses and prints, defects and all."
+            "--official", help="Add the results of the released code, including its defects."
         ),
     ] = False,
     per_example: Annotated[
         Path | None,
-        typer.Option(help="Write each row's label here, as JSON lines.", show_default=False),
+        typer.Option(
+            help="Write the label of each row to this JSON lines file.", show_default=False
+        ),
     ] = None,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Parse a model's outputs and score the labels, without asking a judge again."""
+    """Parse a model's outputs and score the labels, without a judge."""
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
     from semqa.attribution.attrscore.record import RunRecord, read_outputs
     from semqa.data.jsonl import write_jsonl
@@ -223,13 +224,13 @@ def _prompt(
             f"must be at most {len(shown)}, got {wanted}.",
             field="--shots",
             value=wanted,
-            hint="Name a file of more with --exemplars.",
+            hint="Add more with --exemplars FILE.",
         )
     return AttrPrompt.create(family or DEFAULT_FAMILY, prompt=prompt, shots=shown[:wanted])
 
 
 def _digest(examples: list[Example]) -> str:
-    """Return a digest of the examples, whatever their file."""
+    """Return a digest of the examples that does not depend on the file format."""
     import hashlib
 
     from semqa.data.jsonl import encode_row
@@ -289,9 +290,9 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
     for line in _notes(scores, figures):
         write_result(line)
     if record.too_long:
-        write_result(f"too long for the judge: {record.too_long} rows, which count as unparsed")
+        write_result(f"too long for the judge: {record.too_long} rows, counted as unparsed")
     if official and figures is None:
-        write_result("released code: unscored, for nothing that a model wrote is in the record")
+        write_result("released code: unscored, because the record has no model output")
 
 
 def _table(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> Table:
@@ -314,11 +315,11 @@ def _notes(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list
     notes = []
     if scores["unparsed"]:
         notes.append(
-            f"unparsed: {scores['unparsed']} of {scores['n']} outputs, which count as wrong; "
-            f"micro-F1 of the parsed ones alone: {_percent(scores['parsed_accuracy'])}"
+            f"unparsed: {scores['unparsed']} of {scores['n']} outputs, counted as wrong; "
+            f"micro-F1 of the parsed ones: {_percent(scores['parsed_accuracy'])}"
         )
     if scores["unlabelled"]:
-        notes.append(f"unlabelled: {scores['unlabelled']} rows, which are judged and not scored")
+        notes.append(f"unlabelled: {scores['unlabelled']} rows, judged but not scored")
     if figures and figures["unparsed"]:
         notes.append(
             f"the released code leaves out {figures['unparsed']} outputs that it cannot parse"
@@ -344,14 +345,12 @@ def _interval(scores: Mapping[str, Any], name: str) -> str:
 
 Out = Annotated[
     Path,
-    typer.Option(
-        "--out", "-o", help="The examples: .csv, .tsv, or JSON lines.", show_default=False
-    ),
+    typer.Option("--out", "-o", help="Output file: .csv, .tsv, or JSON lines.", show_default=False),
 ]
 
 PerLabel = Annotated[
     int | None,
-    typer.Option(min=1, help="At most this many examples of each label.", show_default="all"),
+    typer.Option(min=1, help="Maximum examples per label.", show_default="all"),
 ]
 
 
@@ -370,17 +369,18 @@ def simulate(
     every_label: Annotated[
         bool,
         typer.Option(
-            "--every-label", help="All three labels from every question, not one from each."
+            "--every-label", help="Make all three labels from each question, not just one."
         ),
     ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Make examples of the three labels from questions with answers, as many of each.
+    """Make a balanced set of examples of the three labels from questions with answers.
 
-    Attributable as it is; contradictory by a wrong answer of the same kind, in
-    the answer's place or throughout the context; extrapolatory by the nearest
-    passage (BM25) that holds no form of the answer. Each row says how it was made.
+    Attributable: the question unchanged. Contradictory: a wrong answer of the
+    same kind replaces the answer or all its mentions in the context.
+    Extrapolatory: the context is the nearest passage (BM25) without any form of
+    the answer. Each row records how it was made.
     """
     from semqa.attribution.attrscore.files import write_examples
     from semqa.attribution.attrscore.simulation import read_qa
@@ -407,23 +407,23 @@ def map_command(
     out: Out,
     task: Annotated[
         Literal["fact-checking", "nli", "summarization"],
-        typer.Option("--as", help="What the data set is of.", show_default=False),
+        typer.Option("--as", help="Task of the dataset.", show_default=False),
     ],
     label_word: Annotated[
         list[str] | None,
         typer.Option(
             metavar="WORD=LABEL",
-            help="A further spelling of a label; WORD=skip leaves its rows out. Repeat it for more.",
+            help="Another spelling of a label; WORD=skip skips its rows; repeatable.",
         ),
     ] = None,
     balance: Annotated[
-        bool, typer.Option("--balance", help="As many of each label, drawn by the seed.")
+        bool, typer.Option("--balance", help="Sample the same number of each label.")
     ] = False,
     per_label: PerLabel = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Translate the labels of a related task's data into AttrScore's."""
+    """Convert a dataset of a related task to AttrScore's labels."""
     from semqa.attribution.attrscore.files import write_examples
     from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
 
@@ -434,7 +434,7 @@ def map_command(
         examples = balanced(examples, per_label, seed)
     if not examples:
         raise InputError(
-            f"All {mapped.skipped.total()} rows are skipped.",
+            f"All {mapped.skipped.total()} rows were skipped.",
             hint="Check the columns and --label-word.",
             where=str(file),
         )
@@ -493,7 +493,7 @@ def _tell(
 
 
 class TrainCommand(DeclaredCommand):
-    """A command that takes the options of AttrScore's training."""
+    """A command that has the options of AttrScore's training."""
 
     declaration = TrainingOptions
 
@@ -504,22 +504,19 @@ def train(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Labelled examples to learn from: CSV, TSV or JSON lines, as simulate and map "
-            "write them.",
+            help="Training examples with labels, from simulate or map: CSV, TSV or JSON lines.",
             show_default=False,
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of this training.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
     dev: Annotated[
         Path | None,
-        typer.Option(help="Examples that tell the best model.", show_default="a share of FILE"),
+        typer.Option(help="Examples to select the best model.", show_default="a share of FILE"),
     ] = None,
     dev_share: Annotated[
         float,
         typer.Option(
-            min=0.001, max=0.9, help="Without --dev: so much of the examples, by question."
+            min=0.001, max=0.9, help="Share of examples for dev, split by question (without --dev)."
         ),
     ] = 0.1,
     keep_checkpoints: KeepCheckpoints = False,
@@ -528,10 +525,10 @@ def train(
 ) -> None:
     """Fine-tune a classifier or a seq2seq model on labelled examples.
 
-    The folder gets the best model (model), checkpoints while it trains, and
-    training.json. A training that was interrupted or killed goes on where it
-    stopped: give the same command again. The model is a judge then:
-    --judge transformers:nli=OUT/model, or engine:transformers:OUT/model for seq2seq.
+    The output folder gets the best model (model), checkpoints during training,
+    and training.json. To resume an interrupted training, run the same command
+    again. Use the model with --judge transformers:nli=OUT/model, or
+    engine:transformers:OUT/model for seq2seq.
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.training import split_by_question
@@ -540,18 +537,18 @@ def train(
 
     options: TrainingOptions = ctx.obj
     if [str(file) for file in files].count("-") > (str(dev) != "-"):
-        raise InputError("Standard input (-) can be named once only.")
+        raise InputError("Only one input can be standard input (-).")
     examples: list[Example] = []
     for file in files:
         examples += read_examples(file, labelled=True)
     if dev is not None:
-        held = read_examples(dev, labelled=True)
+        dev_examples = read_examples(dev, labelled=True)
     else:
-        examples, held = split_by_question(examples, dev_share, options.seed)
+        examples, dev_examples = split_by_question(examples, dev_share, options.seed)
     with training_progress(quiet=as_json) as progress:
         record = fine_tune(
             examples,
-            held,
+            dev_examples,
             out,
             options,
             keep_checkpoints=keep_checkpoints,
@@ -583,13 +580,13 @@ def _show_training(record: Mapping[str, Any]) -> None:
             style="bold" if best and each["step"] == best["step"] else None,
         )
     print_tables(table)
-    for name, told in (
-        ("cut", "references cut to fit"),
-        ("left_out", "left out, their claims too long"),
+    for name, label in (
+        ("cut", "references truncated to fit"),
+        ("left_out", "left out because their claims are too long"),
     ):
         counts = record[name]
         if counts["train"] or counts["dev"]:
-            write_result(f"{told}: {counts['train']} of training, {counts['dev']} of dev")
+            write_result(f"{label}: {counts['train']} of training, {counts['dev']} of dev")
 
 
 app = typer.Typer(

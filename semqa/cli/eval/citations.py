@@ -1,4 +1,4 @@
-"""``semqa eval auto-ais``, ``citations`` and ``disambig``: do the sources support the answer?"""
+"""``semqa eval auto-ais``, ``citations`` and ``disambig``: judge answers by their sources."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ References = Annotated[
     typer.Option(
         "--references",
         "-r",
-        help='QuoteSum JSON lines, for questions and sources; FILE then has {"qid", "prediction"}.',
+        help='QuoteSum file with questions and sources; FILE then has {"qid", "prediction"}.',
         show_default=False,
     ),
 ]
@@ -49,8 +49,8 @@ def auto_ais(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Answers with their sources, as semqa answer --json writes them, or with "
-            '--references JSON lines {"qid", "prediction"}; - for standard input.',
+            help="Answers with sources, from semqa answer --json, or with --references JSON lines "
+            '{"qid", "prediction"}; - for standard input.',
             metavar="FILE",
             show_default=False,
         ),
@@ -62,11 +62,11 @@ def auto_ais(
         typer.Option(
             min=0.0,
             max=0.5,
-            help="How near to one half a probability of entailment is called unclear.",
+            help="Distance from 0.5 within which a probability is unclear.",
         ),
     ] = 0.1,
     question: Annotated[
-        bool, typer.Option(help="Put the question before each sentence that is judged.")
+        bool, typer.Option(help="Put the question before each judged sentence.")
     ] = True,
     allow_missing: AllowMissing = False,
     out: RecordOut = None,
@@ -75,10 +75,10 @@ def auto_ais(
 ) -> None:
     """Judge each sentence of answers against the sources that it quotes or cites.
 
-    A sentence is supported where these sources entail it, as the judge says;
-    one that names no source is not. This is a judgement, and no verification
-    of quotes: that is semqa verify. Judgements are kept: a run that ended
-    early, given again, asks only what was not asked before.
+    A sentence is supported if the judge finds that these sources entail it. A
+    sentence without a source is not supported. This is a judgement; to verify
+    quotes, use semqa verify. To resume an interrupted run, run the same command
+    again: judgements are cached.
     """
     from semqa.attribution.ais.auto import ToCheck, check_answers, summarise_checks
     from semqa.attribution.judges.base import able
@@ -86,11 +86,11 @@ def auto_ais(
     from semqa.data.quotesum import read_quotesum
     from semqa.data.sources import read_answers
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
     if references is None:
-        with _records_told(file):
+        with _record_hint(file):
             given = read_answers(file)
     else:
         questions = read_quotesum(references)
@@ -99,9 +99,9 @@ def auto_ais(
     for one in given:
         try:
             answers.append(ToCheck(one.question, one.read()))
-        except InputError as error:  # too many marks to be checked
+        except InputError as error:  # too many marks
             raise InputError(f"answer {one.key}: {error}") from error
-    judge = asking.open(prompt)
+    judge = judge_options.open(prompt)
     try:
         with judge_progress(judge, "judging"):
             checks = check_answers(
@@ -139,8 +139,8 @@ def auto_ais(
 
 
 @contextmanager
-def _records_told(file: Path) -> Iterator[None]:
-    """Say so if the file is a record in place of answers."""
+def _record_hint(file: Path) -> Iterator[None]:
+    """Raise a clearer error if the file is a record instead of answers."""
     try:
         yield
     except InputError as error:
@@ -149,7 +149,7 @@ def _records_told(file: Path) -> Iterator[None]:
         if (kind := kind_of(file)) is None:
             raise
         raise InputError(
-            f"This is a record of the kind {kind!r}, not answers with their sources.",
+            f"The file is a record of the kind {kind!r}, not answers with their sources.",
             where=str(file),
         ) from error
 
@@ -157,7 +157,7 @@ def _records_told(file: Path) -> Iterator[None]:
 def _predictions(
     file: Path, questions: Sequence[Question], *, allow_missing: bool
 ) -> list[GivenAnswer]:
-    """Read predictions as answers with the sources of their questions."""
+    """Read predictions, with the sources of their questions."""
     from semqa.data.files import display_name
     from semqa.data.quotesum import match_predictions, read_predictions
     from semqa.data.sources import GivenAnswer
@@ -184,15 +184,15 @@ def _show_support(results: Mapping[str, Any]) -> None:
             results["sentences_interval"],
             n["sentences"],
         ),
-        ("answers wholly supported", results["answers"], results["answers_interval"], n["answers"]),
+        ("answers fully supported", results["answers"], results["answers_interval"], n["answers"]),
     ]
     print_tables(figures_table("AutoAIS", rows))
     counted = ", ".join(f"{count} {name}" for name, count in results["counts"].items())
     write_result(f"sentences: {counted}")
     if results["too_long"]:
-        write_result(f"too long for the judge: {results['too_long']} of them, which are unclear")
+        write_result(f"too long for the judge: {results['too_long']} sentences, counted as unclear")
     if n["empty"]:
-        write_result(f"without a sentence: {n['empty']} answers, which count nowhere")
+        write_result(f"without sentences: {n['empty']} answers, not counted")
 
 
 SHOWN = {
@@ -209,7 +209,7 @@ SHOWN = {
 
 Official = Annotated[
     bool,
-    typer.Option("--official", help="Read and count as the released scripts do, defects and all."),
+    typer.Option("--official", help="Score like the released scripts, including their defects."),
 ]
 
 
@@ -219,8 +219,8 @@ def citations(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A run of ALCE (JSON); answers with their sources, as semqa answer --json writes "
-            "them; or predictions, with --references; - for standard input.",
+            help="A run of ALCE (JSON); answers with sources, from semqa answer --json; or "
+            "predictions, with --references; - for standard input.",
             show_default=False,
         ),
     ],
@@ -229,7 +229,7 @@ def citations(
         int | None,
         typer.Option(
             min=1,
-            help="Most citations per sentence that count.",
+            help="Maximum citations to count per sentence.",
             show_default="all; 3 with --official",
         ),
     ] = None,
@@ -240,11 +240,11 @@ def citations(
     out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score citations: does what a sentence cites support it, and is each citation needed?
+    """Score citations: do they support their sentence, and is each one needed?
 
-    The sentences of a quoted answer cite what they quote. A run of ALCE is
-    also scored for the short answers that it holds and by ROUGE-L. What was
-    judged is kept: the same command, given again, asks only for the rest.
+    The sentences of a quoted answer cite the sources that they quote. A run of
+    ALCE is also scored by its short answers and by ROUGE-L. To resume an
+    interrupted run, run the same command again: judgements are cached.
     """
     from semqa.attribution.citations.report import (
         CITATIONS,
@@ -253,7 +253,7 @@ def citations(
     )
     from semqa.attribution.judges.base import able
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
     examples = _examples(file, references, allow_missing=allow_missing)
@@ -262,7 +262,7 @@ def citations(
     def score(judge: PatientJudge) -> list[dict[str, Any]]:
         return citation_rows(examples, able(judge, "entailment"), **settings)
 
-    record, notes = _judged(asking, "neutral", score, settings)
+    record, notes = _judged(judge_options, "neutral", score, settings)
     results = summarise_citations(record["rows"], resamples=resamples, seed=seed)
     _finish({"kind": CITATIONS, "results": results, **record}, out, notes, as_json=as_json)
 
@@ -283,7 +283,7 @@ def disambig(
         typer.Option(
             "--predictions",
             "-p",
-            help="Answers by ASQA's keys, as a JSON object or as JSON lines with qid and prediction.",
+            help="Answers by ASQA key: a JSON object, or JSON lines with qid and prediction.",
             show_default=False,
         ),
     ] = None,
@@ -294,16 +294,16 @@ def disambig(
     out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score answers to ambiguous questions: Disambig-F1, and DR, as ASQA does.
+    """Score answers to ambiguous questions by ASQA's Disambig-F1 and DR.
 
-    The judge reads the answer to each reading of the question off the long
-    answer; the papers take RoBERTa-large trained on SQuAD 2.0.
+    The judge extracts the answer to each interpretation of the question from the
+    long answer. The papers use RoBERTa-large trained on SQuAD 2.0.
     """
     from semqa.attribution.citations.examples import read_alce, read_asqa
     from semqa.attribution.citations.report import DISAMBIG, disambig_rows, summarise_disambig
     from semqa.attribution.judges.base import able
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     check_stdin_once(file, predictions)
     check_not_an_input(out, file, predictions)
     examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)
@@ -311,32 +311,32 @@ def disambig(
     def score(judge: PatientJudge) -> list[dict[str, Any]]:
         return disambig_rows(examples, able(judge, "answer"), official=official)
 
-    record, notes = _judged(asking, "no answer", score, {"official": official})
+    record, notes = _judged(judge_options, "no answer", score, {"official": official})
     results = summarise_disambig(record["rows"], resamples=resamples, seed=seed)
     _finish({"kind": DISAMBIG, "results": results, **record}, out, notes, as_json=as_json)
 
 
 def _judged(
-    asking: JudgeOptions,
+    judge_options: JudgeOptions,
     taken_for: str,
     score: Callable[[PatientJudge], list[dict[str, Any]]],
     settings: Mapping[str, object],
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the rows of a judge's scores with what made them, and notes on them."""
+    """Return the judge's scores as a record with its settings, and notes on them."""
     from semqa.attribution.judges import PatientJudge
     from semqa.attribution.records import describe_judge, versions
 
-    asked = asking.open()
-    patient = PatientJudge(asked)
+    judge = judge_options.open()
+    patient = PatientJudge(judge)
     try:
-        with judge_progress(asked, "judging"):
+        with judge_progress(judge, "judging"):
             rows = score(patient)
     finally:
-        asked.close()
-    config = {"judge": describe_judge(asked), **settings, "too_long": patient.too_long}
+        judge.close()
+    config = {"judge": describe_judge(judge), **settings, "too_long": patient.too_long}
     notes = [
-        f"judge: {asked.name}",
-        *unparsed_note(asked, taken_for),
+        f"judge: {judge.name}",
+        *unparsed_note(judge, taken_for),
         *too_long_note(patient.too_long, taken_for),
     ]
     return {"config": config, "versions": versions("numpy", "rapidfuzz"), "rows": rows}, notes
@@ -346,7 +346,7 @@ def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> li
     from semqa.attribution.citations.examples import AnswerExample, read_examples
 
     if references is None:
-        with _records_told(file):
+        with _record_hint(file):
             return read_examples(file)
     from semqa.data.quotesum import read_quotesum
     from semqa.metrics.text import strip_marks

@@ -1,4 +1,4 @@
-"""`semqa eval docs`: quoted answers over your own documents."""
+"""`semqa eval docs`: score quoted answers about your own documents."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ def docs(
         list[str] | None,
         typer.Option(
             envvar="SEMQA_ENGINE",
-            show_default="what semqa models shows, else extractive",
-            help="As for semqa answer; repeat it to compare several.",
+            show_default="see semqa models",
+            help="Engine, as for semqa answer; repeat it to compare several.",
         ),
     ] = None,
     documents: Annotated[
         Path | None,
-        typer.Option(help="Folder of the documents.", show_default="documents, beside QUESTIONS"),
+        typer.Option(help="Folder of the documents.", show_default="documents beside QUESTIONS"),
     ] = None,
     by: Annotated[
         Literal["files", "collection"],
         typer.Option(
-            help="Answer from whole files, or from the passages that a collection of them finds."
+            help="Answer from whole files, or from passages found in a collection of them."
         ),
     ] = "files",
     passages: Annotated[
-        int, typer.Option(min=1, max=100, help="How many passages of the collection.")
+        int, typer.Option(min=1, max=100, help="Passages to use from the collection.")
     ] = 8,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
-            help="Append each answer to this file; run again, it goes on from there.",
+            help="Append each answer to this file; an interrupted run resumes from it.",
             show_default=False,
         ),
     ] = None,
@@ -72,17 +72,18 @@ def docs(
         Path | None,
         typer.Option(
             metavar="PREDICTIONS",
-            help='Score these answers, JSON lines {"id", "quotes", "abstained"}; no engine runs.',
+            help='Score these answers instead of running an engine: JSON lines {"id", "quotes", '
+            '"abstained"}.',
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score quoted answers to your own questions over your own documents.
+    """Score quoted answers to your own questions about your own documents.
 
-    An answer should quote what answers the question and nothing else, and
-    say so if the documents do not answer it. docs/eval-docs.md has the format
-    of questions and how answers are scored.
+    A good answer quotes only what answers the question, and abstains if the
+    documents do not answer it. See docs/eval-docs.md for the format of
+    questions and the scores.
     """
     from semqa.bench.docqa import AnswerFile, QuestionSet, TemporaryCollections, read_answers
 
@@ -92,7 +93,7 @@ def docs(
     how: dict[str, object] = {}
     if score_only is not None:
         if out is not None or "engine" in options.typed:
-            raise InputError("--score-only takes neither --engine nor --out.")
+            raise InputError("--score-only cannot be combined with --engine or --out.")
         asked = QuestionSet.read(questions, documents)
         answers = _by_engine(read_answers(score_only), asked, score_only)
     else:
@@ -126,13 +127,14 @@ def docs(
 
 
 def _choices(engines: Sequence[str], options: EngineOptions) -> list[Choice]:
-    """Return the engines with their options, which hold for the others as far as they take them."""
+    """Return the engines with their options; engines after the first get those that they accept."""
     from semqa.engines import check_options
 
     first, options = with_default(engines[0] if engines else None, options)
-    lenient = replace(options, optional=frozenset(options.given()))
+    options_of_others = replace(options, optional=frozenset(options.given()))
     choices = [choose(first, options)]
-    choices += [choose(each, lenient) for each in dict.fromkeys(engines[1:]) if each != first]
+    others = [each for each in dict.fromkeys(engines[1:]) if each != first]
+    choices += [choose(each, options_of_others) for each in others]
     for choice in choices:
         check_options(choice.engine, choice.options)
     return choices
@@ -145,7 +147,7 @@ def _answer(
     file: AnswerFile,
     how: Mapping[str, object],
 ) -> dict[str, DocsAnswer]:
-    """Answer what the file has no answer to, and return the answers to all questions."""
+    """Answer the questions that are not in the file yet; return the answers to all questions."""
     from semqa.bench.docqa import answer_key, answer_questions, whole_documents
 
     settings = {**asdict(choice), **how}
@@ -153,24 +155,24 @@ def _answer(
         settings["found_by"] = collections.encoder
     spec, total = choice.engine, len(asked.questions)
     keys = {each.id: answer_key(each, asked.documents, settings) for each in asked.questions}
-    waiting = [each for each in asked.questions if not file.has(spec, each.id, key=keys[each.id])]
-    done = total - len(waiting)
+    pending = [each for each in asked.questions if not file.has(spec, each.id, key=keys[each.id])]
+    done = total - len(pending)
     if done:
-        say(f"{spec}: {done} of {total} questions are answered already")
-    if waiting:
+        say(f"{spec}: {done} of {total} questions are already answered")
+    if pending:
         find: Callable[[DocsQuestion], Sequence[tuple[str, Source]]]
         if collections is None:
             find = partial(whole_documents, documents=asked.documents)
         else:
             find = collections.find
             with progress_bar("indexing", "files") as update:
-                collections.prepare(waiting, update or (lambda _done, _total: None))
-        engine = choice.create([each.question for each in waiting])
+                collections.prepare(pending, update or (lambda _done, _total: None))
+        engine = choice.create([each.question for each in pending])
         try:
             if choice.constrained:
                 warm_up(engine)
             with progress_bar(spec, "examples") as update:
-                for answer in answer_questions(engine, spec, waiting, find, keys):
+                for answer in answer_questions(engine, spec, pending, find, keys):
                     file.append(answer)
                     done += 1
                     if update is not None:
@@ -185,25 +187,25 @@ def _answer(
 def _by_engine(
     answers: Mapping[tuple[str, str], DocsAnswer], asked: QuestionSet, path: Path
 ) -> dict[str, dict[str, DocsAnswer]]:
-    """Sort answers by what made them; those to other questions are left out."""
+    """Group answers by engine; answers to other questions are left out."""
     known = {question.id for question in asked.questions}
     found: dict[str, dict[str, DocsAnswer]] = {}
     for (engine, key), answer in answers.items():
         if key in known:
             found.setdefault(engine or path.stem, {})[key] = answer
     if not found:
-        raise InputError(f"{display_name(path)}: no answer has the id of a question.")
+        raise InputError("No answer has the id of a question.", where=display_name(path))
     return found
 
 
 class _Row:
-    """The answers of an engine with their scores.
+    """The scores of an engine.
 
     Attributes:
-        engine: its specification.
-        report: the scores.
-        seconds: the median time of an answer; None if unknown.
-        failed: how many questions have no answer.
+        engine: specification of the engine.
+        report: the summary of the scores.
+        seconds: median time per answer; None if unknown.
+        failed: number of questions without an answer.
     """
 
     def __init__(self, engine: str, answers: Mapping[str, DocsAnswer], asked: QuestionSet) -> None:
@@ -264,8 +266,8 @@ def _show(rows: Sequence[_Row], asked: QuestionSet, how: Mapping[str, object]) -
     write_result(
         f"questions: {len(asked.questions)}, documents: {len(asked.documents)}{sources}\n"
         "interval: 95%, bootstrap over questions; full: all facts found; seconds: median\n"
-        f"abstained: where there is no answer ({len(asked.questions) - answerable}); wrongly: where "
-        f"there is one ({answerable})"
+        f"abstained: on unanswerable questions ({len(asked.questions) - answerable}); wrongly: on "
+        f"answerable ones ({answerable})"
     )
 
 

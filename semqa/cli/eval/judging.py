@@ -1,4 +1,4 @@
-"""Options, judge and progress that the commands of ``semqa eval`` share."""
+"""Options, judges and progress shared by the commands of ``semqa eval``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RecordOut = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", help="Write the whole record to this file, as JSON.", show_default=False
+        "--out", "-o", help="Write the whole record to this JSON file.", show_default=False
     ),
 ]
 
@@ -34,7 +34,7 @@ EntailmentPrompt = Annotated[
     typer.Option(
         "--prompt",
         help="Your own template for engine:SPEC, with {{ premise }} and {{ hypothesis }}; the reply "
-        "names entailment, neutral or contradiction.",
+        "must be entailment, neutral or contradiction.",
         metavar="NAME|PATH",
         show_default="engine-entailment",
     ),
@@ -44,7 +44,7 @@ AllowMissing = Annotated[
     bool, typer.Option("--allow-missing", help="Leave out items without a prediction.")
 ]
 
-Limit = Annotated[int | None, typer.Option(min=1, help="Only the first items.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N items.", metavar="N")]
 
 Resamples = Annotated[
     int, typer.Option(min=0, max=1_000_000, help="Bootstrap resamples; 0 for no intervals.")
@@ -61,12 +61,12 @@ JudgeName = Annotated[
         "--judge",
         envvar="SEMQA_JUDGE",
         metavar="SPEC",
-        help="lexical (needs no model, and is weak), transformers:nli=MODEL,qa=MODEL,qg=MODEL (any "
-        "of them; folders or names on the Hub), or engine:SPEC, a language model through any engine.",
+        help="lexical (weak, but needs no model), transformers:nli=MODEL,qa=MODEL,qg=MODEL (any of "
+        "the three; folders or Hub names), or engine:SPEC (a language model).",
         rich_help_panel=JUDGE_PANEL,
     ),
 ]
-"""Give it a default: ``judge: JudgeName = "lexical"``."""
+"""Needs a default: ``judge: JudgeName = "lexical"``."""
 
 JudgeCache = Annotated[
     Path | None,
@@ -74,15 +74,15 @@ JudgeCache = Annotated[
         "--judge-cache",
         envvar="SEMQA_JUDGE_CACHE",
         metavar="DIR",
-        help="Folder where judgements are kept: a run that ended early goes on from there.",
-        show_default="judgements, in semqa's cache folder",
+        help="Cache of judgements, used to resume interrupted runs.",
+        show_default="judgements in semqa's cache folder",
         rich_help_panel=JUDGE_PANEL,
     ),
 ]
 
 NoJudgeCache = Annotated[
     bool,
-    typer.Option("--no-judge-cache", help="Keep no judgement.", rich_help_panel=JUDGE_PANEL),
+    typer.Option("--no-judge-cache", help="Do not cache judgements.", rich_help_panel=JUDGE_PANEL),
 ]
 
 JudgeDevice = Annotated[
@@ -90,7 +90,7 @@ JudgeDevice = Annotated[
     typer.Option(
         "--judge-device",
         envvar="SEMQA_DEVICE",
-        help="Such as cpu or cuda:1.",
+        help="Device of the judge, such as cpu or cuda:1.",
         show_default="a GPU if any",
         rich_help_panel=JUDGE_PANEL,
     ),
@@ -101,7 +101,7 @@ JudgeDtype = Annotated[
     typer.Option(
         "--judge-dtype",
         envvar="SEMQA_DTYPE",
-        help="auto, float32, float16 or bfloat16.",
+        help="Type of weights: auto, float32, float16 or bfloat16.",
         show_default="float32 on a CPU, else auto",
         rich_help_panel=JUDGE_PANEL,
     ),
@@ -112,7 +112,7 @@ JudgeBatch = Annotated[
     typer.Option(
         "--judge-batch-size",
         min=1,
-        help="Inputs judged together.",
+        help="Inputs per batch.",
         show_default="8",
         rich_help_panel=JUDGE_PANEL,
     ),
@@ -123,7 +123,7 @@ JudgeUrl = Annotated[
     typer.Option(
         "--judge-url",
         metavar="URL",
-        help="Address of the endpoint of engine:openai:MODEL.",
+        help="Endpoint of engine:openai:MODEL.",
         show_default="SEMQA_BASE_URL",
         rich_help_panel=JUDGE_PANEL,
     ),
@@ -138,21 +138,21 @@ _FLAGS = {
     "prompt": "--prompt",
     "temperature": "--temperature",
 }
-"""How the options of judges are typed."""
+"""Flags of the judges' options."""
 
 
 def unparsed_note(judge: CachedJudge, taken_for: str = "neutral") -> list[str]:
-    """Return a note if replies of a language model were unparsed."""
+    """Return a note on unparsed replies of a language model, if any."""
     return count_note(judge.unparsed, taken_for)
 
 
 def count_note(unparsed: int, taken_for: str = "neutral") -> list[str]:
-    """Return a note on how many replies could not be read, if any."""
-    return _note(unparsed, ("reply", "replies"), "of the judge could not be read", taken_for)
+    """Return a note on the number of unparsed replies, if any."""
+    return _note(unparsed, ("reply", "replies"), "of the judge could not be parsed", taken_for)
 
 
 def too_long_note(too_long: int, taken_for: str = "neutral") -> list[str]:
-    """Return a note on how many inputs were too long for the judge, if any."""
+    """Return a note on the number of inputs that were too long for the judge, if any."""
     return _note(too_long, ("input was", "inputs were"), "too long for the judge", taken_for)
 
 
@@ -167,8 +167,8 @@ def _note(count: int, nouns: tuple[str, str], what: str, taken_for: str) -> list
 def judge_progress(judge: Judge, title: str) -> Iterator[None]:
     """Show the progress of a judge while the block runs, if standard error is a terminal.
 
-    Each call of the judge in the block has the bar for itself: give it many inputs at once. Who
-    interrupts it is told that the same command goes on, where that is so.
+    Each call of the judge in the block restarts the bar, so pass many inputs per call. On Ctrl-C,
+    print that the run can be resumed, if it can.
     """
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.output import progress_bar
@@ -188,15 +188,15 @@ def judge_progress(judge: Judge, title: str) -> Iterator[None]:
 
 
 def say_interrupted(judge: Judge) -> None:
-    """Say that results are kept, if they are."""
+    """Print that the run can be resumed, if judgements are cached on disk."""
     from semqa.attribution.judges import CachedJudge
 
     if isinstance(judge, CachedJudge) and judge.on_disk:
-        say("interrupted: what was judged is kept; give the same command again to go on")
+        say("interrupted; run the same command again to continue")
 
 
 def default_cache() -> Path:
-    """Return the default folder of judgements."""
+    """Return the default cache folder of judgements."""
     from semqa.data.fetch import cache_folder
 
     return cache_folder() / "judgements"
@@ -204,7 +204,7 @@ def default_cache() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """The options of a judge, as commands declare them."""
+    """The command-line options of a judge."""
 
     judge: JudgeName = "lexical"
     judge_cache: JudgeCache = None
@@ -221,22 +221,22 @@ class JudgeOptions:
         temperature: float | None = None,
         seed: int | None = None,
     ) -> CachedJudge:
-        """Create the judge, with a cache of its judgements.
+        """Create the judge with a cache of judgements.
 
         Args:
-            prompt: the user's own template for entailment, if the judge is an engine.
-            temperature: at which the language model of an engine is sampled; by default greedy.
-            seed: random seed of the samples.
+            prompt: the user's own entailment template, for a judge that is an engine.
+            temperature: sampling temperature of the engine; None for greedy decoding.
+            seed: random seed for sampling.
 
         Raises:
-            InputError: there is no such judge, or the cache is invalid.
-            UnavailableError: a model was not reached, or a package is missing.
+            InputError: the judge is unknown, or the cache is invalid.
+            UnavailableError: a model cannot be reached, or a package is missing.
         """
         from semqa.attribution.judges import CachedJudge, create_judge
         from semqa.attribution.judges.cached import FILE_NAME
 
         if self.no_judge_cache and self.judge_cache is not None:
-            raise InputError("excludes --judge-cache.", field="--no-judge-cache")
+            raise InputError("cannot be combined with --judge-cache.", field="--no-judge-cache")
         options = {
             "device": self.judge_device,
             "dtype": self.judge_dtype,
@@ -256,19 +256,22 @@ class JudgeOptions:
         folder = self.judge_cache or default_cache()
         if folder.exists() and not folder.is_dir():
             raise InputError(
-                f"must be a folder; {folder} is a file.", field="--judge-cache", value=folder
+                f"must be a folder, but {folder} is a file.", field="--judge-cache", value=folder
             )
         return CachedJudge(judge, folder / FILE_NAME)
 
 
 class JudgeCommand(DeclaredCommand):
-    """A command that takes the options of a judge, as `JudgeOptions`."""
+    """A command that has the options of `JudgeOptions`."""
 
     declaration = JudgeOptions
 
 
 class DefaultCommand(Group):
-    """``group FILE`` is ``group run FILE``; a file with the name of a command is ``./NAME``."""
+    """A group where ``group FILE`` means ``group run FILE``.
+
+    Write ``./NAME`` for a file that has the name of a command.
+    """
 
     default: ClassVar[str] = "run"
 
@@ -291,5 +294,5 @@ def make_table(*columns: str, left: int = 1) -> Table:
 
 
 def shown(value: float | None, digits: int = 3, *, times: float = 1) -> str:
-    """Return a figure as tables show it."""
+    """Format a score for a table."""
     return "unscored" if value is None else f"{times * value:.{digits}f}"

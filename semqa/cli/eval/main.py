@@ -1,4 +1,4 @@
-"""``semqa eval``: the commands that measure answers over documents, and attribution."""
+"""``semqa eval``: evaluate answers about documents, and attribution."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="eval",
-    help="Measure answers over your documents, and attribution: AIS, AttrScore, Q² and others.",
+    help="Evaluate answers about your documents, and attribution: AIS, AttrScore, Q² and others.",
     no_args_is_help=True,
 )
 
 
 @app.callback()
 def _eval() -> None:
-    """Measure answers over your documents, and attribution: AIS, AttrScore, Q² and others."""
+    """Evaluate answers about your documents, and attribution: AIS, AttrScore, Q² and others."""
 
 
 app.command("docs", cls=EngineCommand)(docs.docs)

@@ -1,4 +1,4 @@
-"""`semqa eval q2`: Q² of responses, and how well it agrees with people."""
+"""`semqa eval q2`: Q² of responses, and its agreement with human labels."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 
 
 PACKAGES = {"overlap": ("spacy",), "bleu": ("sacrebleu",), "bertscore": ("bert-score", "torch")}
-"""What the baselines are computed with."""
+"""Packages that the baselines use."""
 
 BaselineOption = Annotated[
     list[str] | None,
     typer.Option(
         "--baseline",
-        help="Score this too: overlap, words, bleu, bertscore or nli; repeat it for more.",
+        help="Also score overlap, words, bleu, bertscore or nli; repeatable.",
         show_default=False,
     ),
 ]
@@ -60,7 +60,7 @@ BertScoreModel = Annotated[
     typer.Option(
         "--bertscore-model",
         metavar="MODEL",
-        help="A folder or a name on the Hub.",
+        help="Model for BERTScore: a folder or a Hub name.",
         show_default="roberta-large, rescaled",
     ),
 ]
@@ -69,7 +69,7 @@ BertScoreLayer = Annotated[
     typer.Option(
         "--bertscore-layer",
         min=1,
-        help="Layer to compare at, for a model that bert-score does not know.",
+        help="Layer to compare, for models unknown to bert-score.",
         show_default=False,
     ),
 ]
@@ -77,13 +77,13 @@ DropRepeated = Annotated[
     bool,
     typer.Option(
         "--drop-repeated",
-        help="Leave out a response that occurs a second time with the same knowledge.",
+        help="Leave out repeated responses to the same knowledge.",
     ),
 ]
 
 
 def check_baselines(names: Sequence[str] | None) -> None:
-    """Check that the baselines exist, before anything is computed."""
+    """Raise if a baseline is unknown."""
     from semqa.attribution.q2.baselines import BASELINES
 
     for name in names or ():
@@ -96,9 +96,12 @@ def check_baselines(names: Sequence[str] | None) -> None:
 
 
 class Baselines(NamedTuple):
-    """Baselines of some responses: the scores of each, and what a record says of each baseline.
+    """Baseline scores of responses.
 
-    `versions` are those of the packages that took part.
+    Attributes:
+        scores: for each response, its scores by baseline.
+        described: settings of each baseline, for records.
+        versions: versions of the packages used.
     """
 
     scores: Sequence[Mapping[str, float]]
@@ -115,7 +118,7 @@ def compute_baselines(
     layer: int | None = None,
     official: bool = False,
 ) -> Baselines:
-    """Compute baselines, each with a bar where it takes its time; see `baseline_scores`."""
+    """Compute baselines, each with a progress bar; see `baseline_scores`."""
     from semqa.attribution.q2.baselines import MODEL, BertScore, baseline_scores
     from semqa.attribution.records import versions
 
@@ -123,7 +126,7 @@ def compute_baselines(
     bertscore = None
     if "bertscore" in wanted:
         bertscore = BertScore(model or MODEL, layers=layer)
-        bertscore.load()  # what cannot be loaded is said before anything else is computed
+        bertscore.load()  # raises before anything else is computed
     scores: list[dict[str, float]] = [{} for _ in responses]
     for name in wanted:
         with progress_bar(name, "examples") as update:
@@ -156,7 +159,7 @@ def _described(name: str, judge: Any, bertscore: BertScore | None) -> dict[str, 
 
 
 def explanation(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about one response, from the row of a record."""
+    """Yield lines that explain the score of a response, from its row in a record."""
     from semqa.attribution.judges.base import Entailment
 
     label = {None: "", True: "; people: inconsistent", False: "; people: consistent"}
@@ -214,8 +217,8 @@ def run_notes(record: Mapping[str, Any]) -> Iterator[str]:
     for file in record["files"]:
         if file.get("repeated"):
             yield (
-                f"{file['name']}: {file['repeated']} of {file['responses']} responses occur a second "
-                "time; --drop-repeated leaves them out"
+                f"{file['name']}: {file['repeated']} of {file['responses']} responses are "
+                "repeated; leave them out with --drop-repeated"
             )
     settings = record["settings"]
     yield (
@@ -246,7 +249,7 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield notes on the figures of a meta-evaluation."""
+    """Yield notes on the scores of a meta-evaluation."""
     from semqa.attribution.q2.meta import shown_name
 
     contexts = record["contexts"]
@@ -262,7 +265,7 @@ def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
             if row["unscored"]:
                 yield f"unscored: {row['unscored']} labelled responses in {shown_name(name)}"
     for name in record["unlabelled"]:
-        yield f"{name}: its responses have no label, and its name does not say their class"
+        yield f"{name}: no labels in the file, and none in its name"
 
 
 def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -309,15 +312,14 @@ def meta(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Labelled responses: records of semqa eval q2 --out, or the files that it reads.",
+            help="Labelled responses: records or input files of semqa eval q2.",
             show_default=False,
         ),
     ] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help="A column of the files that holds scores; repeatable. In a file of contexts, "
-            "<system>_NAME.",
+            help="Column with scores (<system>_NAME in a file of contexts); repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -327,51 +329,48 @@ def meta(
     threshold: Annotated[
         list[str] | None,
         typer.Option(
-            help="A score above it means consistent: a number, or MEASURE=NUMBER; repeatable, also "
-            "to try several.",
+            help="Scores above it mean consistent: a number, or MEASURE=NUMBER; repeatable.",
             show_default="0.5",
         ),
     ] = None,
     iterations: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="How often systems are simulated.")
+        int, typer.Option(min=1, max=1_000_000, help="Number of simulations of systems.")
     ] = 1000,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, envvar="SEMQA_SEED", help="Random seed.")
     ] = 0,
     official: Annotated[
         bool,
-        typer.Option(
-            "--official", help="Draw as the released code does, whose figures a seed then gives."
-        ),
+        typer.Option("--official", help="Sample like the released code, to reproduce its results."),
     ] = False,
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Draw precision and recall here: .svg, .png or .pdf.", show_default=False
+            help="Plot precision and recall to this .svg, .png or .pdf file.", show_default=False
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Write all figures and curves here, as JSON.", show_default=False
+            "--out", "-o", help="Write all scores and curves to this JSON file.", show_default=False
         ),
     ] = None,
     drop_repeated: DropRepeated = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare measures with annotations: precision and recall, accuracy, simulated systems.
+    """Compare metrics with human labels: precision, recall, accuracy, simulated systems.
 
-    A file is of one class where its name says so (consistent, inconsistent)
-    or a column label does. Without --baseline and --measure, overlap and BLEU
-    are computed, which need no judge.
+    Labels come from the column label, or from the name of a file (consistent or
+    inconsistent). Without --baseline and --measure, overlap and BLEU are
+    computed, which need no judge.
     """
     from semqa.attribution.q2.meta import plot_levels
     from semqa.attribution.records import versions
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     paths = files or []
     if not paths:
-        raise InputError("Name records or files of labelled responses.")
+        raise InputError("No files. Name records or files of labelled responses.")
     check_stdin_once(*paths)
     check_not_an_input(out, *paths)
     check_not_an_input(plot, *paths)
@@ -381,11 +380,11 @@ def meta(
     wanted = list(dict.fromkeys(baseline or ()))
     if not wanted and not measure and not any(each.scores for each in judged):
         wanted = ["overlap", "bleu"]
-    asked = asking.open() if "nli" in wanted else None
+    judge = judge_options.open() if "nli" in wanted else None
     found = compute_baselines(
         wanted,
         [each.response for each in judged],
-        asked,
+        judge,
         model=bertscore_model,
         layer=bertscore_layer,
         official=official,
@@ -426,7 +425,7 @@ def meta(
 def _judged(
     paths: Sequence[Path], drop: bool, measures: Sequence[str]
 ) -> tuple[list[Judged], list[dict[str, Any]]]:
-    """Read all files; ids and contexts contain the file's name if there are several."""
+    """Read all files; with several, ids and contexts contain the file name."""
     from semqa.attribution.q2.meta import Judged
     from semqa.attribution.q2.reading import read_responses
     from semqa.attribution.q2.record import Run, read_judged
@@ -457,7 +456,7 @@ def _evaluated(
     thresholds: Mapping[str, Sequence[float]],
     simulation: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the record of plain responses and of those to shared contexts."""
+    """Return the record of responses without context and of those to shared contexts."""
     from semqa.attribution.q2.meta import (
         INCONSISTENT,
         RATES,
@@ -503,7 +502,7 @@ def _file(judged: Judged) -> str:
 
 
 def _thresholds(given: Sequence[str], measures: Sequence[str]) -> dict[str, list[float]]:
-    """Return the thresholds of each measure: its own, or else those that name none, or 0.5."""
+    """Return the thresholds of each measure: its own, else the general ones, else 0.5."""
     own: dict[str, list[float]] = {name: [] for name in ("", *measures)}
     for text in given:
         name, _, number = text.rpartition("=")
@@ -525,8 +524,8 @@ BEAMS = 5
 
 app = typer.Typer(
     name="q2",
-    help="Q²: is a response consistent with the knowledge it was given, by questions about it. "
-    "semqa eval q2 FILE is semqa eval q2 run FILE.",
+    help="Q²: check by question answering whether responses are consistent with their knowledge. "
+    "semqa eval q2 FILE means semqa eval q2 run FILE.",
     no_args_is_help=True,
     cls=DefaultCommand,
 )
@@ -539,8 +538,8 @@ def run(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="CSV or JSON lines with the columns response and knowledge, or "
-            "<system>_response for several systems; - for standard input.",
+            help="CSV or JSON lines with response and knowledge, or <system>_response for several "
+            "systems; - for standard input.",
             show_default=False,
         ),
     ],
@@ -549,17 +548,17 @@ def run(
     spans: Annotated[
         str,
         typer.Option(
-            help="Finder of informative spans: rules, or spacy:MODEL; auto is the paper's model "
-            "where it is installed, otherwise rules.",
+            help="Finder of informative spans: rules, or spacy:MODEL; auto: the paper's model if "
+            "installed, else rules.",
         ),
     ] = "auto",
-    beams: Annotated[int, typer.Option(min=1, max=50, help="Questions asked for a span.")] = BEAMS,
+    beams: Annotated[int, typer.Option(min=1, max=50, help="Questions per span.")] = BEAMS,
     no_nli: Annotated[
-        bool, typer.Option("--no-nli", help="Only the variant without NLI; no judge of it needed.")
+        bool, typer.Option("--no-nli", help="Only the variant without NLI, without an NLI judge.")
     ] = False,
     official: Annotated[
         bool,
-        typer.Option("--official", help="Compare and fall back exactly as the released code does."),
+        typer.Option("--official", help="Compare and fall back exactly like the released code."),
     ] = False,
     baseline: BaselineOption = None,
     bertscore_model: BertScoreModel = None,
@@ -568,38 +567,38 @@ def run(
     limit: Limit = None,
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="Show each response's questions and answers first."),
+        typer.Option("--explain", help="First show the questions and answers of each response."),
     ] = False,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Score responses by questions about them: Q², and its variant without NLI, from 0 to 1.
+    """Score responses by Q² and its variant without NLI, from 0 to 1.
 
-    A run that was interrupted goes on where it stopped: give the same command
-    again. Whose judgement it is, and what it is worth, is up to --judge.
+    To resume an interrupted run, run the same command again. The quality of
+    the scores depends on --judge.
     """
     from semqa.attribution.q2 import Settings
     from semqa.attribution.q2.reading import read_responses, with_ids
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     check_baselines(baseline)
     check_stdin_once(*files)
     check_not_an_input(out, *files)
     settings = Settings(beams, not no_nli, official)
     read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
     responses = with_ids(read)[:limit]
-    asked = asking.open(prompt)
-    measure = _measure(read, asked, spans, settings)
+    judge = judge_options.open(prompt)
+    measure = _measure(read, judge, spans, settings)
     baselines = compute_baselines(
         baseline,
         responses,
-        asked,
+        judge,
         model=bertscore_model,
         layer=bertscore_layer,
         official=official,
     )
-    found = _run(read, responses, asked, measure, settings, baselines)
+    found = _run(read, responses, judge, measure, settings, baselines)
     record = found.to_dict(resamples=resamples, seed=seed)
     if out is not None:
         write_file(out, json_line(record, indent=1))
@@ -624,14 +623,15 @@ def run(
 def _measure(
     files: Sequence[ResponseFile], judge: CachedJudge, spans: str, settings: Settings
 ) -> Q2 | None:
-    """Return the measure, or None for a file of steps, whose questions are asked already."""
+    """Return the measure, or None for a file of steps, which already has the questions."""
     from semqa.attribution.judges.base import able
     from semqa.attribution.q2 import Q2, create_span_finder
 
     if any(file.kind == "steps" for file in files):
         if len(files) > 1:
             raise InputError(
-                f"A file with steps of the released code must be given alone, not among {len(files)} files."
+                "A file with steps of the released code must be the only file, got "
+                f"{len(files)} files."
             )
         if settings.nli:
             able(judge, "entailment")
@@ -662,8 +662,8 @@ def _run(
     spans = "steps of a file" if measure is None else measure.finder.name
     return Run(
         tuple(
-            replace(score, baselines=beside)
-            for score, beside in zip(scores, baselines.scores, strict=True)
+            replace(score, baselines=values)
+            for score, values in zip(scores, baselines.scores, strict=True)
         ),
         settings,
         describe_judge(judge),
@@ -675,7 +675,7 @@ def _run(
 
 
 def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> list[ResponseScore]:
-    """Compare the answers of a file of steps."""
+    """Score the answers in a file of steps."""
     from semqa.attribution.judges.base import able
     from semqa.attribution.q2.measure import compare_answers
     from semqa.attribution.q2.reading import class_by_name, scores_of_steps

@@ -1,4 +1,4 @@
-"""``semqa eval tofueval``: errors in summaries of dialogues, and judges that find them."""
+"""``semqa eval tofueval``: factual errors in dialogue summaries, and judges that detect them."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ _T = TypeVar("_T")
 
 app = typer.Typer(
     name="tofueval",
-    help="TofuEval: do summaries on a topic say what the dialogue says, and does a judge see it?",
+    help="TofuEval: factual consistency of topic-focused dialogue summaries, and of its judges.",
     no_args_is_help=True,
 )
 
 RUNS_TEMPERATURE = 0.7
-"""Of repeated runs, as in the paper."""
+"""Sampling temperature of repeated runs, as in the paper."""
 
 Summaries = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="FILE...",
-        help="Annotated sentences, CSV as released; or JSON lines with doc_id, topic, model_name "
+        metavar="FILE",
+        help="Annotated sentences (CSV as released), or JSON lines with doc_id, topic, model_name "
         "and summary.",
         show_default=False,
     ),
 ]
 PromptFile = Annotated[
     Path | None,
-    typer.Option(help="Your own prompt, a Jinja template.", show_default=False),
+    typer.Option(help="Your own prompt, as a Jinja template.", show_default=False),
 ]
 
 
@@ -69,21 +69,21 @@ def judge(
         typer.Option(
             "--documents",
             "-d",
-            help="The dialogues: CSV or JSON lines with doc_id (or meeting_id) and source; repeat it.",
+            help="Dialogues: CSV or JSON lines with doc_id (or meeting_id) and source; repeatable.",
             show_default=False,
         ),
     ] = None,
     method: Annotated[
         Literal["direct", "explained", "entailment"],
         typer.Option(
-            help="Ask for a verdict; for an explanation, then a verdict; or take the probability "
-            "that the document entails the text."
+            help="Ask for a verdict (direct) or for an explanation and a verdict (explained), or use "
+            "the probability that the document entails the text (entailment)."
         ),
     ] = "entailment",
     level: Annotated[
-        Literal["sentence", "summary"], typer.Option(help="What is judged.")
+        Literal["sentence", "summary"], typer.Option(help="Unit to judge.")
     ] = "sentence",
-    runs: Annotated[int, typer.Option(min=1, max=100, help="Sampled runs; the paper has 3.")] = 1,
+    runs: Annotated[int, typer.Option(min=1, max=100, help="Sampled runs; 3 in the paper.")] = 1,
     temperature: Annotated[
         float | None,
         typer.Option(
@@ -91,7 +91,7 @@ def judge(
         ),
     ] = None,
     extra: Annotated[
-        bool, typer.Option("--extra", help="Judge Model-Extra too, which the paper does not have.")
+        bool, typer.Option("--extra", help="Also judge Model-Extra, which is not in the paper.")
     ] = False,
     prompt: PromptFile = None,
     out: RecordOut = None,
@@ -99,28 +99,27 @@ def judge(
 ) -> None:
     """Judge whether summaries are consistent with their documents.
 
-    What was judged is kept: a run that was interrupted or killed goes on
-    where it stopped when the same command is given again. The record is
-    what semqa eval tofueval score takes as --predictions.
+    To resume an interrupted run, run the same command again: judgements are
+    cached. Pass the record to semqa eval tofueval score as --predictions.
     """
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_documents
     from semqa.attribution.tofueval.judging import PROMPTS, judge_texts, read_texts
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     _check_files(out, files, documents)
     texts = read_texts(files or (), level, frozenset() if extra else frozenset({EXTRA_MODEL}))
     if not documents:
         raise InputError(
-            "Name the documents: CSV or JSON lines with doc_id and source.",
-            hint="The release of TofuEval has ids alone: see docs/attribution/tofueval.md.",
+            "No documents. Name CSV or JSON lines with doc_id and source in --documents.",
+            hint="TofuEval's release has only ids; see docs/attribution/tofueval.md.",
         )
     known = read_documents(documents)
     if method == "entailment":
         if prompt is not None:
-            raise InputError("excludes --method entailment.", field="--prompt")
+            raise InputError("cannot be combined with --method entailment.", field="--prompt")
         if runs > 1 or temperature:
             raise InputError(
-                "samples replies; choose --method direct or explained.",
+                "needs --method direct or explained.",
                 field="--runs" if runs > 1 else "--temperature",
             )
     if runs > 1 and temperature == 0:
@@ -132,14 +131,14 @@ def judge(
     template = None if method == "entailment" else _load_prompt(prompt, PROMPTS[method])
     found, rows = [], []
     for number in range(1, runs + 1):
-        asked = asking.open(temperature=temperature, seed=number if temperature else None)
-        with judge_progress(asked, "judging" if runs == 1 else f"run {number}"):
-            judged = judge_texts(texts, known, asked, method, template)
-        asked.close()
+        judge = judge_options.open(temperature=temperature, seed=number if temperature else None)
+        with judge_progress(judge, "judging" if runs == 1 else f"run {number}"):
+            judged = judge_texts(texts, known, judge, method, template)
+        judge.close()
         found += judged
         rows += [each.to_dict() | ({"run": str(number)} if runs > 1 else {}) for each in judged]
     settings = {"method": method, "level": level, "runs": runs, "temperature": temperature or 0.0}
-    record = _record("tofueval judgements", asked, template, settings, rows)
+    record = _record("tofueval judgements", judge, template, settings, rows)
     _finish(record, out, judged_table(found), as_json=as_json)
 
 
@@ -152,44 +151,45 @@ def completeness(
         typer.Option(
             "--key-points",
             "-k",
-            help="CSV with doc_id, topic and key_points, as released; repeat it for more.",
+            help="CSV with doc_id, topic and key_points, as released; repeatable.",
             show_default=False,
         ),
     ] = None,
     out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge how many of their topic's key points summaries entail."""
+    """Judge what share of their topic's key points summaries entail."""
     from semqa.attribution.judges import PatientJudge
     from semqa.attribution.tofueval import judging
     from semqa.attribution.tofueval.data import read_key_points
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     _check_files(out, files, key_points)
     if not files or not key_points:
-        raise InputError("Name summaries and --key-points.")
+        raise InputError("Name both summaries and --key-points.")
     summaries = judging.read_texts(files, "summary")
     known = {(each.doc_id, each.topic): each.points for each in read_key_points(key_points)}
     points: dict[SummaryKey, tuple[str, ...]] = {}
     for each in summaries:
         if (each.key.doc_id, each.key.topic) not in known:
             raise InputError(
-                f"lack the document {each.key.doc_id!r} with the topic {each.key.topic!r}.",
+                f"has no row for the document {each.key.doc_id!r} with the topic "
+                f"{each.key.topic!r}.",
                 field="--key-points",
             )
         points[each.key] = known[each.key.doc_id, each.key.topic]
-    asked = asking.open()
-    with judge_progress(asked, "key points"):
-        patient = PatientJudge(asked)
+    judge = judge_options.open()
+    with judge_progress(judge, "key points"):
+        patient = PatientJudge(judge)
         made = judging.judge_coverage(summaries, points, patient)
-    asked.close()
+    judge.close()
     scores = [judging.completeness(each) for each in made]
     rows = [
         {**each.key.to_dict(), "made": list(covered), "completeness": score.value}
         | ({"unscored": score.unscored} if score.unscored else {})
         for each, covered, score in zip(summaries, made, scores, strict=True)
     ]
-    record = _record("tofueval completeness", asked, None, {}, rows, patient, "not made")
+    record = _record("tofueval completeness", judge, None, {}, rows, patient, "not made")
     lines = []
     for name, own in _by_model(summaries, scores).items():
         mean = judging.mean_completeness(own)
@@ -210,27 +210,27 @@ def relevance(
     out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rate from 1 to 5 how much of a summary is about its topic; 3 and more count as relevant."""
+    """Rate from 1 to 5 how much of a summary is about its topic; 3 or more is relevant."""
     from semqa.attribution.judges import PatientJudge
     from semqa.attribution.tofueval import judging
 
-    asking: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj
     if not files:
-        raise InputError("Name at least one file.")
+        raise InputError("No files. Name at least one file of summaries.")
     _check_files(out, files)
     summaries = judging.read_texts(files, "summary")
     template = _load_prompt(prompt, "tofueval-relevance")
-    asked = asking.open()
-    with judge_progress(asked, "relevance"):
-        patient = PatientJudge(asked)
+    judge = judge_options.open()
+    with judge_progress(judge, "relevance"):
+        patient = PatientJudge(judge)
         found = judging.rate_relevance(summaries, patient, template)
-    asked.close()
+    judge.close()
     rows = [
         {**each.key.to_dict(), "rating": rating, "reply": reply}
         for each, (rating, reply) in zip(summaries, found, strict=True)
     ]
     taken_for = "a reply without a rating"
-    record = _record("tofueval relevance", asked, template, {}, rows, patient, taken_for)
+    record = _record("tofueval relevance", judge, template, {}, rows, patient, taken_for)
     lines = []
     for name, ratings in _by_model(summaries, [rating for rating, _ in found]).items():
         mean, unread = judging.mean_relevance(ratings), ratings.count(None)
@@ -242,7 +242,7 @@ def relevance(
 
 
 def judged_table(judgements: Sequence[Judgement]) -> Table:
-    """Return one row per model: texts, how many are inconsistent, how many replies have no verdict."""
+    """Return one row per model: texts, inconsistent texts, and replies without a verdict."""
     whole = bool(judgements) and judgements[0].judged.index is None
     texts = "summaries" if whole else "sentences"
     table = make_table("model", texts, "inconsistent", "%", "no verdict")
@@ -270,7 +270,7 @@ def _check_files(out: Path | None, *groups: Sequence[Path] | None) -> None:
 
 
 def _load_prompt(path: Path | None, name: str) -> JudgePrompt:
-    """Return the user's prompt, or ours."""
+    """Return the user's prompt, or the packaged one."""
     from semqa.attribution.prompts import JudgePrompt
 
     return JudgePrompt.load(name if path is None else path)
@@ -278,17 +278,17 @@ def _load_prompt(path: Path | None, name: str) -> JudgePrompt:
 
 def _record(
     kind: str,
-    asked: CachedJudge,
+    judge: CachedJudge,
     prompt: JudgePrompt | None,
     settings: Mapping[str, object],
     rows: list[dict[str, Any]],
     patient: PatientJudge | None = None,
     taken_for: str = "",
 ) -> dict[str, Any]:
-    """Return a record, and say how many inputs were too long for the judge, and what they count as."""
+    """Return a record, and print a note on inputs that were too long for the judge."""
     from semqa.attribution.records import describe_judge, versions
 
-    config: dict[str, Any] = {"judge": describe_judge(asked), **settings}
+    config: dict[str, Any] = {"judge": describe_judge(judge), **settings}
     if prompt is not None:
         config["prompt"] = {"name": prompt.name, "sha256": prompt.sha256}
     record: dict[str, Any] = {"kind": kind, "config": config, "versions": versions()}
@@ -303,7 +303,7 @@ def _record(
 def _finish(
     record: dict[str, Any], out: Path | None, summary: Table | str, *, as_json: bool
 ) -> None:
-    """Write the record if asked to, and print it or its summary."""
+    """Write the record if there is an output file, and print the record or its summary."""
     from semqa.attribution.records import write_record
     from semqa.cli.tables import print_tables
 
@@ -320,8 +320,8 @@ def _finish(
 Annotations = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="FILE...",
-        help="Annotated sentences, CSV as released ({dataset}_factual_eval_{split}.csv).",
+        metavar="FILE",
+        help="Annotated sentences: CSV as released ({dataset}_factual_eval_{split}.csv).",
         show_default=False,
     ),
 ]
@@ -329,14 +329,13 @@ Categories = Annotated[
     list[Path] | None,
     typer.Option(
         "--topics",
-        help="Which topics are main and which marginal, JSON ({dataset}_topic_category.json); "
-        "repeat it for more.",
+        help="Main and marginal topics: JSON ({dataset}_topic_category.json); repeatable.",
         show_default=False,
     ),
 ]
 Extra = Annotated[
     bool,
-    typer.Option("--extra", help="Count Model-Extra too, which the paper does not have."),
+    typer.Option("--extra", help="Also count Model-Extra, which is not in the paper."),
 ]
 
 
@@ -346,11 +345,11 @@ def rates(
     topics: Categories = None,
     extra: Extra = False,
     by_model: Annotated[
-        bool, typer.Option("--by-model", help="Part rows by model rather than by split.")
+        bool, typer.Option("--by-model", help="Group rows by model instead of by split.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Count how often summaries err, by topic, split and model, and the types of errors."""
+    """Compute error rates of summaries by topic, split and model, and count error types."""
     from semqa.attribution.tofueval.data import by_summary, doubled
     from semqa.attribution.tofueval.meta import count_errors, error_rates, lengths
 
@@ -375,15 +374,15 @@ def rates(
     tables = [rates_table(found, "model" if by_model else "split")]
     print_tables(*tables, *([types_table(errors)] if errors.exploded else []))
     if by_model:
-        write_result("the release shuffles the letters of models by topic: a letter is not a model")
+        write_result("the release shuffles model letters per topic, so a letter is not one model")
     if errors.several:
         write_result(f"{errors.several} of {errors.inconsistent} sentences have several errors")
     if twice:
-        write_result(f"{twice} sentences are there twice, and count twice")
+        write_result(f"{twice} sentences occur twice and count twice")
 
 
 def rates_table(rates: Iterable[Rate], per: str) -> Table:
-    """Return one row per dataset, category and split (or model), with both levels beside each other."""
+    """Return one row per dataset, category and split (or model), with both levels side by side."""
     other = "model" if per == "split" else "split"
     rows: dict[tuple[str, str, str], dict[str, Rate]] = {}
     for rate in rates:
@@ -418,27 +417,27 @@ def score(
         typer.Option(
             "--predictions",
             "-p",
-            help="What an evaluator said: JSON lines, or a record of judge; repeat it for more "
-            "evaluators, which are compared with the first.",
+            help="Predictions of an evaluator: JSON lines, or a record of judge. Repeat it to "
+            "compare other evaluators with the first.",
             show_default=False,
         ),
     ] = None,
     topics: Categories = None,
     split: Annotated[
         str | None,
-        typer.Option(help="Score this split, or all.", show_default="test where there is one"),
+        typer.Option(help="Score this split, or all.", show_default="test if there is one"),
     ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
-            help="Up to this score a text is inconsistent.", show_default="tuned on the split dev"
+            help="Texts with at most this score are inconsistent.", show_default="tuned on dev"
         ),
     ] = None,
     extra: Extra = False,
     by_document: Annotated[
         bool,
         typer.Option(
-            "--by-document", help="Draw documents, not sentences, when evaluators are compared."
+            "--by-document", help="Resample documents, not sentences, to compare evaluators."
         ),
     ] = False,
     resamples: Annotated[
@@ -448,18 +447,18 @@ def score(
     allow_missing: AllowMissing = False,
     as_json: AsJson = False,
 ) -> None:
-    """Score evaluators by the annotations: BAcc, FPR, FNR, recall by error, kappa between runs.
+    """Score evaluators against annotations: BAcc, FPR, FNR, recall by error, kappa between runs.
 
     Predictions are JSON lines with doc_id, topic, model_name, sent_idx and
-    either label (yes: consistent, no, or null) or score (high: consistent);
-    without sent_idx a line is about a whole summary. A field run names
-    repeated runs. Scores get a threshold that is tuned on the split dev.
+    either label (yes: consistent, no, or null) or score (high: consistent).
+    Without sent_idx, a line is about a whole summary. The field run identifies
+    repeated runs. The threshold of scores is tuned on the split dev.
     """
     from semqa.attribution.records import versions
     from semqa.attribution.tofueval.meta import score_evaluators
 
     if not predictions:
-        raise InputError("is needed.", field="--predictions")
+        raise InputError("is missing.", field="--predictions")
     check_stdin_once(*(files or ()), *predictions)
     sentences, categories = _annotated(files, topics, extra=extra)
     settings: dict[str, Any] = {
@@ -487,33 +486,35 @@ def score(
 def _annotated(
     files: Sequence[Path] | None, topics: Sequence[Path] | None, *, extra: bool
 ) -> tuple[list[AnnotatedSentence], dict[str, dict[str, str]]]:
-    """Read annotated sentences and the categories of topics, and say what is left out."""
+    """Read annotated sentences and topic categories, and print what is left out."""
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_annotations, read_categories
     from semqa.attribution.tofueval.meta import category_of
 
     if not files:
-        raise InputError("Name at least one CSV file of annotations.")
+        raise InputError("No files. Name at least one CSV file of annotations.")
     check_stdin_once(*files)
     found = read_annotations(files)
     kept = found if extra else [s for s in found if s.key.model != EXTRA_MODEL]
     if not kept:
         raise InputError(
-            f"All {len(found)} sentences are of {EXTRA_MODEL}; --extra counts them."
+            f"All {len(found)} sentences are by {EXTRA_MODEL}. Use --extra to count them."
             if found
-            else "There are no sentences below the header.",
+            else "The file has no sentences.",
             where=str(files[0]),
         )
     if len(kept) < len(found):
-        say(f"left out: {len(found) - len(kept)} sentences of {EXTRA_MODEL}; --extra counts them")
+        left_out = len(found) - len(kept)
+        say(f"left out: {left_out} sentences by {EXTRA_MODEL}; use --extra to count them")
     categories = read_categories(topics or ())
     unknown = sum(not category_of(each.key, categories) for each in kept) if categories else 0
     if unknown == len(kept):
         raise InputError(
-            f"has no topic of the dataset {kept[0].key.dataset!r}; name the file {{dataset}}_topic_category.json.",
+            f"has no topic of the dataset {kept[0].key.dataset!r}.",
             field="--topics",
+            hint="Name the file {dataset}_topic_category.json.",
         )
     if unknown:
-        say(f"{unknown} sentences have a topic of no category; they count among all topics alone")
+        say(f"{unknown} sentences have a topic without a category and count only in all topics")
     return kept, categories
 
 
@@ -534,10 +535,11 @@ def _check_complete(results: Mapping[str, Any]) -> None:
         for run in evaluator["runs"]:
             cells = {cell["level"] for cell in run["cells"]}
             for level, count in run["missing"].items():
-                # An evaluator of whole summaries needs no predictions of sentences.
+                # An evaluator of whole summaries needs no predictions for sentences.
                 if count and (level in cells or not cells):
                     raise InputError(
-                        f"{evaluator['name']} has no prediction for {count} texts at the level {level}.",
+                        f"{evaluator['name']} has no predictions for {count} texts at {level} "
+                        "level.",
                         hint="Add them, or use --allow-missing.",
                     )
 
@@ -552,7 +554,7 @@ def _show(results: Mapping[str, Any]) -> None:
             write_result(f"threshold for a {level}: {value}")
         for level, count in row["runs"][0]["unread"].items():
             if count:
-                write_result(f"left out: {count} at the level {level}, whose reply has no verdict")
+                write_result(f"left out: {count} replies at {level} level without a verdict")
         if agreement := row.get("self_agreement"):
             of_each = agreement["datasets"]
             kappas = of_each if len(of_each) == 1 else {**of_each, "all": agreement["mean"]}
@@ -576,9 +578,7 @@ def _show(results: Mapping[str, Any]) -> None:
     print_tables(table)
     for test in results["tests"]:
         if "untested" in test:
-            write_result(
-                f"not compared: {test['a']} at the level {test['level']}: {test['untested']}"
-            )
+            write_result(f"not compared: {test['a']} at {test['level']} level: {test['untested']}")
 
 
 def evaluator_tables(row: Mapping[str, Any]) -> list[Table]:

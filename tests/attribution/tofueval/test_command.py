@@ -82,7 +82,7 @@ def semqa(
 def test_rates(semqa: Command) -> None:
     files = ("toy_factual_eval_dev.csv", "toy_factual_eval_test.csv")
     found = semqa("rates", *files, "--topics", "toy_topic_category.json", "--json")
-    assert "left out: 2 sentences of Model-Extra" in found.err
+    assert "left out: 2 sentences by Model-Extra" in found.err
     rates = {
         tuple(rate[name] for name in ("dataset", "category", "split", "model", "level")): rate
         for rate in found.json["rates"]
@@ -226,16 +226,16 @@ def test_mistakes(semqa: Command) -> None:
     assert "--split must be one of test, all" in message(
         "score", test, "-p", "p.jsonl", "--split", "train"
     )
-    assert "Name the documents" in message("judge", test)
+    assert "No documents" in message("judge", test)
     assert "not found" in message("judge", test, "-d", "d2.jsonl")
     assert "no summaries" in message("judge", "-d", "docs.jsonl")
     assert "no topic of the dataset 'toy'" in message(
         "rates", test, "--topics", _renamed("toy_topic_category.json", "other_topic_category.json")
     )
-    assert "--prompt excludes --method entailment" in message(
+    assert "--prompt cannot be combined with --method entailment" in message(
         "judge", test, "-d", "docs.jsonl", "--prompt", "x.jinja"
     )
-    assert "--key-points lack the document 'd1'" in message(
+    assert "--key-points has no row for the document 'd1'" in message(
         "completeness",
         "summaries.jsonl",
         "-k",
