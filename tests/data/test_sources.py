@@ -63,7 +63,7 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("a.txt", b"", "a.txt: This source has no text"),
         ("a.txt", b" \n\xc2\xa0", "a.txt: This source has no text"),
-        ("a.txt", b"abc\x00", "a.txt: Not a document: the file is binary"),
+        ("a.txt", b"abc\x00", "a.txt: Unsupported file type: binary data"),
         ("a.txt", "abc".encode("utf-16"), "Save the file as UTF-8, not UTF-16"),
         ("a", b"{\\rtf1 hello}", "RTF. Save it as docx"),
         ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "an old Office file"),
