@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from semqa.errors import NotFoundError
 from semqa.history import Exchange, in_context, stands_alone
 from semqa.retrieval.passages import Library as Real
+from semqa.server import work
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Conversation, Info, Library, Scripted, Store, Written
 
@@ -286,6 +287,11 @@ def test_a_question_waits_for_a_document_that_is_still_being_read(tmp_path: Path
             httpx.post, f"{url}/v1/collections/c/documents", files=file, timeout=30
         )
         assert begun.wait(20)
+        with pytest.MonkeyPatch.context() as impatient:
+            impatient.setattr(work, "UPLOAD_WAIT", 0.1)
+            refused = httpx.post(f"{url}/v1/answers", json=question, timeout=30)
+        assert refused.status_code == 503
+        assert "still being processed" in refused.json()["error"]["message"]
         asked = pool.submit(httpx.post, f"{url}/v1/answers", json=question, timeout=30)
         time.sleep(0.3)
         assert not asked.done()
