@@ -297,7 +297,9 @@ def answer(
             say(line)
     if output_format is not Format.JSON:
         for quote in run.nearest:
-            say(f"nearest: [{quote.source}] {' '.join(quote.text.split())}")
+            title = given[quote.source - 1].title
+            shown_title = f" {title}:" if title else ""
+            say(f"nearest: [{quote.source}]{shown_title} “{' '.join(quote.text.split())}”")
 
 
 class AnswerTask(NamedTuple):

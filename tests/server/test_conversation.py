@@ -124,8 +124,19 @@ def test_an_abstention_offers_what_is_nearest(renumber: bool) -> None:
     assert final["quotes"] == []
     assert final["nearest"]
     named = {source["number"]: source["text"] for source in final["sources"]}
-    assert all(near["text"] in named[near["source"]] for near in final["nearest"])
+    for near in final["nearest"]:
+        text = named[near["source"]]
+        assert text[near["source_start"] : near["source_end"]] == near["text"]
     assert named.keys() == {near["source"] for near in final["nearest"]}
+
+
+def test_what_is_nearest_is_a_whole_sentence() -> None:
+    text = "It rained. The harbour bridge was opened in 1905 by mayor Ann Olsen. It is grey."
+    with client() as server:
+        final = ask(server, "Who is the king of Spain?", sources=[{"text": text}])
+    (near,) = final["nearest"]
+    assert near["text"] == "The harbour bridge was opened in 1905 by mayor Ann Olsen."
+    assert text[near["source_start"] : near["source_end"]] == near["text"]
 
 
 @pytest.mark.parametrize("stream", [False, True])
