@@ -130,12 +130,19 @@ def test_an_abstention_offers_what_is_nearest(renumber: bool) -> None:
     assert named.keys() == {near["source"] for near in final["nearest"]}
 
 
+class Unsure(Written):
+    """Abstains, with a part of a sentence as the closest text."""
+
+    def attempt(self, *_: Any) -> None:
+        return None
+
+
 def test_what_is_nearest_is_a_whole_sentence() -> None:
-    text = "It rained. The harbour bridge was opened in 1905 by mayor Ann Olsen. It is grey."
-    with client() as server:
+    text = "It rained. The bridge was opened in 1905 by mayor Ann Olsen. It is grey."
+    with client(Unsure("[ 1 by mayor Ann ] [ 1 opened in 1905 ]")) as server:
         final = ask(server, "Who is the king of Spain?", sources=[{"text": text}])
     (near,) = final["nearest"]
-    assert near["text"] == "The harbour bridge was opened in 1905 by mayor Ann Olsen."
+    assert near["text"] == "The bridge was opened in 1905 by mayor Ann Olsen."
     assert text[near["source_start"] : near["source_end"]] == near["text"]
 
 
