@@ -111,14 +111,12 @@ def show_verdict(result: QuotedAnswer, question: str, notes: Sequence[str], labe
         result: the answer.
         question: the question.
         notes: notes to append.
-        label: prefix of the line; without one, a quoted and relevant answer gets only the notes.
+        label: prefix of the line; without one, an answer with a tick gets only the notes.
     """
-    from semqa.quotes import Verdict
     from semqa.quotes.render import verdict_text
-    from semqa.quotes.render.common import is_low
+    from semqa.quotes.render.common import has_tick
 
-    plain = result.verdict(question) is Verdict.QUOTED and not (is_low(result) or result.unanswered)
-    if plain and not label:
+    if has_tick(result, question) and not label:
         return "; ".join(notes)
     return " ".join([f"{label}{verdict_text(result, question)}", *(f"({note})" for note in notes)])
 
@@ -299,7 +297,9 @@ def answer(
             say(line)
     if output_format is not Format.JSON:
         for quote in run.nearest:
-            say(f"nearest: [{quote.source}] {' '.join(quote.text.split())}")
+            title = given[quote.source - 1].title
+            shown_title = f" {title}:" if title else ""
+            say(f"nearest: [{quote.source}]{shown_title} “{' '.join(quote.text.split())}”")
 
 
 class AnswerTask(NamedTuple):

@@ -301,7 +301,8 @@ class _Chat:
         for note in turn.run.notes():
             console.print(f"({note})", style="dim")
         for quote in turn.run.nearest:
-            console.print(f"nearest: [{quote.source}] {_line(quote.text)}", style="dim")
+            named = _name(turn.given[quote.source - 1], quote.source)
+            console.print(f"nearest: [{quote.source}] {named}: “{_line(quote.text)}”", style="dim")
         console.print()
 
     def _source_line(self, turn: _Turn, number: int) -> Text:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from semqa.documents.structure import split_sentences
 from semqa.engines.base import AbstainingEngine
 from semqa.quotes import ABSTENTION, QuotedAnswer
+from semqa.quotes.quote import Occurrence
 
 if TYPE_CHECKING:
     from semqa.engines.base import Engine, Request
@@ -28,17 +31,35 @@ def attempt(engine: Engine, request: Request) -> QuotedAnswer:
 
 
 def nearest(engine: Engine, request: Request) -> tuple[Quote, ...]:
-    """Return the quotes closest to an answer, to offer when the engine abstains."""
+    """Return the sentences closest to an answer, to offer when the engine abstains."""
     if not any(source.text.strip() for source in request.sources):
         return ()
     from semqa.engines.extractive import ExtractiveEngine
 
     finder = engine if isinstance(engine, AbstainingEngine) else ExtractiveEngine()
-    quotes = finder.answer(*request).quotes
-    not_titles = [
-        quote for quote in quotes if quote.text != request.sources[quote.source - 1].title
-    ]
-    return tuple(not_titles[:NEAREST])
+    found: dict[tuple[int, int | None], Quote] = {}
+    for quote in finder.answer(*request).quotes:
+        if quote.field == "body":
+            whole = _whole_sentences(quote, request.sources[quote.source - 1].text)
+            found.setdefault((whole.source, whole.source_start), whole)
+    return tuple(found.values())[:NEAREST]
+
+
+def _whole_sentences(quote: Quote, text: str) -> Quote:
+    """Extend a verified quote of a text to the sentences that it is part of, within its lines."""
+    start, end = quote.source_start or 0, quote.source_end or 0
+    line_end = text.find("\n", end)
+    line = text.rfind("\n", 0, start) + 1, line_end if line_end >= 0 else len(text)
+    sentences = list(split_sentences(text, *line))
+    start = max((first for first, _ in sentences if first <= start), default=start)
+    end = min((last for _, last in sentences if last >= end), default=end)
+    return replace(
+        quote,
+        text=text[start:end],
+        source_start=start,
+        source_end=end,
+        occurrences=(Occurrence("body", start, end),),
+    )
 
 
 def rated(engine: Engine, question: str, answer: QuotedAnswer) -> QuotedAnswer:

@@ -8,7 +8,7 @@ annotation; it is listed in the details at the end. Offsets are Unicode code poi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -22,15 +22,12 @@ from semqa.server.asking import Serializer, page_address, prepare, respond, sour
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import MODEL, named_model
 from semqa.server.schemas import (
-    NO_TOOLS,
     STREAMED,
-    TEXT_ALONE,
     Collection,
     Engine,
     LenientRequest,
     Limit,
     Many,
-    MaxTokens,
     Renumber,
     Sources,
     Text,
@@ -113,24 +110,6 @@ class ChatRequest(ConversationRequest):
 
     messages: Many[Message] = Field(description="The conversation; the last question is answered.")
     stream_options: StreamOptions | None = None
-    max_tokens: MaxTokens = None
-    max_completion_tokens: MaxTokens = None
-
-    refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
-        "n": ("must be 1: there is only one answer.", (1,)),
-        "response_format": ("must be text: answers are quotes, not JSON.", TEXT_ALONE),
-        "tool_choice": (NO_TOOLS, ("none", "auto")),
-        "function_call": (NO_TOOLS, ("none", "auto")),
-        "stop": ("is not supported: it might cut a quote.", ([],)),
-        "logprobs": ("must be false: log probabilities are not available.", (False,)),
-        "top_logprobs": ("must be 0: log probabilities are not available.", (0,)),
-        "logit_bias": ("is not supported.", ({},)),
-        "modalities": ("must be text.", (["text"],)),
-        "audio": ("is not supported: the reply is text.", ()),
-        "prediction": ("is not supported.", ()),
-        "store": ("must be false: completions are not stored.", (False,)),
-        "web_search_options": ("is not supported: only your documents are searched.", ()),
-    }
 
 
 @router.post(
@@ -145,15 +124,8 @@ async def chat(request: Request, body: ChatRequest) -> Response:
     the content, `source_start` and `source_end` to the field of the source.
     """
     turns = [turn(each, f"messages.{at}") for at, each in enumerate(body.messages)]
-    limits = [n for n in (body.max_tokens, body.max_completion_tokens) if n is not None]
     prepared, content = await prepare_conversation(
-        request,
-        body,
-        turns,
-        "messages",
-        collection=body.collection,
-        limit=body.limit,
-        max_tokens=min(limits, default=None),
+        request, body, turns, "messages", collection=body.collection, limit=body.limit
     )
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
     reply = ChatReply(prepared, content, with_usage)
@@ -168,7 +140,6 @@ async def prepare_conversation(
     *,
     collection: str | Sequence[str] | None,
     limit: int | None,
-    max_tokens: int | None,
 ) -> tuple[PreparedQuestion, Content]:
     """Prepare the last question of a conversation, and the content of its reply."""
     unused = body.unused()
@@ -188,7 +159,7 @@ async def prepare_conversation(
         engine=body.engine if body.engine is not None else engine,
         limit=limit,
         renumber=body.renumber or (form == "numbered" and not read.sources),
-        max_tokens=max_tokens,
+        max_tokens=body.token_limit(),
         unused=(*unused, *(f"{field}.{at}" for at in read.ignored)),
     )
     return prepared, Content(page_address(request), form)

@@ -36,7 +36,8 @@ class Conversation(NamedTuple):
     Attributes:
         question: the last question.
         sources: passages that a chat app inserted into a prompt.
-        ignored: indices of messages without effect, such as instructions and tool results.
+        ignored: indices of messages without effect: instructions, tool results, and an assistant's
+            message after the question.
     """
 
     question: str
@@ -69,7 +70,8 @@ def read_conversation(turns: Sequence[Turn], field: str) -> Conversation:
             question, sources = _split_prompt(turns[at].text)
             ignored = []
             for place, turn in enumerate(turns):
-                if turn.role in ("user", "assistant") or not turn.text.strip():
+                is_read = turn.role == "user" or (turn.role == "assistant" and place < at)
+                if is_read or not turn.text.strip():
                     continue
                 found = passages_of(turn.text) if turn.role in ("system", "developer") else []
                 sources += found

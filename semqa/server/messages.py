@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -24,14 +24,12 @@ from semqa.server.asking import Serializer, check_question, check_sources, prepa
 from semqa.server.context import Turn, read_conversation
 from semqa.server.engines import named_model
 from semqa.server.schemas import (
-    NO_TOOLS,
     STREAMED,
     Collection,
     Engine,
     LenientRequest,
     Limit,
     Many,
-    MaxTokens,
     Text,
     errors,
 )
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
+    from semqa.server.context import Conversation
     from semqa.server.settings import ServerSettings
 
 router = APIRouter(tags=["messages"])
@@ -113,21 +112,10 @@ class MessagesRequest(LenientRequest):
     model: Text = Field(
         "semqa", description="A model of GET /v1/models; any other name means the default."
     )
-    max_tokens: MaxTokens = None
     stream: bool | None = None
     collection: Collection = None
     engine: Engine = None
     limit: Limit = None
-
-    refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
-        "stop_sequences": ("are not supported: they might cut a quote.", ([],)),
-        "tool_choice": (NO_TOOLS, ({"type": "auto"}, {"type": "none"})),
-        "output_config": ("is not supported: answers are quotes, not JSON.", ({},)),
-        "output_format": ("is not supported: answers are quotes, not JSON.", ()),
-        "container": ("is not supported: there are no containers.", ()),
-        "mcp_servers": ("are not supported: tools are never called.", ([],)),
-        "sources": ("are not supported: send documents as content blocks of a message.", ([],)),
-    }
 
 
 @router.post(
@@ -161,8 +149,8 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
         collection=body.collection if body.collection is not None else collection,
         engine=body.engine if body.engine is not None else engine,
         limit=body.limit,
-        max_tokens=body.max_tokens,
-        unused=(*unused, *(["system"] if body.system and 0 in read.ignored else [])),
+        max_tokens=body.token_limit(),
+        unused=(*unused, *_ignored(body, read)),
     )
     results = sum(place.kind == "search" for place in places)
     places += [
@@ -175,19 +163,41 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
 
 
 def _turns(body: MessagesRequest) -> list[Turn]:
-    """Return the messages as turns; raise if a block is not supported."""
+    """Return the messages and then the system prompt; raise if a block is not supported."""
     for at, message in enumerate(body.messages):
         for place, block in enumerate(message.blocks()):
-            if block.type not in _READ:
-                raise InputError(
-                    f"has type {block.type[:40]!r}, which is not supported.",
-                    field=f"messages.{at}.content.{place}",
-                )
+            _check_types(block, f"messages.{at}.content.{place}")
     system = body.system or ""
     if not isinstance(system, str):
         system = "\n".join(part.text or "" for part in system)
     turns = [Turn(each.role, each.text()) for each in body.messages]
-    return [Turn("system", system), *turns] if system else turns
+    return [*turns, Turn("system", system)]
+
+
+def _check_types(block: Block, field: str) -> None:
+    """Raise if a block, or a part of its content, has an unsupported type."""
+    _check_type(block.type, _READ, field)
+    for at, inner in enumerate(block.content if isinstance(block.content, list) else ()):
+        _check_types(inner, f"{field}.content.{at}")
+    parts = block.source.content if isinstance(block.source, DocumentSource) else None
+    for at, part in enumerate(parts if isinstance(parts, list) else ()):
+        _check_type(part.type, ("text",), f"{field}.source.content.{at}")
+
+
+def _check_type(kind: str, supported: tuple[str, ...], field: str) -> None:
+    if kind not in supported:
+        raise InputError(f"has type {kind[:40]!r}, which is not supported.", field=field)
+
+
+def _ignored(body: MessagesRequest, read: Conversation) -> list[str]:
+    """Return the fields without effect: system prompt, messages, and texts of tool results."""
+    names = ["system" if at == len(body.messages) else f"messages.{at}" for at in read.ignored]
+    for at, message in enumerate(body.messages):
+        for place, block in enumerate(message.blocks()):
+            inner = block.content if block.type == "tool_result" else None
+            if isinstance(inner, str) or any(each.type == "text" for each in inner or ()):
+                names.append(f"messages.{at}.content.{place}")
+    return names
 
 
 _READ = (

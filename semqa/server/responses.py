@@ -6,7 +6,7 @@ Offsets are Unicode code points, end exclusive, and refer to that text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -17,12 +17,10 @@ from semqa.server.asking import Serializer, respond
 from semqa.server.chat import Content, ConversationRequest, Message, prepare_conversation, turn
 from semqa.server.context import Turn, passages_of
 from semqa.server.schemas import (
-    NO_TOOLS,
     STREAMED,
     TEXT_ALONE,
     Limit,
     Many,
-    MaxTokens,
     Text,
     errors,
 )
@@ -71,32 +69,18 @@ class ResponsesRequest(ConversationRequest):
     instructions: Text | None = Field(
         None, description="Only passages are read; other instructions are refused."
     )
-    max_output_tokens: MaxTokens = None
     text: TextSettings | None = None
     tools: Many[Tool] | None = Field(
         None, description="The vector_store_ids of file_search are names of collections."
     )
     metadata: dict[str, str] | None = None
 
-    refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
-        "previous_response_id": (
-            "is not supported: responses are not stored. Send the whole conversation as input.",
-            (),
-        ),
-        "conversation": (
-            "is not supported: responses are not stored. Send the whole conversation as input.",
-            (),
-        ),
-        "prompt": ("is not supported: there are no stored prompts.", ()),
-        "background": ("must be false.", (False,)),
-        "store": ("must be false: responses are not stored.", (False,)),
-        "tool_choice": (NO_TOOLS, ("none", "auto", {"type": "file_search"})),
-        "top_logprobs": ("must be 0: log probabilities are not available.", (0,)),
-        "include": (
-            "is not supported.",
-            ([], ["reasoning.encrypted_content"], ["file_search_call.results"]),
-        ),
-    }
+    def unused(self) -> tuple[str, ...]:
+        """Return the fields that have no effect; raise if a field is refused."""
+        unused = super().unused()
+        if any(tool.type != "file_search" for tool in self.tools or ()):
+            unused += ("tools",)
+        return (*unused, "text") if self.text and self.text.model_extra else unused
 
     def searched(self) -> tuple[str | list[str] | None, int | None]:
         """Return the names of the collections to search, and the number of passages."""
@@ -157,13 +141,7 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
     """
     searched, limit = body.searched()
     prepared, content = await prepare_conversation(
-        request,
-        body,
-        body.turns(),
-        "input",
-        collection=searched,
-        limit=limit,
-        max_tokens=body.max_output_tokens,
+        request, body, body.turns(), "input", collection=searched, limit=limit
     )
     reply = ResponseReply(prepared, content, body)
     return await respond(request, prepared, reply, stream=bool(body.stream))

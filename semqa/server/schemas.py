@@ -6,7 +6,7 @@ other vendors' APIs have no models here: tests check them with the official clie
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import MaxLen
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field
@@ -79,40 +79,90 @@ Renumber = Annotated[
 ]
 
 
+MaxTokens = Annotated[
+    int | None,
+    Field(ge=1, description="Maximum length of the answer, in words and punctuation marks."),
+]
+
+
 MAX_LISTED = 20
 """Maximum number of fields without effect that a reply lists."""
+
+
+TEXT_ALONE = ({"type": "text"}, "text", {"format": {"type": "text"}})
+_NOT_JSON = "answers are quotes, not JSON."
+_NOT_STORED = "is not supported: replies are not stored. Send the whole conversation."
+
+REFUSED: dict[str, tuple[str, tuple[object, ...]]] = {
+    "n": ("must be 1: there is only one answer.", (1,)),
+    "response_format": (f"must be text: {_NOT_JSON}", TEXT_ALONE),
+    "output_format": (f"is not supported: {_NOT_JSON}", ()),
+    "output_config": ("is not supported.", ({},)),
+    "modalities": ("must be text.", (["text"],)),
+    "audio": ("is not supported: the reply is text.", ()),
+    "stop": ("is not supported: it might cut a quote.", ([],)),
+    "stop_sequences": ("are not supported: they might cut a quote.", ([],)),
+    "tool_choice": (
+        "must be none or auto: tools are never called.",
+        (
+            "none",
+            "auto",
+            {"type": "none"},
+            {"type": "auto"},
+            {"type": "auto", "disable_parallel_tool_use": True},
+            {"type": "file_search"},
+        ),
+    ),
+    "function_call": ("must be none or auto: tools are never called.", ("none", "auto")),
+    "mcp_servers": ("are not supported: tools are never called.", ([],)),
+    "web_search_options": ("is not supported: only your documents are searched.", ()),
+    "logprobs": ("must be false: log probabilities are not available.", (False,)),
+    "top_logprobs": ("must be 0: log probabilities are not available.", (0,)),
+    "logit_bias": ("is not supported.", ({},)),
+    "prediction": ("is not supported.", ()),
+    "include": (
+        "is not supported.",
+        ([], ["reasoning.encrypted_content"], ["file_search_call.results"]),
+    ),
+    "store": ("must be false: replies are not stored.", (False,)),
+    "background": ("must be false.", (False,)),
+    "previous_response_id": (_NOT_STORED, ()),
+    "conversation": (_NOT_STORED, ()),
+    "prompt": ("is not supported: there are no stored prompts.", ()),
+    "container": ("is not supported: there are no containers.", ()),
+    "sources": ("are not supported: send documents as content blocks of a message.", ([],)),
+}
+"""Unsupported fields that would change the reply: the error message and the accepted values."""
 
 
 class LenientRequest(BaseModel):
     """A request of another vendor's API.
 
-    An unsupported field that would change the reply is refused. The reply lists any other unknown
-    field, such as a temperature, as `unused`.
+    An unsupported field that would change the reply is refused, also one of another API. The reply
+    lists any other unknown field, such as a temperature, as `unused`.
     """
 
     model_config = ConfigDict(extra="allow")
 
-    refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {}
-    """Unsupported fields: the error message, and the values that are accepted even so."""
+    max_tokens: MaxTokens = None
+    max_completion_tokens: MaxTokens = None
+    max_output_tokens: MaxTokens = None
+
+    def token_limit(self) -> int | None:
+        """Return the maximum length of the answer."""
+        limits = (self.max_tokens, self.max_completion_tokens, self.max_output_tokens)
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def unused(self) -> tuple[str, ...]:
         """Return the fields that have no effect; raise if a field is refused."""
         given = {
             name: value for name, value in (self.model_extra or {}).items() if value is not None
         }
-        for name, (why, accepted) in self.refused.items():
+        for name, (why, accepted) in REFUSED.items():
             if name in given and given.pop(name) not in accepted:
                 raise InputError(why, field=name)
         shown = sorted(name.encode("ascii", "replace").decode()[:60] for name in given)
         return tuple(shown[:MAX_LISTED])
-
-
-TEXT_ALONE = ({"type": "text"}, "text", {"format": {"type": "text"}})
-NO_TOOLS = "must be none or auto: tools are never called."
-MaxTokens = Annotated[
-    int | None,
-    Field(ge=1, description="Maximum length of the answer, in words and punctuation marks."),
-]
 
 
 STREAMED: dict[str, Any] = {"application/json": {}, "text/event-stream": {}}

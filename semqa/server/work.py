@@ -241,17 +241,26 @@ class DocumentWorkers:
             done.set()
 
     async def wait_for_uploads(self, owner: str, collection: str | Sequence[str] | None) -> None:
-        """Wait for running uploads to collections, at most `UPLOAD_WAIT` seconds."""
+        """Wait for running uploads to collections.
+
+        Raises:
+            BusyError: if they are still running after `UPLOAD_WAIT` seconds.
+        """
         names = [collection] if isinstance(collection, str) else collection
         uploads = [
             done
             for (uploader, name), done in self._uploads
             if uploader == owner and (names is None or name in names)
         ]
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(UPLOAD_WAIT):
                 for done in uploads:
                     await done.wait()
+        except TimeoutError:
+            raise BusyError(
+                "Documents that were uploaded are still being processed. Ask again when they are "
+                "done, or choose another collection."
+            ) from None
 
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Run a blocking call in the pool. It continues if the client disconnects."""

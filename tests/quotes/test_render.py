@@ -160,13 +160,33 @@ def test_low_relevance_has_no_tick() -> None:
     answer = parse("[1 Bing Crosby] [1 1943]")
     assert "Relevance" not in to_ansi(answer)
     good, poor = answer.with_relevance([0.2, 0.9]), answer.with_relevance([0.1, 0.15], ["and why"])
-    assert "check quoted low" in to_html(poor)
-    assert "check quoted low" not in to_html(good)
+    assert "check quoted doubtful" in to_html(poor)
+    assert "check quoted doubtful" not in to_html(good)
     for shown in (to_ansi(good, color=False), to_markdown(good), to_html(good)):
         assert "90%" in shown
     for shown in (to_ansi(poor, color=False), to_markdown(poor), to_html(poor)):
         assert "15%" in shown
         assert "and why" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "unanswered", "ticked"),
+    [
+        ("[ 1 1000 ]", [], True),
+        ("[ 1 10 ]", [], False),  # cut from 1000
+        ("[ 1 1000 ]", ["and when"], False),
+        ("It was [ 1 1000 ], says Ann.", [], False),
+        ("[ 1 2000 ]", [], False),
+        ("", [], False),
+    ],
+)
+def test_only_whole_relevant_and_complete_answers_have_a_tick(
+    text: str, unanswered: list[str], ticked: bool
+) -> None:
+    answer = QuotedAnswer.parse(text, [Source("It cost 1000 crowns.")])
+    answer = answer.with_relevance([0.9] * len(answer.quotes), unanswered)
+    for shown in (to_ansi(answer, color=False), to_markdown(answer), to_html(answer)):
+        assert ("✓" in shown) == ticked
 
 
 def test_markdown_strikes_out_unverified_quotes() -> None:

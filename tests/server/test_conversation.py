@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from semqa.errors import NotFoundError
 from semqa.history import Exchange, in_context, stands_alone
 from semqa.retrieval.passages import Library as Real
+from semqa.server import work
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Conversation, Info, Library, Scripted, Store, Written
 
@@ -123,8 +124,26 @@ def test_an_abstention_offers_what_is_nearest(renumber: bool) -> None:
     assert final["quotes"] == []
     assert final["nearest"]
     named = {source["number"]: source["text"] for source in final["sources"]}
-    assert all(near["text"] in named[near["source"]] for near in final["nearest"])
+    for near in final["nearest"]:
+        text = named[near["source"]]
+        assert text[near["source_start"] : near["source_end"]] == near["text"]
     assert named.keys() == {near["source"] for near in final["nearest"]}
+
+
+class Unsure(Written):
+    """Abstains, with a part of a sentence as the closest text."""
+
+    def attempt(self, *_: Any) -> None:
+        return None
+
+
+def test_what_is_nearest_is_a_whole_sentence() -> None:
+    text = "It rained. The bridge was opened in 1905 by mayor Ann Olsen. It is grey."
+    with client(Unsure("[ 1 by mayor Ann ] [ 1 opened in 1905 ]")) as server:
+        final = ask(server, "Who is the king of Spain?", sources=[{"text": text}])
+    (near,) = final["nearest"]
+    assert near["text"] == "The bridge was opened in 1905 by mayor Ann Olsen."
+    assert text[near["source_start"] : near["source_end"]] == near["text"]
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -286,6 +305,11 @@ def test_a_question_waits_for_a_document_that_is_still_being_read(tmp_path: Path
             httpx.post, f"{url}/v1/collections/c/documents", files=file, timeout=30
         )
         assert begun.wait(20)
+        with pytest.MonkeyPatch.context() as impatient:
+            impatient.setattr(work, "UPLOAD_WAIT", 0.1)
+            refused = httpx.post(f"{url}/v1/answers", json=question, timeout=30)
+        assert refused.status_code == 503
+        assert "still being processed" in refused.json()["error"]["message"]
         asked = pool.submit(httpx.post, f"{url}/v1/answers", json=question, timeout=30)
         time.sleep(0.3)
         assert not asked.done()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import anthropic
+import httpx
 import openai
 import pytest
 
@@ -116,6 +117,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}
         ({"tools": [{"type": "web_search"}]}, "tools.0"),
         ({"max_output_tokens": 0}, "max_output_tokens"),
         ({"include": ["message.output_text.logprobs"]}, "include"),
+        ({"extra_body": {"sources": SOURCES, "stop": ["."]}}, "stop"),
         (
             {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]},
             "input.0.content.0",
@@ -141,6 +143,8 @@ def test_unsupported_fields_of_responses_are_refused(
         ({"stop": ["."]}, "stop"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"n": 2}, "n"),
+        ({"logprobs": True}, "logprobs"),
+        ({"store": True}, "store"),
         ({"messages": [{"role": "user", "content": [IMAGE]}]}, "messages.0.content.0"),
     ],
 )
@@ -170,6 +174,11 @@ def test_chat_accepts_and_lists_fields_without_effect(made: openai.OpenAI) -> No
     assert completion.model_extra["semqa"]["unused"] == ["sorces", "temperature", "tools"]
 
 
+PICTURE = {"type": "image", "source": {"type": "url", "url": "https://x"}}
+DRAWN = {"type": "tool_result", "tool_use_id": "t", "content": [PICTURE]}
+SCAN = {"type": "document", "source": {"type": "content", "content": [PICTURE]}}
+
+
 @pytest.mark.parametrize(
     ("more", "param"),
     [
@@ -183,13 +192,22 @@ def test_chat_accepts_and_lists_fields_without_effect(made: openai.OpenAI) -> No
                         "role": "user",
                         "content": [
                             {"type": "text", "text": "When?"},
-                            {"type": "image", "source": {"type": "url", "url": "https://x"}},
+                            PICTURE,
                         ],
                     }
                 ]
             },
             "messages.0.content.1",
         ),
+        (
+            {"messages": [{"role": "user", "content": [DRAWN, {"type": "text", "text": "When?"}]}]},
+            "messages.0.content.0.content.0",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [SCAN, {"type": "text", "text": "When?"}]}]},
+            "messages.0.content.0.source.content.0",
+        ),
+        ({"extra_body": {"response_format": {"type": "json_object"}}}, "response_format"),
     ],
 )
 def test_unsupported_fields_of_messages_are_refused(
@@ -203,6 +221,43 @@ def test_unsupported_fields_of_messages_are_refused(
         messages.messages.create(**{**asked, "max_tokens": 9, **more})
     assert isinstance(caught.value.body, dict)
     assert caught.value.body["error"]["param"] == param
+
+
+def test_messages_lists_what_has_no_effect(url: str) -> None:
+    document = {"type": "document", "source": {"type": "text", "data": "Opened in 1932."}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "It was 1933."}
+    asked: list[Any] = [document, result, {"type": "text", "text": "When?"}]
+    with anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as messages:
+        message = messages.messages.create(
+            model="semqa",
+            max_tokens=9,
+            system="Answer in French.",
+            messages=[
+                {"role": "user", "content": asked},
+                {"role": "assistant", "content": "It was"},
+            ],
+            tool_choice={"type": "auto", "disable_parallel_tool_use": True},
+        )
+    assert message.model_extra is not None
+    unused = message.model_extra["semqa"]["unused"]
+    assert unused == ["messages.1", "system", "messages.0.content.1"]
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "max_output_tokens"])
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        ("chat/completions", {"messages": [{"role": "user", "content": "When?"}]}),
+        ("responses", {"input": "When?", "tools": [{"type": "function", "name": "f"}]}),
+    ],
+)
+def test_the_token_limit_may_have_any_of_its_names(
+    url: str, path: str, more: dict[str, Any], name: str
+) -> None:
+    body = {"sources": SOURCES, **more, name: 3}
+    reply = httpx.post(f"{url}/v1/{path}", json=body).json()
+    assert [quote["text"] for quote in reply["semqa"]["quotes"]] == ["1932"]
+    assert reply["semqa"]["unused"] == (["tools"] if "tools" in more else [])
 
 
 def test_an_unknown_field_of_our_own_interface_is_refused() -> None:

@@ -54,6 +54,16 @@ def is_low(answer: QuotedAnswer) -> bool:
     return answer.relevance is not None and answer.relevance < LOW
 
 
+def has_tick(answer: QuotedAnswer, question: str = "") -> bool:
+    """Tell whether an answer is shown with a tick, which readers take for "correct".
+
+    It needs the verdict ``quoted``, no quote that cuts a word, no part of the question without an
+    answer, and a relevance that is not low.
+    """
+    doubtful = is_low(answer) or answer.unanswered or any(quote.cut for quote in answer.quotes)
+    return answer.verdict(question) is Verdict.QUOTED and not doubtful
+
+
 def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
     """Return the verdict on an answer in a few sentences.
 
@@ -77,8 +87,7 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
             counts.append(f"{len(answer.dropped)} dropped")
         sentences = [f"✗ {total} {noun}: {', '.join(counts)}."]
     else:
-        # Readers take a tick for "correct", so quotes of low relevance get none.
-        sign = "✓" if verdict is Verdict.QUOTED and not is_low(answer) else "!"
+        sign = "✓" if has_tick(answer, question) else "!"
         sentences = [f"{sign} {total} {noun}, verified character for character."]
     if repaired := sum(quote.repaired is not None for quote in quotes):
         sentences.append(f"{repaired} {'was' if repaired == 1 else 'were'} repaired.")

@@ -14,12 +14,12 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from semqa.quotes.quote import Claim, Dropped
+from semqa.quotes.quote import Claim, Dropped, Verdict
 from semqa.quotes.render.common import (
     blocks,
     cells,
     dropped_words,
-    is_low,
+    has_tick,
     percent,
     quoted_pieces,
     safe_text,
@@ -44,6 +44,8 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
     """
     quotes = answer.quotes
     order = {id(quote): index for index, quote in enumerate(quotes)}
+    verdict = answer.verdict(question)
+    doubtful = verdict is Verdict.QUOTED and not has_tick(answer, question)
     script = _asset("answer.js")
     return _template().render(
         question=question,
@@ -61,7 +63,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
             }
             for number, source in enumerate(answer.sources, start=1)
         ],
-        verdict=f"{answer.verdict(question).value}{' low' if is_low(answer) else ''}",
+        verdict=f"{verdict.value}{' doubtful' if doubtful else ''}",
         checked=verdict_text(answer, question),
         judged=judged,
         style=_asset("answer.css"),

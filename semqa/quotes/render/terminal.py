@@ -13,7 +13,7 @@ from semqa.quotes.quote import Claim, Dropped, Status, Verdict
 from semqa.quotes.render.common import (
     dropped_words,
     excerpt,
-    is_low,
+    has_tick,
     parts,
     percent,
     quoted_pieces,
@@ -143,7 +143,8 @@ def summary_text(answer: QuotedAnswer, question: str = "") -> Text:
     from rich.text import Text
 
     verdict = answer.verdict(question)
-    seen = Verdict.UNQUOTED if verdict is Verdict.QUOTED and is_low(answer) else verdict
+    doubtful = verdict is Verdict.QUOTED and not has_tick(answer, question)
+    seen = Verdict.UNQUOTED if doubtful else verdict
     return Text(safe_text(verdict_text(answer, question)), style=_VERDICT[seen])
 
 

@@ -6,7 +6,7 @@ import { blocks, cells } from "./blocks.js";
 import { icon, make } from "./dom.js";
 import { parts } from "./parts.js";
 import { Points, count } from "./points.js";
-import { isLow, meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
+import { hasTick, meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
 import { visible } from "./visible.js";
 
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
@@ -81,12 +81,13 @@ export class Answer {
     const streamed = drawn === JSON.stringify(final.quotes) && said === count(final.plain) && final.quotes.length;
     const shaped = blocks(parts(final));
     if (!streamed || final.dropped?.length || final.claims?.length || shaped.some(({ kind }) => kind !== "text")) this.#draw(shaped);
-    this.badge = make("p", { class: `verdict ${final.verdict}${isLow(final) ? " low" : ""}` }, icon(final.verdict === "quoted" && !isLow(final) ? "check" : "notice"), visible(verdictWords(final)));
+    this.badge = make("p", { class: `verdict ${final.verdict}${final.verdict === "quoted" && !hasTick(final) ? " doubtful" : ""}` }, icon(hasTick(final) ? "check" : "notice"), visible(verdictWords(final)));
     for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
     if (final.nearest?.length) this.element.append(this.#nearest(final.nearest));
-    this.element.append(make("footer", {}, this.badge));
+    this.element.append(this.badge);
     const meant = meaning(final);
     if (meant) this.element.append(make("p", { class: "hint meaning" }, meant));
+    this.element.append(make("footer"));
     if (final.understood && final.understood !== final.question) {
       this.element.append(make("details", { class: "hint" }, make("summary", {}, "How the question was understood"), make("p", { dir: "auto" }, visible(final.understood))));
     }

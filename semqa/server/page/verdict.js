@@ -27,7 +27,11 @@ export function outcome(quote) {
   return `Verified, ${noteOf(quote) || "character for character"}${told}`;
 }
 
-export const isLow = ({ relevance = null }) => relevance !== null && relevance < LOW;
+const isLow = ({ relevance = null }) => relevance !== null && relevance < LOW;
+
+// Whether an answer has a tick, the same as semqa.quotes.render.common.has_tick.
+export const hasTick = ({ verdict, quotes, relevance, unanswered = [] }) =>
+  verdict === "quoted" && !isLow({ relevance }) && !unanswered.length && !quotes.some((quote) => quote.cut);
 
 export const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
 
@@ -46,7 +50,7 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     const counts = STATUSES.map((status) => [quotes.filter((quote) => quote.status === status).length, status]);
     const told = [...counts, [dropped.length, "dropped"]].filter(([count]) => count).map((each) => each.join(" "));
     said.push(`✗ ${total} ${noun}: ${told.join(", ")}.`);
-  } else said.push(`${verdict === "quoted" && !isLow({ relevance }) ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
+  } else said.push(`${hasTick({ verdict, quotes, relevance, unanswered }) ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
   const repaired = quotes.filter((quote) => quote.repaired).length;
   if (repaired) said.push(`${repaired} ${repaired === 1 ? "was" : "were"} repaired.`);
   const cut = quotes.filter((quote) => quote.cut).length;
@@ -65,7 +69,8 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
 export const verdictWords = (answer) => verdictText(answer).replace(/^[✓✗!] /, "");
 
 // An explanation of the verdict for new readers.
-export function meaning({ verdict, claims = [] }) {
+export function meaning({ verdict, quotes, claims = [] }) {
+  if (quotes.some((quote) => quote.cut)) return "A quote marked “cut” begins or ends inside a word or number of its source, so it may say something else.";
   if (verdict === "quoted") return "Checked: every quote is in its source, word for word. Not checked: whether the answer is right.";
   if (verdict === "unverified") return "Text marked in red was presented as a quote, but is not in the cited source.";
   if (verdict === "unquoted" && claims.length) return "Text with a dotted underline is not quoted and was not checked.";

@@ -120,3 +120,14 @@ def test_no_text_is_too_faint_to_read(serve: Serve, phone: Page) -> None:
         }"""
     )
     assert faint == []
+
+
+def test_it_is_readable_what_answers_come_from(serve: Serve, phone: Page) -> None:
+    serve(engines=("extractive", "lead-1")).open(phone)
+    paste(phone, "The tower was opened in 1889.")
+    told = phone.get_by_text("Answers from 1 pasted passage")
+    told.wait_for()
+    assert told.evaluate("e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight")
+    box = phone.locator("#send").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 740

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from semqa import Source
+from semqa import QuotedAnswer, Source
 from semqa.quotes import ABSTENTION
 from semqa.quotes.render import to_markdown, verdict_text
 from semqa.quotes.repair import repair
@@ -87,13 +87,21 @@ def test_a_dropped_mark_is_seen_in_its_place(serve: Serve, page: Page) -> None:
     assert copied == to_markdown(answer, question=question)
 
 
-@pytest.mark.parametrize(("relevance", "ticked"), [(0.61, True), (0.04, False)])
-def test_no_tick_where_relevance_is_low(
-    serve: Serve, page: Page, relevance: float, ticked: bool
+@pytest.mark.parametrize(
+    ("quote", "relevance", "unanswered", "ticked"),
+    [
+        ("The drug is safe.", 0.61, [], True),
+        ("The drug is safe.", 0.04, [], False),
+        ("The drug is safe.", 0.61, ["and why"], False),
+        ("rug is safe.", 0.61, [], False),
+    ],
+)
+def test_no_tick_for_a_doubtful_answer(
+    serve: Serve, page: Page, quote: str, relevance: float, unanswered: list[str], ticked: bool
 ) -> None:
     site = serve()
-    quote = "[ 1 The drug is safe. ]"
-    read = repair(quote, [DRUG]).with_relevance([relevance]).to_dict("Who?")
+    answer = QuotedAnswer.parse(f"[ 1 {quote} ]", [DRUG])
+    read = answer.with_relevance([relevance], unanswered).to_dict("Who?")
     talk = site.store.create_conversation("", "Who?").id
     site.store.add_message("", talk, "user", {"question": "Who?"})
     site.store.add_message("", talk, "assistant", {"question": "Who?", **read})
@@ -101,6 +109,7 @@ def test_no_tick_where_relevance_is_low(
     page.locator("#conversations a").first.click()
     page.locator(".verdict.quoted").wait_for()
     assert green(page) == ticked
+    assert ("word for word" in page.locator(".meaning").inner_text()) == (quote == DRUG.text)
 
 
 def test_the_words_of_the_page_are_those_of_the_library(serve: Serve, page: Page) -> None:
