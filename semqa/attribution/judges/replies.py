@@ -31,7 +31,12 @@ _MAX_CHARACTERS = 20_000
 """Longer replies are cut in the middle, because verdicts are at the beginning or the end."""
 
 _NOUN = r"(?:info(?:rmation)?|evidence|context|details?|data)"
-_STATES = r"(?:mention|state|say|specif|contain|includ|indicat|appear)\w*"
+_STATES = r"(?:mention|state|say|specif|contain|includ|indicat|appear|address|discuss)\w*"
+_CLAIM = r"(?:claim|hypothesis|statement|sentence|summary|answer)"
+_SOURCE = (
+    r"(?:reference|source|document|premise|evidence|text|passage|context|dialogue|transcript"
+    r"|conversation|interview|meeting)"
+)
 
 _WORST_FIRST: Final[tuple[Relation, ...]] = ("contradiction", "neutral", "entailment")
 _RELATION_PATTERNS: Final[dict[str, tuple[Relation, str]]] = {
@@ -43,22 +48,31 @@ _RELATION_PATTERNS: Final[dict[str, tuple[Relation, str]]] = {
         r"|unverifiable|inconclusive|(?:can not|could not|impossible to|unable to|not) (?:be )?"
         r"(?:\w+ly )?(?:determine|infer|verif|confirm|conclu|deriv)\w*"
         rf"|(?:not|never|nowhere|nothing|neither) (?:\w+ ){{0,2}}?{_STATES}|(?:says?|states?) nothing"
-        r"|no (?:mention|indication|basis)|go(?:es)? (?:beyond|further)",
+        r"|no (?:mention|indication|basis)(?! of (?:any )?(?:error|inconsist|contradict))|go(?:es)? (?:beyond|further)"
+        rf"|no evidence (?:in (?:the|this) \w+ )?for (?:it|that|(?:this|the) {_CLAIM})"
+        rf"|not (?:be )?(?:found|present|in) (?:anywhere )?(?:in )?(?:the|this) {_SOURCE}"
+        rf"|nothing in (?:the|this) {_SOURCE} about|silent (?:on|about)|leaves? (?:it|this|that) open",
     ),
     "false": (
         "contradiction",
-        r"not (?:be )?(?:true|correct|accurate)|(?<![:=-] )false|incorrect|inaccurate|untrue",
+        r"not (?:be )?(?:true|correct|accurate)|can not both be|(?<![:=-] )false|incorrect|inaccurate|untrue",
     ),
-    "neutral": ("neutral", r"extrapolat\w+|neutral|hallucinat\w+|fabricat\w+"),
+    "neutral": (
+        "neutral",
+        r"extrapolat\w+|neutral|hallucinat\w+|fabricat\w+|(?:is|are) made up|invents|overstates|exaggerates",
+    ),
     "contradiction": (
         "contradiction",
         r"contradict(?:s|ed|ory|ing|ions?)?|refut(?:es?|ed|ing)|opposite|inconsisten(?:t|cy|cies)"
-        r"|errors?|misrepresents?",
+        r"|errors?|misrepresents?|misattributes|misquotes|mixes up|wrongly|conflicts? with|at odds with"
+        rf"|counter to|(?:(?:{_CLAIM}|it|this|that) is|it's) wrong",
     ),
     "entailment": (
         "entailment",
-        r"attribut(?:able|ed)|entail(?:s|ed|ment|ing)?|support(?:s|ed|ive|ing)?|consistent|faithful"
-        r"|follows? (?:\w+ ){0,2}from|true|correct|accurate(?:ly)?|confirm(?:s|ed)",
+        r"attribut(?:able|ed)|entail(?:s|ed|ment|ing)?|impl(?:y|ies)|support(?:s|ed|ive|ing)?|consistent|faithful"
+        r"|follows? (?:\w+ ){0,2}from|true|correct|accurate(?:ly)?|confirm(?:s|ed)"
+        r"|backs?(?: up)? (?:the|this|that|it)|backed (?:up )?by|substantiat(?:es?|ed)|inferred from|grounded in|traced back to|bears? (?:it )?out"
+        rf"|states the {_CLAIM}|(?:all|each|every(?:thing)?)[\w ]{{1,30}} (?:is|are|be) (?:stated|found)",
     ),
 }
 _PATTERNS: Final = {
@@ -90,13 +104,18 @@ _QUESTION: Final = re.compile(r"(?:\A|(?<=[.!?\n]))[^.!?\n]*\?")  # anchored: li
 _NEXT_EXAMPLE: Final = re.compile(
     r"\n(?:input|claim|hypothesis|premise|summary|source|reference|question) ?:"
 )
+_NO_VERDICT: Final = re.compile(
+    r"\b(?:wait|correction|please provide|(?:without|not have) access"
+    rf"|without (?:(?:seeing|reading) )?(?:the|this|any) (?:\w+ )?{_SOURCE})\b"
+)
+"""Signs of a reply that changes its mind, or that did not have the source."""
 _FIELD: Final = re.compile(
     r"\b(?:answer|label|verdict|judge?ment|classification|conclusion|relation(?:ship)?|decision|result"
     r"|category|rating|assessment|evaluation|consistency|option|output|therefore|thus|hence|final"
     r"|boxed|score)(?: \w+){0,2}? ?(?:\b(?:is|would be|should be|must be)\b ?:?|[:=>,-])\s*"
 )
 _YES_NO: Final = re.compile(
-    r"\W*(?P<stated>yes|no|true|false|1|0)\b(?=\s*(?:$|[^\w\s/]|(?:the|it|this|that|because|since|as)\b))"
+    r"\W*(?:i(?: would|'d) (?:say|answer):? )?(?P<stated>yes|no|true|false|1|0)\b(?=\s*(?:$|[^\w\s/]|(?:the|it|this|that|because|since|as)\b))"
 )
 _LEAD: Final = re.compile(
     r"(?:(?:it|this|claim|sentence|summary|statement|is|an?|the|fully|i|would|say)\b|\W)*"
@@ -133,9 +152,8 @@ def _read(reply: str, *, yes_no: bool) -> Relation | None:
     if isinstance(value, dict):
         text = _normalise(_verdict_in(value) or "")
         return _verdict(text, text, yes_no=yes_no)
-    text = _normalise(reply)
-    text = _QUESTION.sub(" ", _NEXT_EXAMPLE.split(text)[0] or text)
-    if re.search(r"\b(?:wait|correction)\b", text):
+    text = _QUESTION.sub(" ", _before_next_example(_normalise(reply)))
+    if _NO_VERDICT.search(text):
         return None
     fields = [_first_sentence(text[field.end() :]) for field in _FIELD.finditer(text)]
     sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
@@ -145,6 +163,12 @@ def _read(reply: str, *, yes_no: bool) -> Relation | None:
         if found:
             return found.pop() if len(found) == 1 else None
     return None
+
+
+def _before_next_example(text: str) -> str:
+    """Cut off an example that the model makes up after its verdict, but not the task that it repeats."""
+    first = _NEXT_EXAMPLE.split(text)[0]
+    return first if any(_find_relations(first)) or _YES_NO.match(first) else text
 
 
 def _first_sentence(text: str) -> str:
