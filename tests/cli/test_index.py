@@ -57,7 +57,7 @@ def test_a_folder_without_documents_leaves_no_collection(semqa: Command, tmp_pat
     (tmp_path / "pictures" / "a.png").write_bytes(b"\x89PNG")
     refused = semqa("index", tmp_path / "pictures", *WORDS, env=ENV)
     assert refused.code == 2
-    assert "No documents here" in refused.err
+    assert "No documents found" in refused.err
     assert semqa("collections", "list", "--json", env=ENV).json == []
 
 
@@ -129,4 +129,4 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(
 )
 def test_a_home_that_nobody_has(fails: Callable[..., str], command: tuple[str, ...]) -> None:
     said = fails(*command, "--data", "~nobody-of-that-name/x")
-    assert "There is no home folder for '~nobody-of-that-name/x'" in said
+    assert "No home folder for '~nobody-of-that-name/x'" in said

@@ -121,10 +121,10 @@ def test_empty_columns_at_the_end_make_no_difference() -> None:
         (row(1, source3="More."), "q.jsonl:2: source3 differs from q.jsonl:1"),
         (row(0), 'q.jsonl:2: unique_id "PAQ_val_1_0" is already used at q.jsonl:1.'),
         (row(1, unique_id=""), "q.jsonl:2: unique_id is empty."),
-        (row(1, source1="", source2=" "), "q.jsonl:2: There is no source"),
+        (row(1, source1="", source2=" "), "q.jsonl:2: No sources"),
         (row(1, source9="A ninth."), "q.jsonl:2: source9 exceeds the limit of 8 sources"),
         (row(1, summary=None), "q.jsonl:2: summary must be a string, got null"),
-        ({"qid": "x"}, 'q.jsonl:2: question is missing: got the fields "qid"'),
+        ({"qid": "x"}, 'q.jsonl:2: question is missing; got the fields "qid"'),
     ],
 )
 def test_a_wrong_row_is_refused(file: Path, second: dict[str, object], expected: str) -> None:
@@ -186,7 +186,7 @@ def test_urls_are_kept(file: Path) -> None:
             'q.jsonl: row 2: unique_id "u" is already used',
         ),
         ([Question("q", "", (Source("a"),), (Reference("u", "t"),))], "question is empty"),
-        ([Question("q", "q?", (), (Reference("u", "t"),))], "q.jsonl: row 1: There is no source"),
+        ([Question("q", "q?", (), (Reference("u", "t"),))], "q.jsonl: row 1: No sources"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(
@@ -312,7 +312,7 @@ def test_predictions_are_read_in_order(file: Path) -> None:
             '{"qid": "a", "prediction": "y"}',
             'q.jsonl:2: qid "a" already has a prediction at q.jsonl:1.',
         ),
-        ('{"prediction": "y"}', 'q.jsonl:2: qid is missing: got the fields "prediction"'),
+        ('{"prediction": "y"}', 'q.jsonl:2: qid is missing; got the fields "prediction"'),
         ('{"qid": 1, "prediction": "y"}', "q.jsonl:2: qid must be a string, got the number 1"),
     ],
 )
@@ -338,7 +338,7 @@ def test_predictions_follow_the_questions() -> None:
         (
             {"zzz": "x", "yyy": "y"},
             'q.jsonl: qid "zzz" and 1 more is not among the 2 questions. '
-            "Do predictions and references belong together?",
+            "Check that predictions and references belong together.",
         ),
     ],
 )

@@ -149,7 +149,7 @@ def test_mistakes() -> None:
     with pytest.raises(InputError, match="shots is 2"):
         PromptBuilder(TEMPLATE, shots=2)
     for shots in (-1, True, 1.5):
-        with pytest.raises(InputError, match="must be a whole number from 0"):
+        with pytest.raises(InputError, match="must be a whole number of at least 0"):
             PromptBuilder(TEMPLATE, Listed([1]), shots=shots)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="form must be one of auto, chat, completion"):
         PromptBuilder(TEMPLATE, form="talk")  # type: ignore[arg-type]

@@ -237,11 +237,11 @@ GOOD = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %
         (f"{GOOD}\n\n{{{{ 1 // 0 }}}}", "own.jinja:3: The template failed"),
         (f"{GOOD}\n{{% include '/etc/passwd' %}}", "own.jinja:2: The template failed"),
         (f"{GOOD}{{{{ range(10 ** 9) | list }}}}", "own.jinja:1: The template failed"),
-        ("{% macro system() %}x{% endmacro %}", "own.jinja:1: The macro system needs"),
-        ("\n{% macro user(question, docs) %}{% endmacro %}", "own.jinja:2: The macro user has no argument 'docs'"),
-        ("{% macro user(question) %}{{ question }}{% endmacro %}", "own.jinja: The template does not show titles and texts"),
-        ("hello", "own.jinja: The template does not show the question"),
-        ("", "own.jinja: The template does not show the question"),
+        ("{% macro system() %}x{% endmacro %}", "own.jinja:1: The macro system requires"),
+        ("\n{% macro user(question, docs) %}{% endmacro %}", "own.jinja:2: The macro user has the unknown argument 'docs'"),
+        ("{% macro user(question) %}{{ question }}{% endmacro %}", "own.jinja: The template omits titles and texts"),
+        ("hello", "own.jinja: The template omits the question"),
+        ("", "own.jinja: The template omits the question"),
         ("{#\nsemqa prompt\nversion: one two\n#}" + GOOD, "own.jinja:3: version must be"),
         ("{#\nsemqa prompt\n\nanswers: prose\n#}" + GOOD, "own.jinja:4: answers must be quotes or citations"),
         ("{#\nsemqa prompt\nstop: x\n#}" + GOOD, "own.jinja:3: stop must be"),
@@ -272,9 +272,7 @@ def test_a_template_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         Template.load(tmp_path / "none.jinja")
     (tmp_path / "latin1.jinja").write_bytes("caf\xe9".encode("latin-1"))
-    with pytest.raises(
-        InputError, match=r"latin1\.jinja: invalid UTF-8: got byte 0xe9 at offset 3"
-    ):
+    with pytest.raises(InputError, match=r"latin1\.jinja: invalid UTF-8: byte 0xe9 at offset 3"):
         Template.load(tmp_path / "latin1.jinja")
     with pytest.raises(InputError, match="a folder"):
         Template.load(tmp_path)

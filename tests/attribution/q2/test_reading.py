@@ -117,7 +117,7 @@ def test_ids_of_several_files_differ(write: Write) -> None:
         ("response,knowledge,id\nr,k,x\nr,k,x\n", r"file\.csv:3: The id"),
         ("response,knowledge,response\nr,k,x\n", r"file\.csv:1: The column"),
         ("response,knowledge\nr,k,x\n", r"file\.csv:2: "),
-        ('response,knowledge\n"r,k\n', r"file\.csv:2: This is not CSV"),
+        ('response,knowledge\n"r,k\n', r"file\.csv:2: invalid CSV"),
     ],
 )
 def test_wrong_files(write: Write, text: str, message: str) -> None:

@@ -20,7 +20,7 @@ INDEX = """
 import sys
 from pathlib import Path
 from semqa.retrieval.passages import Library, folder
-folder.PASSAGES = 6
+folder.BATCH_PASSAGES = 6
 collection = Library(sys.argv[1], encoder=None).obtain("", "notes")
 print("ready", flush=True)
 folder.index_folder(collection, Path(sys.argv[2]))
@@ -182,17 +182,17 @@ def test_a_folder_that_cannot_be_looked_into_is_told_and_keeps_its_documents(
 def test_a_file_that_becomes_something_else_is_told(
     notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bring = folder_module._bring
+    index = folder_module._index_file
 
     def change(*given: object) -> None:
         (folder / "a.txt").unlink(missing_ok=True)
         os.mkfifo(folder / "a.txt")
-        bring(*given)  # type: ignore[arg-type]
+        index(*given)  # type: ignore[arg-type]
         (folder / "a.txt").unlink()
 
-    monkeypatch.setattr(folder_module, "_bring", change)
+    monkeypatch.setattr(folder_module, "_index_file", change)
     report = index_folder(notes, folder)
-    assert report.failed == {"a.txt": "a.txt: cannot be read: it is no file any more"}
+    assert report.failed == {"a.txt": "a.txt: cannot be read: not a regular file"}
     assert [each.name for each in notes.documents()] == ["sub/b.md"]
 
 
@@ -245,7 +245,7 @@ def test_no_folder_and_no_documents(notes: Collection, folder: Path, tmp_path: P
         index_folder(notes, tmp_path / "nothing")
     for path in (folder / "a.txt", folder / "sub" / "b.md"):
         path.unlink()
-    with pytest.raises(InputError, match=r"other kinds: 1"):
+    with pytest.raises(InputError, match=r"1 files have unsupported"):
         index_folder(notes, folder)
     assert len(notes.documents()) == 2
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from semqa.documents import Passage, split
 from semqa.errors import ForbiddenError, InputError, NotFoundError, SemqaError, UnavailableError
 from semqa.quotes import Source
-from semqa.retrieval.encoder import FEW
+from semqa.retrieval.encoder import MAX_QUICK
 from semqa.retrieval.passages import Collection, Library, search, store
 from semqa.retrieval.passages import collection as collection_module
 from semqa.retrieval.passages.search import Dense
@@ -135,7 +135,7 @@ def test_removed_documents_are_gone(notes: Collection) -> None:
     assert notes.documents() == [other]
     assert [each.document_id for each in notes.search("harbour")] == [other.id]
     for call in (notes.remove, notes.document, notes.find):
-        with pytest.raises(NotFoundError, match="No document"):
+        with pytest.raises(NotFoundError, match="not found"):
             call(info.id)
 
 
@@ -221,7 +221,7 @@ def test_any_question_can_be_asked(notes: Collection, query: str) -> None:
 
 def test_questions_that_cannot_be(notes: Collection) -> None:
     for query in ("", "  \n", "x" * 10_001):
-        with pytest.raises(InputError, match="A query has words"):
+        with pytest.raises(InputError, match="The query "):
             notes.search(query)
     for limit in (0, 101):
         with pytest.raises(InputError, match="limit must be"):
@@ -271,7 +271,7 @@ def test_passages_that_say_the_same_of_other_things_are_kept() -> None:
         search.Candidate("d", "n", "t", i, i, None, text, context)
         for i, context in enumerate(("Fees\nBoats", "Fees\nBikes and skates", "Fees\nBoats"))
     ]
-    assert search.drop_repeats(some, 5) == some[:2]
+    assert search.drop_duplicates(some, 5) == some[:2]
 
 
 def test_a_collection_of_before_is_searched_and_read_again(
@@ -319,12 +319,12 @@ def test_an_encoder_is_made_warm_before_there_is_anything_to_search(library: Lib
             self.most = max(self.most, len(texts))
             return super().embed(texts)
 
-    library.warm()  # without one there is nothing to do
+    library.warm_up()  # without one there is nothing to do
     encoder = Counted()
     use(library, encoder)
-    library.warm()
+    library.warm_up()
     # A few texts are embedded without what an upload needs, and would leave it to be loaded.
-    assert encoder.most > FEW
+    assert encoder.most > MAX_QUICK
 
 
 def test_an_encoder_that_comes_later_is_used_when_documents_come_again(library: Library) -> None:
@@ -382,13 +382,13 @@ def test_only_a_write_that_was_cut_off_has_all_passages_looked_through(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[int] = []
-    clear = store.clear_leftovers
+    clear = store.delete_orphans
 
     def counted(passages: object, documents: object) -> None:
         looked.append(1)
         clear(passages, documents)
 
-    monkeypatch.setattr(store, "clear_leftovers", counted)
+    monkeypatch.setattr(store, "delete_orphans", counted)
     info = notes.put("a.txt", HARBOUR)
     notes.put("a.txt", b"Zebras.")
     notes.put("b.txt", b"More zebras.")
@@ -396,7 +396,7 @@ def test_only_a_write_that_was_cut_off_has_all_passages_looked_through(
     notes.optimize()
     assert not looked
     with monkeypatch.context() as patch:
-        patch.setattr(collection_module, "clear", lambda *_: 1 / 0)
+        patch.setattr(collection_module, "delete_passages", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             notes.remove(notes.documents()[0].id)  # and its passages stay
     assert (notes.documents(), notes._passages.count_rows()) == ([], 1)
@@ -423,7 +423,7 @@ def test_a_disk_that_cannot_be_used_is_told(tmp_path: Path) -> None:
 def test_words_are_compared_by_what_the_question_needs(query: str, more: str) -> None:
     text = f"{more} {query[2:]} {more}"
     asked = search._stems(query)
-    heads = {stem[: search._HEAD] for stem in asked}
+    heads = {stem[: search._STEM_LENGTH] for stem in asked}
     assert asked & search._stems(text, heads) == asked & search._stems(text)
 
 
@@ -431,7 +431,7 @@ def test_words_are_compared_by_what_the_question_needs(query: str, more: str) ->
 def test_a_search_knows_what_another_process_did(
     library: Library, notes: Collection, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "ALL", most)
+    monkeypatch.setattr(search, "READ_ALL", most)
     info = notes.put("a.txt", HARBOUR)
     assert notes.search("harbour")
     other = Library(library._store.where, encoder=None).collection("", "notes")
@@ -443,16 +443,16 @@ def test_a_search_knows_what_another_process_did(
     assert notes.search("harbour") == []
     other.put("a.txt", HARBOUR)
     assert [each.document_id for each in notes.search("harbour")] == [info.id]
-    assert notes._live.find([info.id, found.document_id]).keys() == {info.id}
-    assert notes._live.find([]) == {}
+    assert notes._rows.find([info.id, found.document_id]).keys() == {info.id}
+    assert notes._rows.find([]) == {}
 
 
 def test_many_vectors_are_searched_through_an_index(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is found through it is nearly what is found without, of few numbers or of many."""
-    monkeypatch.setattr(search, "MANY", 300)
-    monkeypatch.setattr(search, "PART", 100)
+    monkeypatch.setattr(search, "MIN_INDEXED_VECTORS", 300)
+    monkeypatch.setattr(search, "PARTITION_SIZE", 100)
     draw = np.random.default_rng(3)
     for width in (26, 256):
         rows = draw.standard_normal((400, width))

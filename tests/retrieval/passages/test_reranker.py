@@ -50,7 +50,7 @@ def test_what_it_says_is_the_order(tmp_path: Path, model: Path) -> None:
     collection = plain.create("", "notes")
     collection.put_all([(f"{i}.txt", text.encode()) for i, text in enumerate(texts)])
     library = Library(tmp_path, encoder=None, reranker=str(model))
-    library.warm()
+    library.warm_up()
     reranker = Reranker(str(model))
     query = "zebra harbour eat oslo"
     found = library.collection("", "notes").search(query)
@@ -64,7 +64,7 @@ def test_what_it_says_is_the_order(tmp_path: Path, model: Path) -> None:
 
 
 def test_what_is_no_cross_encoder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist: '/no/such'"):
+    with pytest.raises(InputError, match="must be an existing folder"):
         Library(tmp_path, encoder=None, reranker="/no/such")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"reranker cannot be loaded"):
