@@ -30,7 +30,7 @@ from semqa.retrieval.passages.collection import Prepared
 from semqa.retrieval.passages.search import (
     MIN_CANDIDATES,
     Candidate,
-    Dense,
+    DenseEncoder,
     Search,
     drop_duplicates,
     rank,
@@ -186,7 +186,7 @@ def _semqa(
     encoder = GeneratedEncoder(generated)
     encoder.questions = dict(questions)
     library = Library(where, encoder=None)
-    library._dense = Dense(encoder)  # type: ignore[arg-type]
+    library._dense = DenseEncoder(encoder)  # type: ignore[arg-type]
     collection = library.obtain("", "generated")
     writing, cpu_seconds = 0.0, time.process_time()
     for batch in _documents(generated):

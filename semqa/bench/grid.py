@@ -65,7 +65,7 @@ class CellOutcome:
     exemplars: Mapping[str, object] | None = None
 
 
-class HeldEngine:
+class EngineCache:
     """Caches the last engine, so that consecutive runs share a model."""
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
@@ -118,7 +118,7 @@ def run_grid(
     outcomes: dict[int, CellOutcome] = {}
     questions = cache(lambda data, limit: Plan(data, "", limit=limit).questions())
     exemplars = ExemplarCache(on_embedded)
-    held = HeldEngine(say)
+    held = EngineCache(say)
 
     def results_of(plan: Plan, folder: Path) -> tuple[Literal["done", "kept"], Any]:
         asked = questions(plan.data, plan.limit)

@@ -36,8 +36,8 @@ def test_it_says_what_the_model_says() -> None:
 def test_a_question_needs_no_torch() -> None:
     program = (
         "import sys\n"
-        "from semqa.retrieval.passages.search import Dense\n"
-        "dense = Dense.named('auto')\n"
+        "from semqa.retrieval.passages.search import DenseEncoder\n"
+        "dense = DenseEncoder.named('auto')\n"
         "assert dense.embed(['Who?']).shape == (1, 384)\n"
         "assert not {'torch', 'transformers', 'sentence_transformers', 'scipy'} & set(sys.modules)\n"
     )

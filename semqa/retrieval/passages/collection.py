@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.documents import Passage
-    from semqa.retrieval.passages.search import Dense, Reranker
+    from semqa.retrieval.passages.search import DenseEncoder, Reranker
     from semqa.retrieval.passages.store import Access, Found, Store
 
 RECIPE = "4"
@@ -76,7 +76,7 @@ class Collection:
         name: str,
         key: str,
         created: str,
-        dense: Dense | None,
+        dense: DenseEncoder | None,
         limits: Limits | None,
         reranker: Reranker | None,
         exists: Callable[[], bool],

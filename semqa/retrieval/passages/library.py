@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.errors import ForbiddenError, InputError, NotFoundError
 from semqa.retrieval.passages.collection import Collection
-from semqa.retrieval.passages.search import Dense, Reranker
+from semqa.retrieval.passages.search import DenseEncoder, Reranker
 from semqa.retrieval.passages.store import Share, Store, literal
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Library:
     ) -> None:
         self._store = Store(where)
         self._read_ahead = read_ahead
-        self._dense = Dense.named(encoder)
+        self._dense = DenseEncoder.named(encoder)
         self._limits = limits
         self._reranker = Reranker(reranker) if reranker else None
 

