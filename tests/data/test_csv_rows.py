@@ -90,7 +90,7 @@ def test_a_field_may_hold_a_long_document(tmp_path: Path) -> None:
         (b"a,b\r1,2\r", "t.csv:1: invalid CSV"),
     ],
 )
-def test_what_is_no_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+def test_invalid_tables_are_rejected(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:

@@ -102,7 +102,7 @@ def test_rows_before_a_bad_line_are_given(file: Path) -> None:
         next(rows)
 
 
-def test_what_is_no_file(file: Path, tmp_path: Path) -> None:
+def test_missing_files_and_folders_are_rejected(file: Path, tmp_path: Path) -> None:
     assert message(file) == "r.jsonl: cannot be read: no such file."
     assert "it is a folder" in message(tmp_path)
     assert "File name too long" in message(Path("x" * 5000))
@@ -218,7 +218,7 @@ json_values = st.recursive(
 
 
 @given(st.lists(st.dictionaries(st.text(), json_values, max_size=4), min_size=1, max_size=4))
-def test_what_is_written_is_read_back(rows: list[dict[str, object]]) -> None:
+def test_round_trip(rows: list[dict[str, object]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "r.jsonl"
         write_jsonl(file, rows)
@@ -228,7 +228,7 @@ def test_what_is_written_is_read_back(rows: list[dict[str, object]]) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", {1, 2}, b"x"])
-def test_what_cannot_be_written_leaves_the_old_file(file: Path, value: object) -> None:
+def test_a_failed_write_keeps_the_old_file(file: Path, value: object) -> None:
     file.write_text("old", "utf-8")
     with pytest.raises(InputError, match=r'A row with the fields "a" cannot be written'):
         write_jsonl(file, [{"a": 1}, {"a": value}])
@@ -244,7 +244,7 @@ def test_where_nothing_can_be_written(file: Path, path: str) -> None:
     assert [entry.name for entry in Path().iterdir()] == ["f"]
 
 
-def test_a_link_keeps_pointing_and_a_device_stays_one(file: Path) -> None:
+def test_symbolic_links_and_devices_are_kept(file: Path) -> None:
     Path("real").write_text("old", "utf-8")
     Path("link").symlink_to("real")
     write_atomic("link", [b"new"])

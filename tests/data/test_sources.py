@@ -80,7 +80,7 @@ def test_refused_text_files(name: str, content: bytes, expected: str) -> None:
     assert expected in str(caught.value)
 
 
-def test_a_text_given_as_json_lines_is_told_where_it_belongs() -> None:
+def test_text_given_as_json_lines_is_an_error_with_a_hint() -> None:
     Path("a.txt").write_text("It rained.", "utf-8")
     with pytest.raises(InputError, match="This file is a document"):
         read_sources_jsonl("a.txt")
@@ -241,7 +241,7 @@ def test_keys_are_the_rows_own_or_their_numbers(tmp_path: Path) -> None:
         ("[]", "The array is empty"),
     ],
 )
-def test_what_is_wrong_in_a_row_is_named(tmp_path: Path, row: str, message: str) -> None:
+def test_errors_name_the_field(tmp_path: Path, row: str, message: str) -> None:
     (tmp_path / "a.jsonl").write_text(row, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         read_answers(tmp_path / "a.jsonl")

