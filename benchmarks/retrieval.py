@@ -27,7 +27,14 @@ from machine import describe_machine
 from semqa.documents import Document, Passage
 from semqa.retrieval.passages import DocumentInfo, Library
 from semqa.retrieval.passages.collection import Prepared
-from semqa.retrieval.passages.search import LOOKED_AT, Candidate, Dense, Search, drop_repeats, rank
+from semqa.retrieval.passages.search import (
+    MIN_CANDIDATES,
+    Candidate,
+    DenseEncoder,
+    Search,
+    drop_duplicates,
+    rank,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -179,7 +186,7 @@ def _semqa(
     encoder = GeneratedEncoder(generated)
     encoder.questions = dict(questions)
     library = Library(where, encoder=None)
-    library._dense = Dense(encoder)  # type: ignore[arg-type]
+    library._dense = DenseEncoder(encoder)  # type: ignore[arg-type]
     collection = library.obtain("", "generated")
     writing, cpu_seconds = 0.0, time.process_time()
     for batch in _documents(generated):
@@ -198,7 +205,7 @@ def _semqa(
         f"{cpu_seconds:.1f} CPU seconds",
         flush=True,
     )
-    search = Search(collection._passages, collection._live, "generated", library._dense)
+    search = Search(collection._passages, collection._rows, "generated", library._dense)
     column = library._dense.column
 
     def words(i: int) -> list[int]:
@@ -239,9 +246,9 @@ def _ranked(
                     "", f"{first}.txt", f"{first}.txt", number, 0, None, generated.texts[number]
                 ),
             )
-            candidate.places.append(place)
-            candidate.meaning = float(generated.vectors[number] @ question[1])
-    kept = drop_repeats(rank(question[0], list(candidates.values())), TOP)
+            candidate.ranks.append(place)
+            candidate.similarity = float(generated.vectors[number] @ question[1])
+    kept = drop_duplicates(rank(question[0], list(candidates.values())), TOP)
     return [candidate.start for candidate in kept]
 
 
@@ -285,7 +292,7 @@ def _bm25s(
 
     times, _ = _timed(ask, len(questions))
     results["bm25s"] = {"rate": generated.count / seconds, "recall": 1.0, **times}
-    return [ask(number, LOOKED_AT) for number in range(len(questions))]
+    return [ask(number, MIN_CANDIDATES) for number in range(len(questions))]
 
 
 def _faiss(
@@ -303,7 +310,7 @@ def _faiss(
         lambda i: flat.search(questions[i][1][None], TOP)[1][0].tolist(),
         min(EXACT_QUESTIONS, len(questions)),
     )
-    exact: list[list[int]] = flat.search(np.stack([near for _, near in questions]), LOOKED_AT)[
+    exact: list[list[int]] = flat.search(np.stack([near for _, near in questions]), MIN_CANDIDATES)[
         1
     ].tolist()
     results["faiss flat"] = {"rate": rate, "recall": 1.0, **times}

@@ -1,4 +1,4 @@
 """Prompt templates as data, installed as `semqa.prompts`.
 
-One template a file; `semqa.prompting` fills them in. Importing this package loads none of them.
+One template per file; `semqa.prompting` fills them in. Importing this package loads none of them.
 """

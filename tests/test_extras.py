@@ -40,6 +40,6 @@ def test_without_metadata_there_still_is_a_command(monkeypatch: pytest.MonkeyPat
     assert said("local").endswith("pip install '.[local]'")
 
 
-def test_the_extra_local_brings_a_model_to_life() -> None:
+def test_the_extra_local_runs_a_model() -> None:
     for package in ("numba", "sentence-transformers", "torch", "transformers"):
         assert package in said("local")

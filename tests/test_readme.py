@@ -56,7 +56,7 @@ def commands() -> list[tuple[str, str, str]]:
     ("command", "shown"),
     [pytest.param(c, s, id=f"{i}-{n}") for n, (i, c, s) in enumerate(commands())],
 )
-def test_commands_print_what_the_readme_shows(
+def test_commands_print_the_output_in_the_readme(
     command: str, shown: str, tmp_path: Path, terminal: Terminal
 ) -> None:
     """In a terminal without colours, 100 columns wide; ends of lines may lose their blanks."""

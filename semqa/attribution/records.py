@@ -30,11 +30,11 @@ class Record:
     rows: list[Row]
 
 
-def must_be(row: Row, field: str, rule: str) -> InputError:
+def invalid_field(row: Row, field: str, rule: str) -> InputError:
     """Return the error for a row with a missing or invalid field.
 
     Example:
-        >>> str(must_be(Row("r.jsonl:1", {"score": "x"}), "score", "a number"))
+        >>> str(invalid_field(Row("r.jsonl:1", {"score": "x"}), "score", "a number"))
         'r.jsonl:1: score must be a number, got the string "x".'
     """
     value = row.fields.get(field)

@@ -22,7 +22,7 @@ from semqa.bench.run import Progress, run
 from semqa.data.files import locked, write_atomic
 from semqa.engines import ConstrainedEngine, SharingEngine, close_engine
 from semqa.errors import InputError, SemqaError
-from semqa.retrieval.settings import ExemplarShelf
+from semqa.retrieval.settings import ExemplarCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ class CellOutcome:
     exemplars: Mapping[str, object] | None = None
 
 
-class HeldEngine:
+class EngineCache:
     """Caches the last engine, so that consecutive runs share a model."""
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
@@ -117,12 +117,12 @@ def run_grid(
     make_folder(out)
     outcomes: dict[int, CellOutcome] = {}
     questions = cache(lambda data, limit: Plan(data, "", limit=limit).questions())
-    exemplars = ExemplarShelf(on_embedded)
-    held = HeldEngine(say)
+    exemplars = ExemplarCache(on_embedded)
+    held = EngineCache(say)
 
     def results_of(plan: Plan, folder: Path) -> tuple[Literal["done", "kept"], Any]:
         asked = questions(plan.data, plan.limit)
-        prompts = plan.create_prompts(asked, prepare=False, shelf=exemplars)
+        prompts = plan.create_prompts(asked, prepare=False, cache=exemplars)
         found = _finished(folder, plan.identity(prompts))
         if (
             found is not None

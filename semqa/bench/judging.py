@@ -11,7 +11,7 @@ from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers, summarise_checks
+from semqa.attribution.ais.auto import MARGIN, CheckInput, check_answers, summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
 from semqa.attribution.citations.examples import AnswerExample, ShortAnswers, sub_questions
 from semqa.attribution.citations.reading import remove_citations
@@ -21,8 +21,8 @@ from semqa.attribution.citations.scores import (
     dr_score,
     score_pair,
 )
-from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, PatientJudge
-from semqa.attribution.judges.base import abilities_of, able
+from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, TolerantJudge
+from semqa.attribution.judges.base import abilities_of, require_ability
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.errors import InputError
 from semqa.metrics.bootstrap import geometric_interval, question_mean
@@ -72,9 +72,11 @@ def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge
     too_long = 0
     known = abilities_of(judge)
     if "entailment" in known:
-        too_long += _judge_support(items, records, able(judge, "entailment"), summary, rows)
+        too_long += _judge_support(
+            items, records, require_ability(judge, "entailment"), summary, rows
+        )
     if "answer" in known:
-        too_long += _judge_readings(items, records, able(judge, "answer"), summary, rows)
+        too_long += _judge_readings(items, records, require_ability(judge, "answer"), summary, rows)
     summary |= {"unparsed": getattr(judge, "unparsed", 0), "too_long": too_long}
     return Judged(summary, rows)
 
@@ -88,13 +90,13 @@ def _judge_support(
 ) -> int:
     """Add the entailment scores; return how many texts were too long for the judge."""
     answers = [
-        ToCheck(
+        CheckInput(
             item.question.question, QuotedAnswer.parse(record.prediction, item.question.sources)
         )
         for item, record in zip(items, records, strict=True)
     ]
     checks = check_answers(answers, judge)
-    patient = PatientJudge(judge)
+    patient = TolerantJudge(judge)
     citations = score_citations(
         [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers],
         cast("EntailmentJudge", patient),
@@ -132,7 +134,7 @@ def _judge_readings(
     rows: list[dict[str, object]],
 ) -> int:
     """Add Disambig-F1 and DR; return how many texts were too long for the judge."""
-    reader = PatientJudge(judge)
+    reader = TolerantJudge(judge)
     read = _read_answers(items, records, cast("AnsweringJudge", reader))
     rouge = [
         rouge_of(item, record.prediction) if scores.pairs else None

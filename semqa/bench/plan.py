@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
-    from semqa.retrieval.settings import ExemplarShelf
+    from semqa.retrieval.settings import ExemplarCache
 
 HUMAN = "human"
 """Engine name of the leave-one-out run: each reference scored against the question's others."""
@@ -118,20 +118,20 @@ class Plan:
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
         *,
         prepare: bool = True,
-        shelf: ExemplarShelf | None = None,
+        cache: ExemplarCache | None = None,
     ) -> PromptBuilder | None:
         """Create the prompt builder. A question is never its own exemplar, by text or by qid.
 
         Args:
             prepare: choose the exemplars of all questions now; the identity does not need them.
-            shelf: cache of encoders and files shared by several runs.
+            cache: cache of encoders and files shared by several runs.
         """
         if self.prompts is None:
             return None
         if self.prompts.train is not None:
             _check_regular(self.prompts.train, "train")
         asked = [(question.question, question.qid) for question in questions]
-        builder = self.prompts.create_builder(asked, on_progress, shelf)
+        builder = self.prompts.create_builder(asked, on_progress, cache)
         if prepare:
             builder.prepare([question.question for question in questions])
         return builder

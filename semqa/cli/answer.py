@@ -96,12 +96,12 @@ def show_answer(
 
 
 def show_prompt(prompt: Prompt, *, chat: bool) -> str:
-    """Return what a model is given, turns under headings."""
-    of = f"prompt {prompt.template} {prompt.version}".rstrip()
+    """Return a prompt as text, with a heading for each turn."""
+    title = f"prompt {prompt.template} {prompt.version}".rstrip()
     if not chat:
-        return f"--- {of} ---\n{prompt.text}\n---"
+        return f"--- {title} ---\n{prompt.text}\n---"
     turns = "\n".join(f"--- {m.role} ---\n{m.content}" for m in prompt.messages)
-    return f"--- {of} ---\n{turns}\n---"
+    return f"--- {title} ---\n{turns}\n---"
 
 
 def show_verdict(result: QuotedAnswer, question: str, notes: Sequence[str], label: str = "") -> str:
@@ -247,7 +247,7 @@ def answer(
         asked = read_questions(questions)
     named = bool(texts) or sources is not None or collection is not None
     if str(questions) == "-" and not named and not all(each.sources for each in asked):
-        raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
+        raise InputError("No sources. Give documents, --sources FILE or --collection NAME.")
     finder = None
     if named or not many or not all(each.sources for each in asked):
         finder = SourceFinder(

@@ -218,9 +218,9 @@ class _Writer:
     def write(self, pending: _Pending, run: Run, request: Request) -> None:
         """Write an answer; it is on disk when this returns."""
         if self._judging is not None:
-            from semqa.attribution.ais.auto import ToCheck, check_answers
+            from semqa.attribution.ais.auto import CheckInput, check_answers
 
-            (check,) = check_answers([ToCheck(request.question, run.result)], self._judging)
+            (check,) = check_answers([CheckInput(request.question, run.result)], self._judging)
             run = run._replace(check=check)
         task = AnswerTask(request, self._form, self._with_prompt)
         if self._stream is None and self._form is not Format.JSON:

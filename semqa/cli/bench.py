@@ -192,7 +192,7 @@ def _run_grid(
     whole |= {name: v for name, v in reader.whole().items() if name not in options.typed}
     if whole["out"] is None:
         raise InputError(
-            "is missing. Name a folder here or with --out.", field="out", where=str(config)
+            "is missing. Give a folder here or with --out.", field="out", where=str(config)
         )
     cells = reader.cells()
     for line in reader.left_out:

@@ -172,7 +172,7 @@ class ConfigReader:
             used |= accepted
             if values.get("data") is None:
                 raise InputError(
-                    "is missing. Name a QuoteSum file.", field="data", where=self._config.path
+                    "is missing. Give a QuoteSum file.", field="data", where=self._config.path
                 )
             given = replace(
                 self._options,

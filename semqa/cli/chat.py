@@ -88,7 +88,7 @@ def chat(
     """  # noqa: D301 -- click reads the backspace
     texts = [*(source or []), *(files or [])]
     if not texts and sources is None and collection is None:
-        raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
+        raise InputError("No sources. Give documents, --sources FILE or --collection NAME.")
     if "-" in map(str, [*texts, sources]):
         raise InputError("Sources cannot be standard input (-), which has the questions.")
     named, given = with_default(engine, ctx.obj)

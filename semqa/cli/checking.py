@@ -45,24 +45,24 @@ def open_named_judge(
             if name in typed:
                 raise InputError(f"needs {needs}.", field=name)
         return None
-    from semqa.attribution.judges.base import abilities_of, able
+    from semqa.attribution.judges.base import abilities_of, require_ability
     from semqa.cli.eval.judging import JudgeOptions
 
     opened = JudgeOptions(judge, cache, no_cache, judge_device=device, judge_url=base_url).open()
     if not (reads and "answer" in abilities_of(opened)):
-        able(opened, "entailment")
+        require_ability(opened, "entailment")
     return opened
 
 
 def judge_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> AnswerCheck:
     """Judge an answer, and close the judge."""
-    from semqa.attribution.ais.auto import ToCheck, check_answers
+    from semqa.attribution.ais.auto import CheckInput, check_answers
     from semqa.cli.eval.judging import judge_progress, unparsed_note
     from semqa.cli.output import say
 
     try:
         with judge_progress(judge, "judging"):
-            (check,) = check_answers([ToCheck(question, answer)], judge)
+            (check,) = check_answers([CheckInput(question, answer)], judge)
     finally:
         judge.close()
     for note in unparsed_note(judge):

@@ -17,7 +17,9 @@ from semqa.errors import InputError, NotFoundError, UnavailableError
 if TYPE_CHECKING:
     from semqa.retrieval.passages import CollectionInfo, Library
 
-app = typer.Typer(help="List, show and delete collections of documents.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, show, share and delete collections of documents.", no_args_is_help=True
+)
 
 Name = Annotated[
     str, typer.Argument(help="Name of the collection.", metavar="NAME", show_default=False)

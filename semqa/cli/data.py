@@ -70,7 +70,9 @@ def list_command(cache_dir: CacheDir = None, as_json: AsJson = False) -> None:
 
 @app.command("check")
 def check_command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="QuoteSum file; - for stdin.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="QuoteSum file; - for standard input.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Check a QuoteSum file: print its counts, or its errors (exit code 2)."""

@@ -29,7 +29,7 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
     check_stdin_once(*files, sources)
     if not files and sources is None:
         if sys.stdin is None or sys.stdin.isatty():
-            raise InputError("No sources. Name documents or --sources FILE, or pipe them in.")
+            raise InputError("No sources. Give documents or --sources FILE, or pipe them in.")
         return read_piped_sources()
     given = read_sources(files) if files else ()
     return (*given, *(read_sources_jsonl(sources) if sources is not None else ()))

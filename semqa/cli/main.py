@@ -42,7 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-_ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Measuring", "Models"
+_ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Evaluation", "Models"
 app.command(name="answer", cls=EngineCommand, rich_help_panel=_ASK)(answer.answer)
 app.command(name="chat", cls=EngineCommand, rich_help_panel=_ASK)(chat.chat)
 app.command(name="verify", rich_help_panel=_ASK)(verify.verify)
@@ -82,7 +82,7 @@ use_help(app)
 
 
 def main() -> None:
-    """Run the command line and exit; a user's mistake prints one line and no traceback."""
+    """Run the command line and exit; invalid input prints one line without a traceback."""
     prepare_streams()
     try:
         app()

@@ -96,7 +96,7 @@ class RuleOptions:
     equivalence: Annotated[
         str,
         _rule(
-            "Judge of equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
+            "Judge that compares answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
             metavar="JUDGE",
         ),
     ] = PAQ.equivalence

@@ -66,7 +66,7 @@ def new(
         ),
     ] = None,
     qualify: Annotated[int, typer.Option(help="Gold items in each rater's qualification.")] = 0,
-    threshold: Annotated[float, typer.Option(help="Share of them that must be correct.")] = 0.8,
+    threshold: Annotated[float, typer.Option(help="Share of these that must be correct.")] = 0.8,
     answers: Annotated[
         Path | None,
         typer.Option(
@@ -304,7 +304,7 @@ def report(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Report the figures that the paper of the study's kind reports."""
+    """Report the figures of the paper that introduced this kind of study."""
     _require()
     studies, people = [], []
     for folder in folders:

@@ -1,4 +1,4 @@
-"""QuoteSum files, a user's own sources and predictions: read, checked and written.
+"""Reads, checks and writes QuoteSum files, users' own sources, and predictions.
 
 Downloads are in `semqa.data.fetch`.
 """

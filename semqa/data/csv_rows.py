@@ -1,7 +1,7 @@
-"""CSV files as records of text: nothing is taken for a number, and nothing for missing.
+"""CSV files as records of strings, without conversion of numbers or missing values.
 
-A record keeps the very characters that it was read from, so that a file of records that nobody
-changed is written as it was, whatever its quoting and line ends. Knows no column by name.
+A record keeps the characters that it was read from. So unchanged records are written as they were,
+with their quoting and line ends.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CsvRecord:
-    """One record.
+    """A record.
 
     Attributes:
-        where: ``file:line`` of its first line, for messages.
-        raw: the characters that it was read from, with the line end and blank lines before it;
-            empty where it was made.
+        cells: the values of the cells.
+        where: ``file:line`` of the first line, for messages.
+        raw: the characters that it was read from, including the line end and preceding blank
+            lines; empty for a new record.
     """
 
     where: str
@@ -46,13 +47,13 @@ class CsvRecord:
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A file with a header.
+    """A CSV file with a header.
 
     Attributes:
-        name: the file as messages show it.
-        header: the names of the columns, as they stand there.
-        records: one a row, as many cells each as the header has.
-        header_raw: the characters of the header's line.
+        name: the file's name, for messages.
+        header: the column names.
+        records: the records, each with as many cells as the header.
+        header_raw: the characters of the header line.
         marked: whether the file begins with a byte order mark.
         tail: blank lines at the end.
     """
@@ -66,17 +67,17 @@ class CsvFile:
 
 
 def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
-    """Read a CSV file of UTF-8 with a header; blank lines are no records."""
+    """Read a CSV file in UTF-8 with a header; blank lines are skipped."""
     with open_input(path, budget) as file:
         return csv_of(file)
 
 
 def csv_of(file: InputFile) -> CsvFile:
-    """Read an open file; see `read_csv`."""
+    """Like `read_csv`, for an open file."""
     lines = _Lines(file)
     records = list(_records(lines))
     if not records:
-        raise InputError("nothing to read: the file is empty.", where=file.name)
+        raise InputError("the file is empty.", where=file.name)
     header, *rows = records
     for row in rows:
         if len(row.cells) != len(header.cells):
@@ -90,31 +91,31 @@ def csv_of(file: InputFile) -> CsvFile:
 
 
 def write_csv(path: Path | str, file: CsvFile) -> None:
-    """Write a CSV file atomically; records that were read and not changed stay as they were."""
+    """Write a CSV file atomically; unchanged records keep their original characters."""
     write_atomic(path, encode_csv(file))
 
 
 def encode_record(cells: Iterable[str], line_end: str = "\r\n") -> str:
-    r"""Write cells as one record, quoted where that is needed.
+    r"""Encode cells as a record, with quotes where needed.
 
     Example:
         >>> encode_record(["a", 'say "b", c'])
         'a,"say ""b"", c"\r\n'
     """
     out = io.StringIO()
-    # Python quotes what stands in the line end: both characters, whatever ends the line here.
+    # Python quotes cells that contain a character of the line end, so use both characters here.
     csv.writer(out, lineterminator="\r\n").writerow(cells)
     return out.getvalue().removesuffix("\r\n") + line_end
 
 
 def encode_csv(file: CsvFile) -> Iterator[bytes]:
-    """Yield the bytes of a file; records that were read and not changed stay as they were."""
+    """Yield the bytes of a file; unchanged records keep their original characters."""
     line_end = "\n" if file.header_raw.endswith("\n") and "\r" not in file.header_raw else "\r\n"
     if file.marked:
         yield BOM
     before = ""
     for record in (CsvRecord("", file.header, file.header_raw), *file.records):
-        if before and not before.endswith("\n"):  # was the last line of its file
+        if before and not before.endswith("\n"):  # the last line of its original file
             yield line_end.encode()
         before = record.raw or encode_record(record.cells, line_end)
         yield before.encode("utf-8")
@@ -122,7 +123,7 @@ def encode_csv(file: CsvFile) -> Iterator[bytes]:
 
 
 class _Lines:
-    """The lines of a file as text; remembers those that the record being read is made of."""
+    """The lines of a file as text; keeps the lines of the current record."""
 
     def __init__(self, file: InputFile) -> None:
         self.name = file.name
@@ -143,7 +144,7 @@ class _Lines:
 
 
 def _records(lines: _Lines) -> Iterator[CsvRecord]:
-    # Lines are bounded where they are read; Python's own bound, of the process, is 128 KiB a field.
+    # Lines have their own limit; Python's global limit is 128 KiB per field.
     csv.field_size_limit(max(csv.field_size_limit(), setting(BYTES_SETTING, MAX_BYTES)))
     reader = csv.reader(lines, strict=True)
     while True:
@@ -152,9 +153,9 @@ def _records(lines: _Lines) -> Iterator[CsvRecord]:
             cells = next(reader, None)
         except csv.Error as error:
             raise InputError(
-                f"This is not CSV: {error}.",
+                f"invalid CSV: {error}.",
                 where=f"{lines.name}:{first}",
-                hint='Fields are quoted by "…", with quotes inside doubled.',
+                hint='Put fields with special characters in "…" and double the quotes inside.',
             ) from error
         if cells is None:
             return

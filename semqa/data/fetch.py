@@ -1,7 +1,4 @@
-"""Public datasets: which files there are, what they must contain, and a cache that they go to.
-
-Knows no file's format; nothing of the data itself is part of semqa.
-"""
+"""Downloads of public datasets, with checksums and a cache. semqa contains no data itself."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ CACHE_SETTING = "SEMQA_CACHE"
 """The environment variable that names the cache folder."""
 
 MAX_DOWNLOAD_BYTES = 64 * 2**20
-"""Largest file; the datasets have a few megabytes."""
+"""Maximum size of a file; the datasets have a few megabytes."""
 
 ATTEMPTS = 5
 TIMEOUT_SECONDS = 30.0
@@ -32,17 +29,18 @@ _RETRIED = (408, 425, 429)
 _QUOTESUM_COMMIT = "f0f555dd4ef0898ae4ca0bf4bf0013f8eb9cd05a"
 
 ProgressCallback = Callable[[int, int | None], None]
-"""Called with the number of bytes received, and their total if it is known."""
+"""Called with the number of bytes received and the total, if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A digest that a file must have.
+    """The expected digest of a file.
 
     Attributes:
-        algorithm: ``sha256`` of the content, or ``git-blob``: the name that git gives the content in
-            the commit it was released in (SHA-1 over ``blob <size>``, a NUL byte and the content).
-        size: in bytes, if known.
+        algorithm: ``sha256`` of the content, or ``git-blob``, git's object id of the content (SHA-1
+            of ``blob <size>``, a NUL byte and the content).
+        digest: the digest in hex.
+        size: the size in bytes, if known.
     """
 
     algorithm: Literal["sha256", "git-blob"]
@@ -61,10 +59,10 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """One downloadable file of a public dataset.
+    """A downloadable file of a public dataset.
 
     Attributes:
-        pin: what its content must be.
+        pin: the digest of its content.
     """
 
     dataset: str
@@ -77,7 +75,7 @@ class RemoteFile:
 
     @property
     def url(self) -> str:
-        """Address of the file: at the mirror if one is set, else at the release."""
+        """URL of the file, on the mirror if one is set."""
         base = os.environ.get(self.base_setting, "").strip() or self.base_url
         return f"{base.rstrip('/')}/{self.name}"
 
@@ -87,7 +85,7 @@ class RemoteFile:
         return folder / self.dataset / self.name
 
     def state(self, cache_dir: Path | str | None = None) -> Literal["cached", "damaged", "absent"]:
-        """Return how the cache holds the file."""
+        """Return the state of the file in the cache."""
         path = self.path(cache_dir)
         try:
             if not path.is_file():
@@ -113,11 +111,11 @@ REMOTE_FILES: tuple[RemoteFile, ...] = (
     ),
     _quotesum("test", Pin("git-blob", "6181bf02d98f95dd12ff837fd9f4be2bed24bdae")),
 )
-"""All files that can be fetched."""
+"""All files that `fetch` can download."""
 
 
 def remote_file(name: str, split: str) -> RemoteFile:
-    """Return the file of a dataset's split.
+    """Return the file of a split.
 
     Example:
         >>> remote_file("quotesum", "dev").name
@@ -133,12 +131,10 @@ def remote_file(name: str, split: str) -> RemoteFile:
 
 
 def cache_folder() -> Path:
-    """Return the folder that downloads are kept in.
-
-    It is ``$SEMQA_CACHE``, else that of the system, such as ``~/.cache/semqa``.
+    """Return the cache folder: ``$SEMQA_CACHE``, or the system's, such as ``~/.cache/semqa``.
 
     Raises:
-        InputError: no variable is set and the home folder cannot be found.
+        InputError: no variable is set and there is no home folder.
     """
     named = os.environ.get(CACHE_SETTING, "")
     try:
@@ -153,16 +149,19 @@ def fetch(
     cache_dir: Path | str | None = None,
     progress: ProgressCallback | None = None,
 ) -> Path:
-    """Return a public file's path in the cache, after downloading it if it is not there whole.
+    """Return the path of a public file in the cache; download it if it is missing or damaged.
 
-    The cached file is checked each time; a damaged one is downloaded again. If several processes want
-    a file, one downloads it and the others wait.
+    The digest is checked each time. If several processes fetch a file, one downloads it and the
+    others wait.
 
     Args:
-        progress: called as bytes arrive; never if the file is cached.
+        name: the dataset.
+        split: the split.
+        cache_dir: the cache folder; by default `cache_folder()`.
+        progress: called during a download.
 
     Raises:
-        InputError: there is no such file, or the address of the mirror is invalid.
+        InputError: the file is unknown, or the URL of the mirror is invalid.
         UnavailableError: the download failed, or the cache cannot be written.
     """
     file = remote_file(name, split)
@@ -179,7 +178,7 @@ def fetch(
 
 
 def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> bytes:
-    """Download a small file, trying again after failures that may pass."""
+    """Download a small file, with retries of transient failures."""
     import httpx
 
     try:
@@ -194,11 +193,11 @@ def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> by
                 with client.stream("GET", url) as response:
                     content = _content(response, pin, progress)
                 break
-            # A host name that cannot be encoded, which a redirection may bring, is a UnicodeError.
+            # An invalid host name in a redirect raises UnicodeError.
             except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as err:
-                raise InputError(f"{url!r} is not a web address: {err}") from err
+                raise InputError(f"{url!r} is not a valid URL: {err}") from err
             except httpx.TooManyRedirects as err:
-                raise UnavailableError(f"{url} redirects without end.") from err
+                raise UnavailableError(f"{url} redirects too many times.") from err
             except httpx.TransportError as err:
                 if attempt == ATTEMPTS:
                     raise UnavailableError(
@@ -209,7 +208,7 @@ def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> by
     if not pin.accepts(content):
         raise UnavailableError(
             f"{url} does not have the expected content ({pin.algorithm} {pin.digest}). Try again "
-            "later, or check the address."
+            "later, or check the URL."
         )
     return content
 
@@ -228,7 +227,7 @@ def _content(response: httpx.Response, pin: Pin, progress: ProgressCallback | No
     for block in response.iter_bytes():
         content += block
         if len(content) > (pin.size or MAX_DOWNLOAD_BYTES):
-            break  # of another size, and refused
+            break  # too long; the digest will not match
         if progress is not None:
             progress(len(content), total)
     return bytes(content)

@@ -1,7 +1,4 @@
-"""Files: opened, bounded and decoded with errors that name the place; written atomically; locked.
-
-Knows nothing of what the text means.
-"""
+"""Files: bounded reading, decoding with precise errors, atomic writing, and locks."""
 
 from __future__ import annotations
 
@@ -21,32 +18,34 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 STDIN = "-"
-"""The path that means standard input, as on every command line."""
+"""The path that stands for standard input."""
 
 BYTES_SETTING = "SEMQA_MAX_BYTES"
 MAX_BYTES = 256 * 2**20
-"""At most this many bytes are read from one data file, unless `SEMQA_MAX_BYTES` says otherwise."""
+"""Maximum size of a data file; `SEMQA_MAX_BYTES` overrides it."""
 
 LINE_BYTES_SETTING = "SEMQA_MAX_LINE_BYTES"
 MAX_LINE_BYTES = 16 * 2**20
-"""Longest line, unless `SEMQA_MAX_LINE_BYTES` says otherwise: a line is held in memory whole."""
+"""Maximum length of a line, which is held in memory; `SEMQA_MAX_LINE_BYTES` overrides it."""
 
 BOM = b"\xef\xbb\xbf"
 _BLOCK = 2**20
 
 
 def setting(name: str, default: int) -> int:
-    """Return a limit: the environment variable `name` where it is set, else `default`."""
+    """Return a limit from the environment variable `name`, or `default` if it is not set."""
     value = os.environ.get(name, "").strip()
     if not value:
         return default
     if not (value.isascii() and value.isdigit() and len(value) <= 18 and int(value) > 0):
-        raise InputError(f"must be a whole number above 0, got {value!r}.", field=name, value=value)
+        raise InputError(
+            f"must be a whole number of at least 1, got {value!r}.", field=name, value=value
+        )
     return int(value)
 
 
 def display_name(path: Path | str) -> str:
-    """Return a path as messages show it: on one line, and printable.
+    """Return a path for messages, printable and on one line.
 
     Example:
         >>> display_name("-")
@@ -61,10 +60,10 @@ def display_name(path: Path | str) -> str:
 
 
 class ByteBudget:
-    """Counts what is read, over one file or several, and stops at a limit.
+    """A limit for the bytes read from one or several files.
 
     Args:
-        default: the limit in bytes where `SEMQA_MAX_BYTES` is not set.
+        default: the limit in bytes if `SEMQA_MAX_BYTES` is not set.
     """
 
     def __init__(self, default: int = MAX_BYTES) -> None:
@@ -72,10 +71,10 @@ class ByteBudget:
         self.used = 0
 
     def check(self, size: int, name: str) -> None:
-        """Refuse `size` more bytes of the file `name` if they would pass the limit."""
+        """Raise if `size` more bytes of the file `name` would exceed the limit."""
         if self.used + size > self.limit:
             raise InputError(
-                f"too large: {self.used + size} bytes or more, at most {self.limit} are read.",
+                f"too large: at least {self.used + size:,} bytes; at most {self.limit:,} are allowed.",
                 where=name,
                 hint=f"Set {BYTES_SETTING} to read more.",
             )
@@ -87,7 +86,7 @@ class ByteBudget:
 
 
 class InputFile:
-    """An open file whose reads are counted, and whose failures are semqa's own errors."""
+    """An open file with a byte budget. I/O errors are raised as semqa's errors."""
 
     def __init__(self, name: str, stream: BinaryIO, budget: ByteBudget) -> None:
         self.name = name
@@ -95,7 +94,7 @@ class InputFile:
         self._budget = budget
 
     def read_line(self, line: int) -> bytes:
-        """Return the next line with its line end, or nothing at the end of the file."""
+        """Return the next line with its line end; empty at the end of the file."""
         longest = setting(LINE_BYTES_SETTING, MAX_LINE_BYTES)
         try:
             raw = self._stream.readline(longest + 1)
@@ -104,7 +103,7 @@ class InputFile:
         check_binary(raw, f"{self.name}:{line}", self._budget.used)
         if len(raw) > longest:
             raise InputError(
-                f"line too long: more than {longest} bytes.",
+                f"line too long: more than {longest:,} bytes.",
                 where=f"{self.name}:{line}",
                 hint=f"Set {LINE_BYTES_SETTING} to read longer lines.",
             )
@@ -143,7 +142,7 @@ def open_input(path: Path | str, budget: ByteBudget | None = None) -> Iterator[I
     try:
         if Path(path).is_dir():
             raise InputError("cannot be read: it is a folder.", where=name)
-        stream = Path(path).open("rb")  # noqa: SIM115 - closed below; only opening is guarded here
+        stream = Path(path).open("rb")  # noqa: SIM115 -- closed below
     except OSError as err:
         raise _unreadable(name, err) from err
     except ValueError as err:  # a NUL character in the path
@@ -154,24 +153,26 @@ def open_input(path: Path | str, budget: ByteBudget | None = None) -> Iterator[I
 
 
 def check_binary(raw: bytes, where: str, offset: int) -> None:
-    """Refuse bytes that cannot be text because they hold a NUL byte."""
+    """Raise if bytes contain a NUL byte, so that they are not text."""
     at = raw.find(b"\0")
     if at < 0:
         return
-    # UTF-16 text is the one common file full of NUL bytes that a user can easily mend.
+    # UTF-16 is the one common case that users can easily fix.
     utf16 = offset == 0 and raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     raise InputError(
-        f"not text: got a NUL byte at offset {offset + at}.",
+        f"not text: NUL byte at offset {offset + at}.",
         where=where,
         hint="Save the file as UTF-8, not UTF-16." if utf16 else None,
     )
 
 
 def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
-    r"""Decode UTF-8, without a byte order mark at the beginning of the file.
+    r"""Decode UTF-8 and drop a byte order mark at the beginning of the file.
 
     Args:
-        offset: where in the file `raw` begins, in bytes.
+        raw: the bytes.
+        where: the location, for errors.
+        offset: offset of `raw` in the file, in bytes.
 
     Example:
         >>> decode_text(b"caf\xc3\xa9", "menu.txt")
@@ -184,20 +185,19 @@ def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
     except UnicodeDecodeError as err:
         at = offset + len(raw) - len(body) + err.start
         raise InputError(
-            f"invalid UTF-8: got byte 0x{body[err.start]:02x} at offset {at}.", where=where
+            f"invalid UTF-8: byte 0x{body[err.start]:02x} at offset {at}.", where=where
         ) from err
 
 
 def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
-    """Write a file so that readers find the old content or the new, never a part.
+    """Write a file atomically: readers see the old content or the new content.
 
-    The new content goes to a temporary file beside it, reaches the disk, and takes the name. A
-    symbolic link keeps pointing where it does; what is no regular file (a pipe, ``/dev/null``) is
-    written straight.
+    The content is written to a temporary file, synced to the disk and renamed. Symbolic links are
+    followed. Files that are not regular (a pipe, ``/dev/null``) are written directly.
 
     Raises:
-        InputError: the folder does not exist or may not be written.
-        UnavailableError: the disk failed or is full; the old content is still there.
+        InputError: the folder does not exist or is not writable.
+        UnavailableError: the disk failed or is full; the old content is kept.
     """
     name = display_name(path)
     if "\0" in str(path):
@@ -207,7 +207,7 @@ def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if target.exists() and not target.is_file():
-            # Under its own name: what a pipe's link resolves to cannot be opened.
+            # Use the path as given: the resolved path of a pipe cannot be opened.
             with target.open("wb") as stream:
                 stream.writelines(chunks)
             return
@@ -231,7 +231,7 @@ def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a renaming in `folder` survive a power cut, where the system can."""
+    """Sync a folder to the disk, so that a rename in it survives a power failure."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -242,14 +242,14 @@ def sync_folder(folder: Path) -> None:
 
 
 WAIT_SECONDS = 600.0
-"""How long one process waits for another that holds the lock."""
+"""Timeout for a lock."""
 
 
 @contextmanager
 def locked(path: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold the lock of the file `path`, waiting while another process or thread holds it.
+    """Hold the lock on the file `path`; wait while another process or thread holds it.
 
-    The file is made where it is missing.
+    The file is created if it is missing.
     """
     from filelock import FileLock, Timeout
 
@@ -258,26 +258,26 @@ def locked(path: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
             yield
     except Timeout as err:
         raise UnavailableError(
-            f"{path} is locked by another semqa that works there. Wait for it or end it."
+            f"{path} is locked by another semqa process. Wait for it or stop it."
         ) from err
 
 
 WHOLE = 16 * 2**20
-"""Largest file that is read from beginning to end."""
+"""Files up to this size are read completely."""
 
 EVERY = 4 * 2**20
 SAMPLE = 2**16
-"""Of a larger file, so many bytes are read at each multiple of `EVERY`, and at the end."""
+"""Number of bytes read from a larger file at each multiple of `EVERY`, and at its end."""
 
 
 def folder_digest(folder: Path) -> str:
-    """Return the SHA-256, in hex, of what a folder holds: names, sizes and contents of its files.
+    """Return the SHA-256, in hex, of the names, sizes and contents of a folder's files.
 
-    Weights of gigabytes are sampled throughout, so that another training of the same model is told
-    apart in seconds. Hidden files and Markdown do not count: they change without the model.
+    Large files are sampled, so that a model of several gigabytes takes seconds. Hidden files and
+    Markdown are ignored, because they change without the model.
 
     Args:
-        folder: the folder; what is below it counts with its path, links as what they point to.
+        folder: the folder; it is searched recursively and links are followed.
     """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):

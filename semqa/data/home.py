@@ -1,4 +1,4 @@
-"""The folders of this system that keep a user's data, settings and cache of semqa."""
+"""semqa's folders for data, settings and cache."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def own_folder(kind: Literal["data", "config", "cache"]) -> Path:
-    """Return the folder of this kind, such as ``~/.local/share/semqa``.
+    """Return the folder of a kind, such as ``~/.local/share/semqa`` for data.
 
     Raises:
-        InputError: the user has no home folder.
+        InputError: there is no home folder.
     """
     find = getattr(platformdirs, f"user_{kind}_path")
     folder: Path = find("semqa", appauthor=False)
@@ -26,10 +26,10 @@ def own_folder(kind: Literal["data", "config", "cache"]) -> Path:
 
 
 def data_folder(named: Path | None = None) -> Path:
-    """Return the data folder: the one that is named, with ``~`` expanded, or the system's."""
+    """Return the given data folder with ``~`` expanded, or the default one."""
     try:
         return own_folder("data") if named is None else named.expanduser()
     except RuntimeError as error:  # what pathlib raises
         raise InputError(
-            f"There is no home folder for {str(named)!r}.", hint="Name a folder with --data."
+            f"No home folder for {str(named)!r}.", hint="Give another folder with --data."
         ) from error

@@ -1,8 +1,8 @@
-"""JSON lines: one object a line, read strictly and written atomically.
+"""JSON lines: one object per line, read strictly and written atomically.
 
-Strict means: what a program could misread is refused, by an InputError with file, line and field: doubled keys,
-NaN, infinities, numbers beyond Python's limits, nesting without end, lone surrogates. Blank lines,
-Windows line ends and a byte order mark are harmless and accepted. Knows no field by name.
+An InputError with file, line and field reports duplicate keys, NaN, infinities, numbers beyond
+Python's limits, deep nesting and lone surrogates. Blank lines, Windows line ends and a byte order
+mark are accepted.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60
 
 SYNC_SECONDS = 1.0
-"""Work that a power cut may cost a file that is appended to."""
+"""Interval between syncs of an `AppendFile`; a power failure may lose this much work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line that is not blank, not yet decoded.
+    """A line that is not blank, not yet decoded.
 
     Attributes:
         where: ``file:line``, for messages; lines count from 1.
-        raw: the bytes, with the line end.
-        offset: where in the file the line begins, in bytes.
+        raw: the bytes, including the line end.
+        offset: offset of the line in the file, in bytes.
     """
 
     where: str
@@ -49,20 +49,22 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One JSON object and where it was read.
+    """A JSON object and its location.
 
     Attributes:
         where: ``file:line`` or ``file: item``, for messages.
+        fields: the decoded object.
     """
 
     where: str
     fields: dict[str, object]
 
     def text(self, field: str, default: str | None = None) -> str:
-        """Return a field that must be a string.
+        """Return a field, which must be a string.
 
         Args:
-            default: returned if the field is missing; None if it is required.
+            field: the field's name.
+            default: returned if the field is missing; None if the field is required.
 
         Example:
             >>> Row("r.jsonl:1", {"qid": "q1"}).text("qid")
@@ -75,7 +77,7 @@ class Row:
             if default is not None:
                 return default
             raise InputError(
-                f"is missing: got {_names(self.fields)}.", field=field, where=self.where
+                f"is missing; got {_names(self.fields)}.", field=field, where=self.where
             )
         value = self.fields[field]
         if not isinstance(value, str):
@@ -86,7 +88,7 @@ class Row:
 
 
 def describe(value: object) -> str:
-    """Name a JSON value for a message, shortened and printable.
+    """Describe a JSON value in a message, shortened and printable.
 
     Example:
         >>> describe("Bing"), describe(None), describe([1])
@@ -125,7 +127,7 @@ def _names(fields: dict[str, object]) -> str:
 
 
 class _RejectedError(ValueError):
-    """A value that Python accepts as JSON, but that is rejected here."""
+    """A value that Python's JSON parser accepts, but this module rejects."""
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -134,7 +136,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _RejectedError(f"the key {shown(name)} twice")
+                raise _RejectedError(f"duplicate key {shown(name)}")
             seen.add(name)
     return fields
 
@@ -146,7 +148,7 @@ def _no_constant(name: str) -> object:
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise _RejectedError(f"the number {_shorten(digits)}, which is too large")
+        raise _RejectedError(f"the number {_shorten(digits)} is too large")
     return value
 
 
@@ -164,7 +166,7 @@ def decode_json(text: str, where: str) -> object:
         if _SURROGATE.search(text):
             _check_surrogates(value, where)
     except RecursionError as err:
-        raise InputError("invalid JSON: it is nested too deeply.", where=where) from err
+        raise InputError("invalid JSON: nested too deeply.", where=where) from err
     except json.JSONDecodeError as err:
         place = (
             f"column {err.colno}" if err.lineno == 1 else f"line {err.lineno}, column {err.colno}"
@@ -172,8 +174,8 @@ def decode_json(text: str, where: str) -> object:
         raise InputError(f"invalid JSON: {err.msg} at {place}.", where=where) from err
     except _RejectedError as err:
         raise InputError(f"invalid JSON: {err}.", where=where) from err
-    except ValueError as err:  # Python's own limit on the digits of a whole number
-        raise InputError("invalid JSON: a number has thousands of digits.", where=where) from err
+    except ValueError as err:  # Python's limit on the digits of an integer
+        raise InputError("invalid JSON: a number has too many digits.", where=where) from err
     return value
 
 
@@ -184,20 +186,20 @@ def _check_surrogates(value: object, where: str) -> None:
             json.dumps([name, part], ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError as err:
             raise InputError(
-                f"holds the lone surrogate \\u{ord(err.object[err.start]):04x}.",
+                f"contains the lone surrogate \\u{ord(err.object[err.start]):04x}.",
                 field=shown(name),
                 where=where,
             ) from err
 
 
 def read_lines(path: Path | str) -> Iterator[Line]:
-    """Read the lines of a file that are not blank, one at a time."""
+    """Yield the lines of a file that are not blank."""
     with open_input(path) as file:
         yield from lines_of(file)
 
 
 def lines_of(file: InputFile) -> Iterator[Line]:
-    """Read the lines of an open file that are not blank, one at a time."""
+    """Like `read_lines`, for an open file."""
     number, offset, found = 0, 0, False
     while raw := file.read_line(number + 1):
         number += 1
@@ -206,34 +208,34 @@ def lines_of(file: InputFile) -> Iterator[Line]:
             yield Line(f"{file.name}:{number}", raw, offset)
         offset += len(raw)
     if not found:
-        raise InputError("nothing to read: the file is empty.", where=file.name)
+        raise InputError("the file is empty.", where=file.name)
 
 
 def decode_row(line: Line) -> Row:
-    """Decode one line, which must be a JSON object."""
+    """Decode a line, which must be a JSON object."""
     text = decode_text(line.raw, line.where, line.offset)
     return as_row(decode_json(text, line.where), line.where)
 
 
 def as_row(value: object, where: str) -> Row:
-    """Take a decoded value as a row."""
+    """Return a decoded value as a row, or raise if it is not an object."""
     if not isinstance(value, dict):
-        raise InputError(f"not an object, but {describe(value)}.", where=where)
+        raise InputError(f"must be an object, got {describe(value)}.", where=where)
     return Row(where, value)
 
 
 def read_rows(path: Path | str) -> Iterator[Row]:
-    """Read the objects of a JSON-lines file, one at a time."""
+    """Yield the objects of a JSON-lines file."""
     return map(decode_row, read_lines(path))
 
 
 def write_jsonl(path: Path | str, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write JSON lines atomically: readers find the old file or the whole new one."""
+    """Write a JSON-lines file atomically."""
     write_atomic(path, (encode_row(row) for row in rows))
 
 
 def encode_row(row: Mapping[str, object]) -> bytes:
-    r"""Write one object as one line of UTF-8, line end included.
+    r"""Encode an object as a line of UTF-8 with its line end.
 
     Example:
         >>> encode_row({"qid": "q1", "n": 2})
@@ -246,13 +248,13 @@ def encode_row(row: Mapping[str, object]) -> bytes:
 
 
 class AppendFile:
-    """A file of JSON lines to append to; once `append` returns, killing the process loses nothing.
+    """A JSON-lines file to append to. A killed process loses no row that `append` has returned for.
 
-    Opening it cuts off a torn last line. `rows` are those that it held then.
+    Opening the file cuts off an incomplete last line. `rows` contains the rows it had then.
 
     Args:
-        path: made if missing.
-        begins: how such a file begins; one that begins otherwise is left alone.
+        path: the file; created if missing.
+        begins: the expected first bytes; a file that begins differently is rejected.
     """
 
     def __init__(self, path: Path, begins: bytes = b"{") -> None:
@@ -264,7 +266,7 @@ class AppendFile:
                     start = stream.read(len(begins))
                 if start != begins[: len(start)]:
                     raise InputError(
-                        "holds something else.", where=self._name, hint="Choose another file."
+                        "has other content.", where=self._name, hint="Choose another file."
                     )
             cut_torn_line(path)
             self.rows = list(read_rows(path)) if path.stat().st_size else []
@@ -273,10 +275,10 @@ class AppendFile:
         self._synced = time.monotonic()
 
     def append(self, fields: Mapping[str, object]) -> None:
-        """Add a row."""
+        """Append a row."""
         try:
             if self._stream is None:
-                # Unbuffered: what could not be written is not tried again behind the caller's back.
+                # Unbuffered, so that failed writes are not retried later.
                 self._stream = self._path.open("ab", buffering=0)
             row = memoryview(encode_row(fields))
             while row:
@@ -287,7 +289,7 @@ class AppendFile:
         except OSError as error:
             raise UnavailableError(
                 f"Cannot write {self._name}: {error.strerror or error}. Free some space and run "
-                "again; what is there is kept."
+                "again; finished rows are kept."
             ) from error
 
     def close(self) -> None:
@@ -297,7 +299,7 @@ class AppendFile:
 
 
 def cut_torn_line(path: Path) -> None:
-    """Make a file if missing, and cut off a last line without its end, which a crash left."""
+    """Create a file if it is missing, and cut off an incomplete last line after a crash."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is not a regular file.", hint="Choose another.")
     with path.open("ab+") as stream:

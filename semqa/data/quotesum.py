@@ -1,12 +1,12 @@
-"""QuoteSum: questions over numbered sources with human quoted answers, as released in JSON lines.
+"""QuoteSum: questions with numbered sources and human quoted answers, in JSON lines.
 
-One row of a file is one human answer; rows of one ``qid`` share question and sources and become one
-`Question`. Columns of a row: ``qid``, ``unique_id``, ``question``, ``summary`` (the answer, with
+Each row is one human answer. Rows with the same ``qid`` have the same question and sources, and form
+one `Question`. The columns are ``qid``, ``unique_id``, ``question``, ``summary`` (the answer, with
 marks), ``covered_short_answers``, ``title1``…``title8``, ``source1``…``source8``,
-``short_ans_1``…``short_ans_8`` and ``disambig_questions``. Knows nothing of scores.
+``short_ans_1``…``short_ans_8`` and ``disambig_questions``.
 
-A file of predictions has ``{"qid": …, "prediction": …}`` per line; other fields are ignored, so that
-``examples.jsonl`` of a benchmark serves too.
+A file of predictions has ``{"qid": …, "prediction": …}`` per line. Other fields are ignored, so
+``examples.jsonl`` of a benchmark is also valid.
 
 Source: Schuster et al., SEMQA (NAACL 2024), section 3; github.com/google-research-datasets/QuoteSum.
 """
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_NUMBER = 8
-"""The released columns number at most eight sources."""
+"""The release has columns for at most eight sources."""
 
 Origin = Literal["PAQ", "AmbigQA", "other"]
-"""Where a question was taken from."""
+"""The dataset that a question comes from."""
 
 _T = TypeVar("_T")
 _NUMBERS = range(1, MAX_NUMBER + 1)
@@ -48,10 +48,11 @@ _TOO_HIGH = tuple(f"{stem}{MAX_NUMBER + 1}" for stem in ("title", "source", "sho
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One human answer to a question.
+    """A human answer to a question.
 
     Attributes:
-        text: the answer with its marks (column ``summary``).
+        text: the answer with marks (column ``summary``).
+        unique_id: the id of the row.
         short_answers: the short answers that the text covers, as marks (``[ 1 x ] [ 2 y ]``).
         source_answers: the short answer of source *k* at *k* - 1 (``short_ans_k``), or "".
         disambiguation: the row's ``disambig_questions``, as released.
@@ -65,7 +66,7 @@ class Reference:
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        # One form only, so that equal references compare equal however many columns were given.
+        # Drop empty columns at the end, so that equal references compare equal.
         object.__setattr__(self, "source_answers", _without_tail(self.source_answers, ""))
 
 
@@ -73,11 +74,11 @@ class Reference:
 class Question:
     """A question, its numbered sources and its human answers.
 
-    A source keeps the number of its column: source *k* is ``sources[k - 1]``, and a column left
-    empty below it is an empty `Source`, which `numbers` leaves out.
+    Source *k* is ``sources[k - 1]``. A gap in the numbers is an empty `Source`, which `numbers`
+    leaves out.
 
     Attributes:
-        sources: the passages by number, up to the highest present.
+        sources: the sources up to the highest number present.
         references: the human answers, in file order, at least one.
     """
 
@@ -91,7 +92,7 @@ class Question:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The numbers of the sources that are present: those that have a text, as scorers count.
+        """The numbers of the sources with a text.
 
         Example:
             >>> Question("q1", "Who sang?", (Source("Bing."), Source(""), Source("Kay.")), ()).numbers
@@ -101,7 +102,7 @@ class Question:
 
     @property
     def origin(self) -> Origin:
-        """The dataset that the question was taken from, by the prefix of its `qid`."""
+        """The dataset that the question comes from, by the prefix of its `qid`."""
         if self.qid.startswith("PAQ_"):
             return "PAQ"
         return "AmbigQA" if self.qid.startswith("AMBIG_") else "other"
@@ -125,7 +126,7 @@ def _without_tail(items: Sequence[_T], empty: _T) -> tuple[_T, ...]:
 
 
 class _Groups:
-    """Rows gathered into questions, checked against each other as they come."""
+    """Groups rows into questions and checks that they are consistent."""
 
     def __init__(self) -> None:
         self._first: dict[str, tuple[str, Question]] = {}
@@ -185,9 +186,7 @@ def _check_numbers(row: Row, question: Question) -> None:
                 f"exceeds the limit of {MAX_NUMBER} sources.", field=name, where=row.where
             )
     if not any(source.text.strip() for source in question.sources):
-        raise InputError(
-            f"There is no source: source1 to source{MAX_NUMBER} are empty.", where=row.where
-        )
+        raise InputError(f"No sources: source1 to source{MAX_NUMBER} are empty.", where=row.where)
 
 
 def _check_same(where: str, question: Question, first_where: str, first: Question) -> None:
@@ -208,18 +207,18 @@ def _check_same(where: str, question: Question, first_where: str, first: Questio
             )
             start = max(0, at - 10)
             raise InputError(
-                f"differs from {first_where}, which has the same qid {shown(question.qid)}: from "
-                f"character {start} it is {shown(got[start:])}, not {shown(expected[start:])}.",
+                f"differs from {first_where}, which has the same qid {shown(question.qid)}: at "
+                f"character {start} got {shown(got[start:])}, expected {shown(expected[start:])}.",
                 field=name,
                 where=where,
             )
 
 
 def read_quotesum(path: Path | str) -> list[Question]:
-    """Read a QuoteSum file, grouped by ``qid`` in the order in which each first appears.
+    """Read the questions of a QuoteSum file, in the order of their first rows.
 
-    Columns that are missing are read as empty, except ``qid``, ``unique_id``, ``question`` and
-    ``summary``. Optional columns ``url1``…``url8``, not in the release, give the sources' addresses.
+    Only ``qid``, ``unique_id``, ``question`` and ``summary`` are required. The optional columns
+    ``url1``…``url8``, which are not in the release, have the sources' URLs.
     """
     groups = _Groups()
     for line in read_lines(path):
@@ -228,9 +227,9 @@ def read_quotesum(path: Path | str) -> list[Question]:
 
 
 def read_questions(path: Path | str) -> list[Question]:
-    """Read the questions of a file like QuoteSum's whose rows may lack answers.
+    """Read the questions of a QuoteSum file whose rows may have no answers.
 
-    A row without ``summary`` has an empty one, and one without ``unique_id`` its place in the file.
+    A missing ``summary`` is empty. A missing ``unique_id`` is derived from the row's number.
     """
     groups = _Groups()
     for number, line in enumerate(read_lines(path), 1):
@@ -243,7 +242,7 @@ def read_questions(path: Path | str) -> list[Question]:
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """What a check of a QuoteSum file found."""
+    """The result of checking a QuoteSum file."""
 
     questions: tuple[Question, ...]
     errors: tuple[str, ...]
@@ -251,7 +250,7 @@ class FileCheck:
 
 
 def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
-    """Check all rows of a QuoteSum file, where `read_quotesum` stops at the first bad one."""
+    """Check all rows of a QuoteSum file; `read_quotesum` stops at the first invalid one."""
     groups = _Groups()
     errors: list[str] = []
     count = 0
@@ -266,11 +265,11 @@ def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
 
 
 def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
-    """Write a QuoteSum file atomically, all columns of the release in its order, then the extras.
+    """Write a QuoteSum file atomically: the columns of the release in its order, then extra ones.
 
-    What `read_quotesum` gave is read back equal.
+    Questions from `read_quotesum` are read back equal.
     """
-    # The rows are built and checked as a reader would, so that what is written can be read.
+    # Check the rows like a reader, so that the file can be read.
     groups = _Groups()
     rows: list[Mapping[str, object]] = []
     qids: set[str] = set()
@@ -286,7 +285,7 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
 
 
 def question_rows(question: Question) -> Iterator[dict[str, object]]:
-    """Yield the rows of a question, one per reference, all columns of the release in its order."""
+    """Yield the rows of a question, one per reference, with the columns of the release."""
     sources = question.sources
     for reference in question.references:
         answers = reference.source_answers
@@ -310,7 +309,7 @@ def question_rows(question: Question) -> Iterator[dict[str, object]]:
         if clash:
             raise InputError(
                 f"The extra column {shown(clash[0])} of question {shown(question.qid)} has the name "
-                "of a column of the release."
+                "of a QuoteSum column."
             )
         yield row | dict(reference.extra)
 
@@ -322,7 +321,7 @@ def read_predictions(path: Path | str) -> dict[str, str]:
     """Read a file of predictions.
 
     Returns:
-        The answer text by question id, in file order; a text may be empty.
+        The answer to each question id, in file order; it may be empty.
     """
     predictions: dict[str, str] = {}
     places: dict[str, str] = {}
@@ -346,10 +345,13 @@ def match_predictions(
     allow_missing: bool = False,
     name: str = "predictions",
 ) -> list[str]:
-    """Return the prediction of each question, in the questions' order.
+    """Return the prediction for each question, in the order of the questions.
 
     Args:
-        allow_missing: take a missing prediction as an empty answer.
+        questions: the questions.
+        predictions: predictions by qid.
+        allow_missing: whether to count a missing prediction as an empty answer.
+        name: the name of the file, for errors.
 
     Example:
         >>> from semqa.data.quotesum import Question
@@ -385,8 +387,8 @@ def _more(count: int) -> str:
 def _advice(qid: str, known: set[str]) -> str:
     from rapidfuzz import process
 
-    # Sorted, so that the same file gives the same advice in every process.
+    # Sorted, so that the advice does not depend on the order of the set.
     best = process.extractOne(qid, sorted(known), score_cutoff=60)
     if best is None:
-        return "Do predictions and references belong together?"
+        return "Check that predictions and references belong together."
     return f"Did you mean {shown(best[0])}?"

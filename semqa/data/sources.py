@@ -1,8 +1,8 @@
-"""A user's own passages as numbered sources, and answers with their sources.
+"""Reads users' own sources, and answers with their sources.
 
-One file or one JSON object is one source, whole. Text is taken as it is; other documents are read by
-`semqa.documents`. Answers are what ``semqa answer --json`` writes. What is not usable raises an InputError
-that names file, line and field.
+Each file or JSON object is one source. Plain text is used unchanged; other documents are read by
+`semqa.documents`. Answers have the format of ``semqa answer --json``. Invalid input raises an
+InputError with file, line and field.
 """
 
 from __future__ import annotations
@@ -36,34 +36,33 @@ if TYPE_CHECKING:
 
 SOURCES_SETTING = "SEMQA_MAX_SOURCES"
 MAX_SOURCES = 1_000
-"""Most sources of one question, unless `SEMQA_MAX_SOURCES` says otherwise."""
+"""Maximum number of sources per question; `SEMQA_MAX_SOURCES` overrides it."""
 
 _LIKE_JSON = re.compile(rb"\s*(?:\{\s*\"|\[\s*[{\]])")
 _EXTRACTED = ("html", "pdf", "docx", "csv")
-"""Kinds of files whose bytes are not what a reader sees."""
+"""Types of files whose text must be extracted."""
 
 _SECONDS = 600.0
-"""Time to read a document; the user's own are worth the wait."""
+"""Timeout for reading a document, longer than for uploads."""
 
 MAX_SOURCES_BYTES = 64 * 2**20
-"""Most bytes of all sources together, unless `SEMQA_MAX_BYTES` says otherwise."""
+"""Maximum total size of the sources in bytes; `SEMQA_MAX_BYTES` overrides it."""
 
 
 def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
-    """Read files, each as one source, numbered in the order given.
+    """Read each file as one source, numbered in the order given.
 
-    HTML, PDF, Word and CSV files are told apart and read as collections read them, with their own
-    titles. All else is plain text: its title is the file's name without folder
-    and ending, or empty for standard input (``-``). Its text is the file's content to the character,
-    line ends included; only a byte order mark is taken off, so that offsets into the text are
-    offsets into the file.
+    HTML, PDF, Word and CSV files are read as in collections, with their own titles. Other files are
+    plain text. Their title is the file name without folder and extension, or empty for standard
+    input (``-``). Their text is the unchanged content of the file without a byte order mark.
 
     Raises:
-        InputError: no file is given, one is not usable or blank, or there are too many or too large.
-        MissingExtraError: the packages that read a document are not installed.
+        InputError: there are no files, a file is invalid or blank, or the files are too many or too
+            large.
+        MissingExtraError: the packages for reading a document are not installed.
     """
     if not paths:
-        raise InputError("There is no source: name at least one file.")
+        raise InputError("No sources. Give at least one file.")
     budget = ByteBudget(MAX_SOURCES_BYTES)
     return _collect((_read_file(path, budget) for path in paths), "sources")
 
@@ -72,10 +71,10 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
     name = display_name(path)
     ending = "" if str(path) == STDIN else Path(path).suffix.lower()
     if SUFFIXES.get(ending) == "jsonl" or ending == ".json":
-        raise InputError("This is JSON, not a document: give it with --sources.", where=name)
+        raise InputError("This file is JSON. Give it with --sources.", where=name)
     if str(path) != STDIN and Path(path).is_dir():
         raise InputError(
-            "This is a folder: name files in it, or make it a collection with semqa index.",
+            "This is a folder. Give files in it, or index it with semqa index.",
             where=name,
         )
     with open_input(path, budget) as file:
@@ -96,16 +95,16 @@ def _text_source(raw: bytes, name: str, title: str) -> Source:
 
 
 def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
-    """Read sources from JSON: one object a line, or one array of objects.
+    """Read sources from JSON: one object per line, or an array of objects.
 
-    An object has the field ``text`` and may have ``title`` and ``url`` (a string or null); other
+    An object has the field ``text``, and optionally ``title`` and ``url`` (a string or null). Other
     fields are ignored.
     """
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw = file.read_all()
         if _document_by_name(path) and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
             raise InputError(
-                "This is a document, not JSON: give it with --source.", where=file.name
+                "This file is a document, not JSON. Give it with --source.", where=file.name
             )
         return _json_sources(raw, file.name)
 
@@ -115,10 +114,10 @@ def _document_by_name(path: Path | str) -> bool:
 
 
 def read_piped_sources() -> tuple[Source, ...]:
-    """Read sources from standard input, be they JSON or plain text.
+    """Read sources from standard input, as JSON or plain text.
 
-    It is JSON where it begins like an object with fields, or an array of them; otherwise it is text
-    and one source, which may well begin with a bracket.
+    Input that begins like an object with fields, or like an array of objects, is JSON. Other input
+    is one source of plain text, which may begin with a bracket.
     """
     with open_input(STDIN, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw, name = file.read_all(), file.name
@@ -132,7 +131,7 @@ def _json_sources(raw: bytes, name: str) -> tuple[Source, ...]:
 
 
 def _json_rows(raw: bytes, name: str) -> Iterator[Row]:
-    """Yield the objects of JSON: an array, one object over several lines, or one per line."""
+    """Yield the objects of a JSON array, of one object on several lines, or of JSON lines."""
     begin = raw.removeprefix(BOM).lstrip()
     if begin.startswith(b"["):
         items = decode_json(decode_text(raw, name), name)
@@ -147,7 +146,7 @@ def _json_rows(raw: bytes, name: str) -> Iterator[Row]:
 
 
 def source_of(row: Row) -> Source:
-    """Return the source that an object describes: ``text``, perhaps ``title`` and ``url``."""
+    """Return a source from an object with ``text`` and optionally ``title`` and ``url``."""
     text, title, url = row.text("text"), _optional(row, "title") or "", _optional(row, "url")
     if not text.strip() and not title.strip():
         raise InputError("This source has no text and no title.", where=row.where)
@@ -164,7 +163,7 @@ def _collect(sources: Iterable[Source], name: str) -> tuple[Source, ...]:
     for source in sources:
         if len(kept) == most:
             raise InputError(
-                f"There are more than {most} sources.",
+                f"Too many sources; at most {most:,} are allowed.",
                 where=name,
                 hint=f"Set {SOURCES_SETTING} to read more.",
             )
@@ -174,20 +173,20 @@ def _collect(sources: Iterable[Source], name: str) -> tuple[Source, ...]:
 
 MAX_ANSWER_BYTES = 256 * 2**20
 MAX_ANSWER_SOURCES = 10_000
-"""Most sources of one answer."""
+"""Maximum number of sources per answer."""
 
 _NUMBERS = ("source", "answer_start", "answer_end", "plain_start", "plain_end")
 
 
 class GivenAnswer(NamedTuple):
-    """An answer that somebody made.
+    """An answer from a file, with its sources.
 
     Attributes:
-        key: names it: its ``qid`` or ``id``, or else its number in the file.
-        question: what it answers; may be empty.
-        sources: by number, from 1.
-        dropped: marks that lost their brackets in a repair, as the record lists them.
-        relevance: the text and the relevance of each quote, as the record lists them.
+        key: the ``qid`` or ``id``, or the number in the file.
+        question: the question; may be empty.
+        sources: the sources, in the order of their numbers.
+        dropped: the marks that a repair removed.
+        relevance: text and relevance of each quote.
     """
 
     key: str
@@ -199,9 +198,9 @@ class GivenAnswer(NamedTuple):
     unanswered: tuple[str, ...] = ()
 
     def read(self, sources: Sequence[Source] | None = None) -> QuotedAnswer:
-        """Return the answer, checked against its sources or others.
+        """Return the answer, verified against its own sources or others.
 
-        Estimates of relevance are kept if the quotes are still those that they were made for.
+        Relevance scores are kept if the quotes have not changed.
         """
         answer = QuotedAnswer.parse(self.text, self.sources if sources is None else sources)
         if [quote.text for quote in answer.quotes] == [text for text, _ in self.relevance]:
@@ -213,16 +212,16 @@ class GivenAnswer(NamedTuple):
 def read_answers(path: Path | str) -> list[GivenAnswer]:
     """Read answers with their sources.
 
-    An object has ``answer`` (or ``prediction``) and ``sources``, an array of objects with ``text``
-    and perhaps ``title``, ``url`` and ``number``, without which they are numbered in order; it may
-    have ``question``, and ``qid`` or ``id``.
+    An object has ``answer`` (or ``prediction``) and ``sources``, and optionally ``question`` and
+    ``qid`` or ``id``. Each source has ``text``, and optionally ``title``, ``url`` and ``number``.
+    Without numbers, sources are numbered in order.
     """
     with open_input(path, ByteBudget(MAX_ANSWER_BYTES)) as file:
         return answers_of(file.read_all(), file.name)
 
 
 def answers_of(raw: bytes, name: str) -> list[GivenAnswer]:
-    """Read answers from the content of a file of this name; see `read_answers`."""
+    """Like `read_answers`, for the content of a file."""
     found: list[GivenAnswer] = []
     places: dict[str, str] = {}
     for number, row in enumerate(_json_rows(raw, name), 1):
@@ -237,7 +236,7 @@ def answers_of(raw: bytes, name: str) -> list[GivenAnswer]:
 
 
 def is_record(text: str, name: str) -> bool:
-    """Whether a text is a record of an answer with its sources, or begins with one on a line, and no answer itself."""
+    """Return whether a text, or its first line, is the record of an answer with its sources."""
     if not text.lstrip().startswith("{"):
         return False
     for record in (text, text.lstrip().partition("\n")[0]):
@@ -247,16 +246,17 @@ def is_record(text: str, name: str) -> bool:
 
 
 def answer_of(row: Row, number: int = 1) -> GivenAnswer:
-    """Return the answer that a record holds.
+    """Return the answer in a record.
 
     Args:
-        number: of the record; its key if it has none.
+        row: the record.
+        number: its number, used as its key if it has none.
     """
     key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
     text = row.text("prediction") if "answer" not in row.fields else row.text("answer")
     sources = row.fields.get("sources")
     if not isinstance(sources, list) or len(sources) > MAX_ANSWER_SOURCES:
-        got = f"{len(sources):,} of them" if isinstance(sources, list) else describe(sources)
+        got = f"{len(sources):,}" if isinstance(sources, list) else describe(sources)
         raise InputError(
             f"must be an array of at most {MAX_ANSWER_SOURCES:,} objects, got {got}.",
             field="sources",
@@ -276,10 +276,10 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
 
 
 def _relevance(row: Row) -> tuple[tuple[str, float | None], ...]:
-    """Return text and relevance of the quotes that a record lists; none if it rates none."""
+    """Return the text and relevance of each quote in a record; empty without relevance scores."""
     listed = row.fields.get("quotes")
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-        return ()  # other programs list quotes in their own ways
+        return ()  # quotes in another format
     found = []
     for place, each in enumerate(listed, 1):
         one = Row(f"{row.where}: quote {place}", each)
@@ -310,7 +310,7 @@ def _unanswered(row: Row) -> tuple[str, ...]:
 
 
 def _dropped(row: Row) -> tuple[Dropped, ...]:
-    """Return the dropped marks that a record lists; none if it does not list any."""
+    """Return the dropped marks in a record."""
     listed = row.fields.get("dropped")
     if listed is None:
         return ()
@@ -330,13 +330,15 @@ def _whole(row: Row, name: str) -> int:
     value = row.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InputError(
-            f"must be a whole number from 0, got {describe(value)}.", field=name, where=row.where
+            f"must be a whole number of at least 0, got {describe(value)}.",
+            field=name,
+            where=row.where,
         )
     return value
 
 
 def _numbered(row: Row, sources: list[object]) -> tuple[Source, ...]:
-    """Return the sources by number; those that a record leaves out are empty, as nobody quotes them."""
+    """Return the sources in the order of their numbers; a missing number is an empty source."""
     placed: dict[int, Source] = {}
     for place, each in enumerate(sources, 1):
         one = as_row(each, f"{row.where}: source {place}")

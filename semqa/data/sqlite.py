@@ -1,4 +1,4 @@
-"""SQLite files that several processes open at once."""
+"""SQLite databases shared by several processes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _PAUSE = 0.01
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
-    """Have a file keep a write-ahead log: readers never wait, and writers take turns.
+    """Switch a database to write-ahead logging, so that readers never wait.
 
-    SQLite waits for other locks as long as a connection says, but for this one it fails at once where
-    another process is changing a new file at the same moment.
+    SQLite's timeout does not apply to this lock: it fails at once while another process switches
+    the same database. So retry for up to `seconds`.
     """
     until = time.monotonic() + seconds
     while True:

@@ -170,9 +170,9 @@ class NearestEngine:
 
     def __init__(self, encoder: str | None = None) -> None:
         from semqa.retrieval.encoder import PACKAGED_ENCODER, SentenceEncoder
-        from semqa.retrieval.passages.search import Dense
+        from semqa.retrieval.passages.search import DenseEncoder
 
-        self._dense = Dense(SentenceEncoder(encoder or PACKAGED_ENCODER))
+        self._dense = DenseEncoder(SentenceEncoder(encoder or PACKAGED_ENCODER))
         self._cached = lru_cache(CACHED_SOURCES)(self._embed)
 
     def answer(

@@ -1,6 +1,6 @@
-"""Prompts: templates and exemplars to text, for chat and for completion models.
+"""Builds prompts from templates and exemplars, for chat and for completion models.
 
-Knows nothing of models or tokenizers; what needs one (counting tokens) is given by the caller.
+This package does not know models or tokenizers; callers pass a function that counts tokens.
 """
 
 from semqa.prompting.builder import PromptBuilder, ShippedExemplars

@@ -1,4 +1,4 @@
-"""From a question and its sources to a prompt that fits the model's context."""
+"""Builds a prompt from a question and its sources that fits the model's context."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class ShippedExemplars:
-    """Chooses the first of the exemplars that come with semqa.
+    """Chooses the first of the exemplars included in semqa.
 
-    They are varied: sources that disagree, a source that does not matter, an abbreviation, a
-    question for reasons, and one that the sources do not answer.
+    They cover sources that disagree, an irrelevant source, an abbreviation, a "why" question, and
+    a question that the sources do not answer.
 
     Example:
         >>> [exemplar.qid for exemplar in ShippedExemplars().select("Who sang it?", 2)]
@@ -36,7 +36,7 @@ class ShippedExemplars:
         """Choose `count` exemplars, the most useful first."""
         if count > len(self):
             raise InputError(
-                f"must be at most {len(self)}, the exemplars that semqa brings, got {count}.",
+                f"must be at most {len(self)}, the number of exemplars in semqa, got {count}.",
                 field="shots",
                 value=count,
             )
@@ -46,7 +46,7 @@ class ShippedExemplars:
         """Do nothing: the choice does not depend on the question."""
 
     def identity(self) -> dict[str, object]:
-        """Return what the choice depends on, ready for JSON."""
+        """Return what the choice depends on, as a JSON-ready object."""
         return {"strategy": "shipped", "sha256": hashlib.sha256(_read()).hexdigest()}
 
     def __len__(self) -> int:
@@ -77,18 +77,17 @@ def _exemplar(row: dict[str, str]) -> Exemplar:
 class PromptBuilder:
     """Fills a template with a question, its sources and exemplars.
 
-    Exemplars stand with the least similar first and the most similar next to the question: what is
-    nearest to the place where a model writes steers it most, and the order does not change for the
-    ones that stay when others are dropped.
+    The most similar exemplar comes last, next to the question, because the text nearest to the
+    answer influences a model most. Dropping others does not change the order.
 
     Args:
-        template: a template, the name of one, or the path of a file.
-        exemplars: chooses exemplars; None for none.
-        form: whether the prompt is meant as messages or as one text; a `Prompt` has both, and
-            ``auto`` leaves the choice to the engine.
+        template: a template, its name, or the path of a file.
+        exemplars: chooses exemplars, or None.
+        shots: number of exemplars.
+        form: messages or one text. A `Prompt` has both; ``auto`` leaves the choice to the engine.
 
     Raises:
-        InputError: there is no such template, or shots are asked for and there is no selector.
+        InputError: the template is unknown, or there are shots but no selector.
 
     Example:
         >>> from semqa import Source
@@ -126,20 +125,20 @@ class PromptBuilder:
         limit: int | None = None,
         reserved: Iterable[str] = (),
     ) -> Prompt:
-        """Make the prompt of one question, with as many exemplars as fit.
+        """Build the prompt for a question, with as many exemplars as fit.
 
         Args:
-            sources: the passages; source *k* is ``sources[k - 1]``. Blank ones are left out, and
-                the others keep their numbers.
-            history: earlier exchanges of the conversation, the oldest first; the last few are
-                shown, fewer where the prompt is too long.
-            count_tokens: counts the tokens of a prompt as the model will see them.
-            limit: the most tokens the prompt may have. The least similar exemplars are dropped
-                until it has no more, then the oldest exchanges; a longer prompt is taken to have
-                more tokens.
+            question: the question.
+            sources: the passages; source *k* is ``sources[k - 1]``. Blank sources are left out; the
+                others keep their numbers.
+            history: earlier exchanges of the conversation, oldest first. The last few are shown, if
+                they fit.
+            count_tokens: counts the tokens of a prompt as the model sees them.
+            limit: maximum number of tokens. If the prompt is too long, the least similar exemplars
+                are dropped, then the oldest exchanges. Longer prompts must not have fewer tokens.
             reserved: strings that the model's tokenizer reads as control tokens, such as
-                ``<|im_start|>``. Where question, sources or exemplars hold one, spaces are put
-                between its characters, so that it stays text.
+                ``<|im_start|>``. In the question, the sources and the exemplars, their characters
+                are separated by spaces, so that they stay text.
 
         Raises:
             InputError: the prompt is too long even without exemplars, the template failed, or there
@@ -149,7 +148,7 @@ class PromptBuilder:
         spelling = Spelling(reserved)
 
         def with_shots(count: int) -> Prompt:
-            # The most useful comes first from the selector and last in the prompt.
+            # The selector returns the most useful exemplar first; in the prompt it comes last.
             shown = chosen[:count][::-1]
             return self.template.fill(question, sources, shown, self.form, spelling, history)
 
@@ -165,7 +164,7 @@ class PromptBuilder:
             )
         if least > limit:
             raise InputError(
-                f"The prompt has {least:,} tokens without any exemplar; at most {limit:,} fit.",
+                f"The prompt has {least:,} tokens without exemplars; at most {limit:,} fit.",
                 hint="Give fewer or shorter sources, or use a model with a longer context.",
             )
         fits, too_many = 0, len(chosen)
@@ -179,18 +178,18 @@ class PromptBuilder:
         return replace(prompt, dropped=len(chosen) - fits)
 
     def select(self, question: str) -> list[Exemplar]:
-        """Choose the exemplars of a question, the most useful first; none where none are shown."""
+        """Choose the exemplars for a question, the most useful first; empty without shots."""
         if not self.shots or self._exemplars is None:
             return []
         return list(self._exemplars.select(question, self.shots))
 
     def prepare(self, questions: Sequence[str]) -> None:
-        """Choose ahead for many questions at once, which is faster than one by one."""
+        """Choose exemplars for many questions at once, which is faster than one by one."""
         if self.shots and self._exemplars is not None:
             self._exemplars.prepare(questions, self.shots)
 
     def identity(self) -> dict[str, object]:
-        """Return what prompts depend on, ready for JSON, for the record of a run."""
+        """Return what prompts depend on, as a JSON-ready object for the record of a run."""
         template = self.template
         return {
             "template": template.name,
@@ -211,7 +210,7 @@ def _check_shots(shots: int, exemplars: ExemplarSelector | None) -> None:
     given: object = shots
     if isinstance(given, bool) or not isinstance(given, int) or given < 0:
         raise InputError(
-            f"must be a whole number from 0, got {shots!r}.", field="shots", value=shots
+            f"must be a whole number of at least 0, got {shots!r}.", field="shots", value=shots
         )
     if shots and exemplars is None:
         raise InputError(

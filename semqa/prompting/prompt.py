@@ -1,4 +1,4 @@
-"""Prompts and exemplars: what a model is given, with control tokens in the text of others made harmless."""
+"""Prompts and exemplars, and the escaping of control tokens in untrusted text."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ class Exemplar:
 
 
 class ExemplarSelector(Protocol):
-    """Chooses exemplars for a question; never the question itself."""
+    """Chooses exemplars for a question, other than the question itself."""
 
     def select(self, question: str, count: int) -> Sequence[Exemplar]:
         """Choose `count` exemplars, the most useful first."""
         ...
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """Do for many questions at once what `select` needs; calling it is never necessary."""
+        """Prepare `select` for many questions at once. Optional; it only saves time."""
         ...
 
     def identity(self) -> Mapping[str, object]:
-        """Return what the choice depends on, ready for JSON, for the record of a run."""
+        """Return what the choice depends on, as a JSON-ready object for the record of a run."""
         ...
 
 
 Role = Literal["system", "user", "assistant"]
 
 Form = Literal["auto", "chat", "completion"]
-"""How a prompt is given to a model: as messages, as one text, or as the model likes it best."""
+"""The form of a prompt: messages, one text, or what the model supports."""
 
 Answers = Literal["quotes", "citations"]
-"""What a prompt asks for: marks around quoted spans, or ``[1]`` at the ends of sentences."""
+"""The format of answers: marks around quoted spans, or ``[1]`` at the ends of sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +57,27 @@ class Message:
     content: str
 
     def to_dict(self) -> dict[str, str]:
-        """Return the message as chat templates and APIs take it."""
+        """Return the message as a dictionary for chat templates and APIs."""
         return {"role": self.role, "content": self.content}
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is given, in both forms.
+    """A prompt in both forms, chat and completion.
 
     Attributes:
-        messages: the chat form: perhaps a system message, a user and an assistant turn for each
-            exemplar, and the user turn with the question last.
-        text: the completion form, which a model continues; it ends without white space.
-        form: the form that was asked for; ``auto`` leaves it to the engine (chat where the model
-            has a chat template).
-        stop: texts that end an answer in the completion form, such as the label of a next question.
-        answers: what the prompt asks for. The copy constraint fits ``quotes`` only.
-        exemplars: the exemplars used, as they stand in the prompt: the most similar one last.
-        dropped: how many exemplars were chosen and left out, because they did not fit.
+        messages: the chat form: an optional system message, a user and an assistant turn for each
+            exemplar, and a user turn with the question.
+        text: the completion form, without trailing white space.
+        form: the requested form; ``auto`` means chat if the model has a chat template.
+        stop: stop strings for the completion form, such as the label of the next question.
+        answers: the format of answers. The copy constraint works with ``quotes`` only.
+        exemplars: the exemplars in the order of the prompt, the most similar one last.
+        template: name of the template.
+        version: version of the template.
+        sha256: digest of the template.
+        dropped: number of chosen exemplars that did not fit.
+        history: the earlier exchanges in the prompt.
     """
 
     messages: tuple[Message, ...]
@@ -91,7 +94,7 @@ class Prompt:
 
     @classmethod
     def plain(cls, text: str, form: Form = "auto") -> Prompt:
-        """Return a prompt that is one text, or one message of a user, and is made of no template.
+        """Return a prompt with one user message, without a template.
 
         Example:
             >>> Prompt.plain("Who? ").messages
@@ -102,9 +105,9 @@ class Prompt:
 
     @property
     def folded(self) -> tuple[Message, ...]:
-        r"""The messages without a system turn, for models that know none.
+        r"""The messages for models without a system role.
 
-        What the system message says stands at the beginning of the first user turn instead.
+        The system message is put at the beginning of the first user turn.
 
         Example:
             >>> turns = (Message("system", "Quote."), Message("user", "Who?"))
@@ -117,7 +120,7 @@ class Prompt:
         return (Message("user", f"{system.content}\n\n{user.content}"), *rest)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the prompt as a JSON-ready object; exemplars by their ids."""
+        """Return the prompt as a JSON-ready object, with the ids of its exemplars."""
         return {
             "template": self.template,
             "version": self.version,
@@ -139,12 +142,12 @@ class Prompt:
 
 
 class Spelling:
-    """Spells reserved strings character by character, with spaces between.
+    """Puts spaces between the characters of reserved strings, so that they are no control tokens.
 
-    A reserved string of one character stays as it is: there is nothing to put between.
+    Reserved strings of one character are unchanged.
 
     Args:
-        reserved: the strings; thousands are fine, as vocabularies have them.
+        reserved: the strings; there may be thousands.
 
     Example:
         >>> Spelling(["<s>", "</s>"])("a </s> b")
@@ -153,13 +156,13 @@ class Spelling:
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._reserved = frozenset(r for r in reserved if len("".join(r.split())) > 1)
-        # Where one may begin: few starts for thousands of strings; and how long those can be.
+        # The lengths of the reserved strings by their first two characters.
         self._lengths: dict[str, set[int]] = {}
         for string in self._reserved:
             self._lengths.setdefault(string[:2], set()).add(len(string))
         starts = "|".join(map(re.escape, sorted(self._lengths)))
         self._start = re.compile(f"(?=({starts}))")
-        # More spaces than any reserved string has in a row, so that none can span a gap.
+        # Longer than any run of spaces in a reserved string, so that none can span a gap.
         gaps = (gap for string in self._reserved for gap in re.findall(r"\s+", string))
         self._gap = " " * (1 + max(map(len, gaps), default=0))
 
@@ -167,8 +170,8 @@ class Spelling:
         """Return the text with every reserved string spelled out."""
         if not self._reserved:
             return text
-        # What is left of one may meet its neighbours as another: hence until there is none. Each
-        # round parts at least two characters for good, so it ends.
+        # Repeat, because the rest of one may form another with its neighbours. Each round separates
+        # at least two characters for good, so it ends.
         while present := self._present(text):
             for found in sorted(present, key=len, reverse=True):
                 text = text.replace(found, self._gap.join("".join(found.split())))

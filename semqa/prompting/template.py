@@ -1,4 +1,4 @@
-"""A prompt template: a Jinja file with a macro for each part of a prompt."""
+"""Prompt templates: Jinja files with a macro for each part of a prompt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SourceView(NamedTuple):
-    """A source as a template sees it."""
+    """A source in a template."""
 
     number: int
     title: str
@@ -37,7 +37,7 @@ class SourceView(NamedTuple):
 
 
 class TaskView(NamedTuple):
-    """A question with sources and, for an exemplar, its answer."""
+    """A question with its sources in a template and, for an exemplar, the answer."""
 
     question: str
     sources: tuple[SourceView, ...]
@@ -48,10 +48,11 @@ def view_sources(sources: Sequence[Source], spell: Callable[[str], str]) -> tupl
     """Return the sources that are not blank, with their numbers.
 
     Args:
-        spell: makes a text safe for the model's tokenizer.
+        sources: all sources.
+        spell: escapes control tokens.
     """
     return tuple(
-        # A title is a label: with line breaks it could pose as the next source.
+        # A title with line breaks could look like the next source.
         SourceView(
             number, one_line(spell(source.title)), spell(source.text), one_line(source.url or "")
         )
@@ -61,7 +62,7 @@ def view_sources(sources: Sequence[Source], spell: Callable[[str], str]) -> tupl
 
 
 def view_exemplar(exemplar: Exemplar, answers: Answers, spell: Callable[[str], str]) -> TaskView:
-    """Return an exemplar with its answer in the form that the prompt asks for."""
+    """Return an exemplar with its answer in the prompt's format."""
     answer = exemplar.answer
     if answers == "citations":
         from semqa.quotes import QuotedAnswer
@@ -74,7 +75,7 @@ def view_exemplar(exemplar: Exemplar, answers: Answers, spell: Callable[[str], s
 
 
 def one_line(text: str) -> str:
-    """Return a text with every run of white space as one space."""
+    """Collapse white space into single spaces."""
     return " ".join(text.split())
 
 
@@ -85,12 +86,14 @@ _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a template says of itself.
+    """The header of a template.
 
     Attributes:
-        name: its name; by default that of its file.
-        version: its version, in digits, letters, dots; empty where none is stated.
-        stop: texts that end an answer of a model that continues the completion form.
+        name: the template's name; by default the file's.
+        version: the version in digits, letters and dots; may be empty.
+        answers: the format of answers.
+        about: a short description.
+        stop: stop strings for the completion form.
     """
 
     name: str
@@ -100,7 +103,7 @@ class Header:
 
     @classmethod
     def read(cls, text: str, where: str, name: str) -> Header:
-        """Read the header of a template; a template without one gets the defaults."""
+        """Parse the header of a template, or return the defaults if it has none."""
         comment = _COMMENT.match(text.lstrip())
         lines = comment[1].strip("\n").splitlines() if comment else []
         if not lines or lines[0].strip() != _FIRST_LINE:
@@ -149,7 +152,7 @@ _RULES: dict[str, tuple[str, Callable[[str], bool]]] = {
 
 
 MAX_TEMPLATE_BYTES = 2**20
-"""Largest template file."""
+"""Maximum size of a template file."""
 
 _SUFFIX = ".jinja"
 _MACROS: dict[str, tuple[str, ...]] = {
@@ -158,12 +161,12 @@ _MACROS: dict[str, tuple[str, ...]] = {
     "assistant": ("answer",),
     "completion": ("question", "sources", "exemplars"),
 }
-"""The macros that make up a template, and what each may take. `user` is the one that must be."""
+"""The macros of a template and their arguments. Only `user` is required."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
-    """A template, read and tried out; make it with `load` or `parse`."""
+    """A valid template, created by `load` or `parse`."""
 
     header: Header
     raw: bytes
@@ -173,35 +176,35 @@ class Template:
 
     @property
     def name(self) -> str:
-        """The name that the header states, or that of the file."""
+        """The name in the header, or the file's name."""
         return self.header.name
 
     @property
     def version(self) -> str:
-        """The version that the header states, or nothing."""
+        """The version in the header, or empty."""
         return self.header.version
 
     @property
     def answers(self) -> Answers:
-        """What answers it asks for."""
+        """The format of answers."""
         return self.header.answers
 
     @staticmethod
     def names() -> list[str]:
-        """List the templates that come with semqa."""
+        """Return the names of the templates included in semqa."""
         found = (path.name for path in shipped_folder().iterdir())
         return sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX))
 
     @classmethod
     def load(cls, template: Path | str) -> Template:
-        """Load a template by its name, or from a file.
+        """Load a template by name or from a file.
 
         Args:
-            template: one of `names`, or a path. A file that has the name of one is found as
+            template: one of `names`, or a path. For a file with one of these names, write
                 ``./NAME``.
 
         Raises:
-            InputError: there is none, it cannot be read, or it fails on a plain question.
+            InputError: the template does not exist, cannot be read, or fails on a simple question.
 
         Example:
             >>> Template.load("qsum").answers
@@ -227,12 +230,12 @@ class Template:
 
     @classmethod
     def parse(cls, raw: bytes, where: str, name: str) -> Template:
-        """Read a template from bytes."""
+        """Parse a template."""
         text = decode_text(raw, where)
         header = Header.read(text, where, name)
         parts = _compile(text, where)
         template = cls(header, raw, hashlib.sha256(raw).hexdigest(), where, parts)
-        template._try_out()
+        template._test_fill()
         return template
 
     def fill(
@@ -244,10 +247,10 @@ class Template:
         spelling: Spelling | None = None,
         history: Sequence[Exchange] = (),
     ) -> Prompt:
-        """Make a prompt, exemplars in the order given.
+        """Fill the template. Exemplars keep the order given.
 
-        The last exchanges of a conversation come after the exemplars, in the same form but without
-        sources: their answers were quoted from others.
+        The last exchanges of a conversation follow the exemplars. They are shown without sources,
+        because their answers quote other ones.
         """
         spell = spelling or Spelling()
         task = TaskView(one_line(spell(question)), view_sources(sources, spell))
@@ -311,8 +314,8 @@ class Template:
         except Exception as error:  # a template may fail in any way
             raise _failure(error, self.where) from error
 
-    def _try_out(self) -> None:
-        """Fill it once, so that what is wrong is found before a model is loaded."""
+    def _test_fill(self) -> None:
+        """Fill the template once, to find errors before a model is loaded."""
         sources = [Source("First body.", "First title"), Source("Second body.")]
         exemplar = Exemplar("A solved question?", tuple(sources), "[ 1 First body. ]")
         for exemplars in ((), (exemplar, exemplar)):
@@ -322,17 +325,17 @@ class Template:
                     if part not in shown:
                         what = "the question" if part.endswith("?") else "titles and texts"
                         raise InputError(
-                            f"The template does not show {what}; it wrote {one_line(shown)[:60]!r}.",
+                            f"The template omits {what}. Its output begins with {one_line(shown)[:60]!r}.",
                             where=self.where,
                             hint="Add {{ question }} and a loop over sources.",
                         )
 
 
 def shipped_folder() -> Traversable:
-    """Return the folder of the templates that come with semqa.
+    """Return the folder of the templates included in semqa.
 
-    It is a package where semqa is installed. In a checkout it stands beside the package, and Python
-    does not find it there when the checkout shadows an installed semqa.
+    In an installed semqa it is the package `semqa.prompts`. In a checkout it is a folder next to the
+    package, which Python does not find if the checkout shadows an installed semqa.
     """
     try:
         return files("semqa.prompts")
@@ -344,7 +347,7 @@ def shipped_folder() -> Traversable:
 
 
 def _compile(text: str, where: str) -> dict[str, Any]:
-    """Return the template's macros by name; the whole of it under "" where it has no `user`."""
+    """Return the macros by name; if there is no `user`, the whole template under the name ""."""
     from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -365,13 +368,13 @@ def _compile(text: str, where: str) -> dict[str, Any]:
         for name in _MACROS:
             if name in macros:
                 raise InputError(
-                    f"The macro {name} needs the macro user(question, sources).",
+                    f"The macro {name} requires the macro user(question, sources).",
                     where=f"{where}:{macros[name].lineno}",
                 )
         return {"": whole}
-    for name, takes in _MACROS.items():
+    for name, allowed in _MACROS.items():
         if name in macros:
-            _check_arguments(macros[name], takes, where)
+            _check_arguments(macros[name], allowed, where)
     try:
         module = whole.make_module()
     except Exception as error:  # a template may fail in any way
@@ -379,11 +382,11 @@ def _compile(text: str, where: str) -> dict[str, Any]:
     return {name: getattr(module, name) for name in _MACROS if name in macros}
 
 
-def _check_arguments(macro: Any, takes: tuple[str, ...], where: str) -> None:
+def _check_arguments(macro: Any, allowed: tuple[str, ...], where: str) -> None:
     for argument in macro.args:
-        if argument.name not in takes:
+        if argument.name not in allowed:
             raise InputError(
-                f"The macro {macro.name} has no argument {argument.name!r}; it takes {' and '.join(takes) or 'none'}.",
+                f"The macro {macro.name} has the unknown argument {argument.name!r}. Allowed: {', '.join(allowed) or 'none'}.",
                 where=f"{where}:{argument.lineno}",
             )
 
@@ -391,16 +394,16 @@ def _check_arguments(macro: Any, takes: tuple[str, ...], where: str) -> None:
 def _failure(error: Exception, where: str) -> InputError:
     line = _line(error.__traceback__)
     place = where if line is None else f"{where}:{line}"
-    said = (str(error) or type(error).__name__).replace(f"{__name__}.", "").rstrip(".")
+    message = (str(error) or type(error).__name__).replace(f"{__name__}.", "").rstrip(".")
     return InputError(
-        f"The template failed: {said}.",
+        f"The template failed: {message}.",
         where=place,
         hint="docs/prompts.md lists what a template may use.",
     )
 
 
 def _line(trace: TracebackType | None) -> int | None:
-    """Return the line of the template where an error came from, the innermost one."""
+    """Return the innermost line of the template in a traceback."""
     line = None
     for frame, number in traceback.walk_tb(trace):
         template = frame.f_globals.get("__jinja_template__")

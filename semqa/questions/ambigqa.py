@@ -74,7 +74,7 @@ def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
                     value, end = decoder.raw_decode(text, at)
                 except RecursionError as error:
                     raise InputError(
-                        "invalid JSON: it is nested too deeply.", where=f"{name}: item {number + 1}"
+                        "invalid JSON: nested too deeply.", where=f"{name}: item {number + 1}"
                     ) from error
                 except ValueError as error:
                     if ended or len(text) - at > _LONGEST:

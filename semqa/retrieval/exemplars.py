@@ -1,4 +1,4 @@
-"""Exemplars: solved questions to show to a model, and how to choose them: `knn`, `random` or `fixed`."""
+"""Strategies that choose exemplars (solved questions) for a prompt: `knn`, `random` and `fixed`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from semqa.retrieval.encoder import TextEncoder
 
 _IGNORED = frozenset("PZC")
-"""Unicode categories that do not tell questions apart: punctuation, spaces, control characters."""
+"""Unicode categories that `question_key` ignores: punctuation, spaces, control characters."""
 
 
 def question_key(question: str) -> str:
-    """Return what two spellings of one question have in common.
+    """Return a key that is equal for different spellings of a question.
 
-    Case, white space, punctuation and compatibility forms (full width, ligatures) do not count.
+    It ignores case, white space, punctuation and compatibility forms (full width, ligatures).
 
     Example:
         >>> question_key("Who's  sang it?") == question_key("whos sang IT")
@@ -42,10 +42,14 @@ def question_key(question: str) -> str:
 
 
 class ExemplarPool:
-    """Exemplars, each question once: the first of those that are the same question.
+    """A pool of exemplars without duplicate questions; the first of several is kept.
 
-    A question never sees itself. It is known by its text (`question_key`), and by its qid where the
-    pool was told which questions will be asked.
+    A question is never an exemplar for itself. It is recognised by its text (`question_key`), and by
+    its qid if it is in `asked`.
+
+    Args:
+        exemplars: the exemplars.
+        asked: text and qid of the questions to ask.
     """
 
     def __init__(
@@ -64,23 +68,23 @@ class ExemplarPool:
     def of(
         cls, questions: Iterable[Question], asked: Iterable[tuple[str, str]] = ()
     ) -> ExemplarPool:
-        """Make a pool of QuoteSum questions, each with its `best_reference`."""
+        """Create a pool from QuoteSum questions, each with its `best_reference`."""
         return cls(map(_exemplar, questions), asked)
 
     def candidates(self, question: str, count: int) -> list[int]:
-        """Return the places of the exemplars that a question may see."""
+        """Return the indices of the exemplars that a question may see."""
         key = question_key(question)
         qids = self._qids.get(key, set())
         kept = [
-            place
-            for place, (own, exemplar) in enumerate(zip(self._keys, self.exemplars, strict=True))
+            index
+            for index, (own, exemplar) in enumerate(zip(self._keys, self.exemplars, strict=True))
             if own != key and exemplar.qid not in qids
         ]
         if len(kept) < count:
             left_out = len(self.exemplars) - len(kept)
-            itself = " besides the question itself" if left_out else ""
+            others = "other " if left_out else ""
             raise InputError(
-                f"must be at most {len(kept)}, the number of questions to choose from{itself}, got {count}.",
+                f"must be at most {len(kept)}, the number of {others}questions to choose from, got {count}.",
                 field="shots",
                 value=count,
             )
@@ -88,7 +92,7 @@ class ExemplarPool:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of all that is in the pool."""
+        """Digest of the pool's content."""
         digest = hashlib.sha256()
         for exemplar in self.exemplars:
             digest.update(repr(exemplar).encode("utf-8", "backslashreplace") + b"\0")
@@ -106,24 +110,21 @@ def _exemplar(question: Question) -> Exemplar:
 
 
 def best_reference(references: Sequence[Reference], question: Question) -> Reference:
-    """Choose the answer that shows best what is wanted.
+    """Return the best answer to show: verified, then with the most sources, then the first."""
 
-    That is one that quotes, all verified; of those, the one that quotes the most sources; of
-    those, the first in the file.
-    """
-
-    def goodness(reference: Reference) -> tuple[bool, int]:
+    def quality(reference: Reference) -> tuple[bool, int]:
         answer = QuotedAnswer.parse(reference.text, question.sources)
         return answer.verified, len({quote.source for quote in answer.quotes if quote.verified})
 
-    return max(references, key=goodness)  # the first of equals
+    return max(references, key=quality)  # the first of equals
 
 
 class PoolSelector(ABC):
     """Chooses exemplars from a pool.
 
     Args:
-        up_to: whether fewer will do where there are fewer, but at least one.
+        pool: the exemplars.
+        up_to: whether to accept fewer exemplars than requested, but at least one.
     """
 
     def __init__(self, pool: ExemplarPool, *, up_to: bool = False) -> None:
@@ -132,11 +133,11 @@ class PoolSelector(ABC):
 
     @abstractmethod
     def _ranked(self, question: str, allowed: list[int]) -> Sequence[int]:
-        """Return places in the pool, the most useful first."""
+        """Return indices in the pool, the most useful first."""
 
     @abstractmethod
     def _settings(self) -> dict[str, object]:
-        """Return what the choice depends on besides the pool, ready for JSON."""
+        """Return what the choice depends on besides the pool, as a JSON-ready object."""
 
     def select(self, question: str, count: int) -> list[Exemplar]:
         """Choose `count` exemplars, the most useful first."""
@@ -144,18 +145,18 @@ class PoolSelector(ABC):
         chosen = self._ranked(question, allowed)[:count]
         if len(chosen) < self._least(count):
             raise InputError(
-                f"must name at least {count} exemplars besides the question itself, got {len(chosen)}.",
+                f"must name at least {count} exemplars other than the question, got {len(chosen)}.",
                 field="exemplars",
             )
-        return [self._pool.exemplars[place] for place in chosen]
+        return [self._pool.exemplars[index] for index in chosen]
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """See that there are enough for each question, and do what `select` needs for all at once."""
+        """Raise if a question has too few exemplars; subclasses also precompute their choice."""
         for question in questions:
             self._pool.candidates(question, self._least(count))
 
     def identity(self) -> dict[str, object]:
-        """Return what the choice depends on, ready for JSON."""
+        """Return what the choice depends on, as a JSON-ready object."""
         made = {**self._settings(), "pool_sha256": self._pool.sha256}
         return {**made, "up_to": True} if self._up_to else made
 
@@ -164,13 +165,15 @@ class PoolSelector(ABC):
 
 
 class FixedExemplars(PoolSelector):
-    """Chooses the first exemplars of a pool, or those that are named.
+    """Chooses the first exemplars of a pool, or named ones.
 
-    The first is taken for the most useful: in a prompt it stands next to the question and is the
-    last to be dropped. The next one takes the place of one that is the question itself.
+    The first counts as the most useful. In a prompt it comes last, next to the question, and is
+    dropped last. An exemplar that is the question itself is skipped.
 
     Args:
-        qids: the ones to choose, the most useful first; None for all, in the pool's order.
+        pool: the exemplars.
+        qids: the exemplars to choose, the most useful first; None for all, in the pool's order.
+        up_to: whether to accept fewer exemplars than requested, but at least one.
     """
 
     def __init__(
@@ -181,7 +184,7 @@ class FixedExemplars(PoolSelector):
         for qid in qids or ():
             if qid not in by_qid:
                 raise InputError(
-                    f"names the qid {shown(qid)}, which is not among the {len(by_qid)} questions.",
+                    f"has an unknown qid: {shown(qid)} is not among the {len(by_qid)} questions.",
                     field="exemplars",
                     value=qid,
                 )
@@ -193,7 +196,7 @@ class FixedExemplars(PoolSelector):
         return [place for place in dict.fromkeys(self._places) if place in seen]
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """See that enough are named for each question."""
+        """Raise if too few exemplars are named for a question."""
         for question in questions:
             self.select(question, count)
 
@@ -201,12 +204,12 @@ class FixedExemplars(PoolSelector):
         return {"strategy": "fixed", "qids": self._qids}
 
 
-class SeededExemplars(PoolSelector):
-    """Chooses at random, by a seed and the question.
+class RandomExemplars(PoolSelector):
+    """Chooses exemplars at random, reproducibly.
 
-    The choice depends neither on the order in which questions are asked, nor on that of the pool:
-    each exemplar draws a lot from seed, question and its own question, and the lowest lots win.
-    Hence a choice of fewer is the beginning of a choice of more.
+    The choice does not depend on the order of the questions or of the pool: each exemplar gets a
+    hash of the seed, the question and its own question, and the lowest hashes win. So a smaller
+    choice is the beginning of a larger one.
     """
 
     def __init__(self, pool: ExemplarPool, seed: int = 0, *, up_to: bool = False) -> None:
@@ -214,23 +217,23 @@ class SeededExemplars(PoolSelector):
         self._seed = seed
 
     def _ranked(self, question: str, allowed: list[int]) -> Sequence[int]:
-        key = question_key(question)
+        asked = question_key(question)
 
-        def lot(place: int) -> bytes:
-            own = question_key(self._pool.exemplars[place].question)
-            text = f"{self._seed}\0{key}\0{own}"
+        def digest(index: int) -> bytes:
+            own = question_key(self._pool.exemplars[index].question)
+            text = f"{self._seed}\0{asked}\0{own}"
             return hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
 
-        return sorted(allowed, key=lot)
+        return sorted(allowed, key=digest)
 
     def _settings(self) -> dict[str, object]:
         return {"strategy": "random", "seed": self._seed}
 
 
-class NearestExemplars(PoolSelector):
-    """Chooses by the cosine similarity of embedded questions, the nearest first.
+class KnnExemplars(PoolSelector):
+    """Chooses the exemplars whose questions have the highest cosine similarity to the question.
 
-    Equally near ones keep the order of the pool. The pool is embedded when it is first needed.
+    Ties keep the order of the pool. The pool is embedded on first use.
     """
 
     def __init__(self, pool: ExemplarPool, encoder: TextEncoder, *, up_to: bool = False) -> None:
@@ -240,11 +243,11 @@ class NearestExemplars(PoolSelector):
 
     def _ranked(self, question: str, allowed: list[int]) -> Sequence[int]:
         self._embed([question])
-        places = np.array(allowed, dtype=np.intp)
-        similarity = self._vectors[places] @ self._known[question]  # [candidates]
-        # Rounded, so that the last bits of a sum do not decide between equals.
+        indices = np.array(allowed, dtype=np.intp)
+        similarity = self._vectors[indices] @ self._known[question]  # [candidates]
+        # Rounded, so that floating-point errors do not break ties.
         order = np.argsort(-similarity.round(6), kind="stable")
-        nearest: list[int] = places[order].tolist()
+        nearest: list[int] = indices[order].tolist()
         return nearest
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
@@ -267,23 +270,23 @@ class NearestExemplars(PoolSelector):
 
     @cached_property
     def _vectors(self) -> NDArray[np.float32]:
-        """The questions of the pool, float32[exemplars, width]."""
+        """The embedded questions of the pool, float32[exemplars, width]."""
         return _unit(self._encoder.encode([each.question for each in self._pool.exemplars]))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale each row to length 1; a row of zeros stays one."""
+    """Scale each row to length 1; leave rows of zeros."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     unit: NDArray[np.float32] = vectors / np.where(lengths > 0, lengths, np.float32(1))
     return unit
 
 
 STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
-"""What `create_selector` takes."""
+"""Strategies for `create_selector`."""
 
 
 def check_strategy(strategy: str) -> None:
-    """See that there is such a strategy, before anything is read for it."""
+    """Raise if a strategy is unknown, before files are read for it."""
     name, colon, qids = strategy.partition(":")
     if name not in ("knn", "random", "fixed") or (colon and (name != "fixed" or not qids.strip())):
         raise InputError(
@@ -294,7 +297,7 @@ def check_strategy(strategy: str) -> None:
 
 
 def named_qids(strategy: str) -> list[str]:
-    """Return the qids that ``fixed:QID,QID`` names, each once; none for other strategies.
+    """Return the qids in ``fixed:QID,QID`` without duplicates; empty for other strategies.
 
     Example:
         >>> named_qids("fixed:q3, q1,q3")
@@ -312,21 +315,23 @@ def create_selector(
     up_to: bool = False,
     encoder: Callable[[], TextEncoder],
 ) -> PoolSelector:
-    """Create a selector from the name of its strategy.
+    """Create the selector for a strategy.
 
     Args:
-        strategy: ``knn`` for the nearest questions, ``random``, ``fixed`` for the first of the
+        strategy: ``knn`` for the most similar questions, ``random``, ``fixed`` for the first of the
             pool, or ``fixed:`` with qids, separated by commas.
-        up_to: whether fewer exemplars will do where there are fewer.
-        encoder: makes the encoder; called for ``knn`` only.
+        pool: the exemplars.
+        seed: random seed for ``random``.
+        up_to: whether to accept fewer exemplars than requested, but at least one.
+        encoder: creates the encoder; called for ``knn`` only.
 
     Raises:
-        InputError: there is no such strategy, or a qid is not in the pool.
+        InputError: the strategy is unknown, or a qid is not in the pool.
     """
     check_strategy(strategy)
     name, _, _ = strategy.partition(":")
     if name == "knn":
-        return NearestExemplars(pool, encoder(), up_to=up_to)
+        return KnnExemplars(pool, encoder(), up_to=up_to)
     if name == "random":
-        return SeededExemplars(pool, seed, up_to=up_to)
+        return RandomExemplars(pool, seed, up_to=up_to)
     return FixedExemplars(pool, named_qids(strategy) or None, up_to=up_to)

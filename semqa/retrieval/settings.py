@@ -1,4 +1,4 @@
-"""How questions are put to a model: settings as a user gives them, and the builder they make."""
+"""Prompt settings, and the prompt builder that they configure."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from semqa.retrieval.encoder import TextEncoder
 
 
-class ExemplarShelf:
-    """Makes each encoder and reads each file once, as long as it lives."""
+class ExemplarCache:
+    """A cache of encoders and exemplar files for several builders."""
 
     def __init__(
         self, on_progress: Callable[[int, int], None] = lambda _done, _total: None
@@ -33,13 +33,13 @@ class ExemplarShelf:
         self._pools: dict[tuple[Path, tuple[tuple[str, str], ...]], ExemplarPool] = {}
 
     def encoder(self, name: str) -> TextEncoder:
-        """Return the encoder of a name."""
+        """Return an encoder by its name."""
         if name not in self._encoders:
             self._encoders[name] = SentenceEncoder(name, on_progress=self._on_progress)
         return self._encoders[name]
 
     def pool(self, train: Path, asked: Iterable[tuple[str, str]]) -> ExemplarPool:
-        """Return the exemplars of a QuoteSum file, for questions of which none may see itself."""
+        """Return the exemplars in a QuoteSum file; no question in `asked` is shown its own answer."""
         from semqa.data.quotesum import read_quotesum
 
         key = train, tuple(asked)
@@ -49,24 +49,25 @@ class ExemplarShelf:
 
 
 DEFAULT_SHOTS = 5
-"""Most exemplars in a prompt, where no number is given."""
+"""Maximum number of exemplars in a prompt if `shots` is not set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSettings:
-    """Settings of prompts; None means that one was not given.
+    """Prompt settings; None means not set.
 
     Attributes:
         prompt: a template's name or path; by default ``qsum`` with exemplars, else ``zero-shot``.
-        shots: how many exemplars. By default those that are named, or else `DEFAULT_SHOTS`, fewer
-            if the `train` file has fewer.
-        exemplars: how they are chosen (`semqa.retrieval.create_selector`); by default ``knn``.
-        train: the QuoteSum file that they come from; by default those that come with semqa.
-        encoder: the model that ``knn`` compares questions with.
-        form: as messages or as one text; by default as the model likes it.
+        shots: number of exemplars. By default those named in `exemplars`, or at most
+            `DEFAULT_SHOTS`.
+        exemplars: the strategy (`semqa.retrieval.create_selector`); by default ``knn`` with `train`.
+        train: the QuoteSum file with exemplars; by default those included in semqa.
+        encoder: the model that embeds questions for ``knn``.
+        form: messages or one text; by default what the model supports.
+        seed: random seed for ``random`` exemplars.
 
     Raises:
-        InputError: a setting is not usable, or has nothing to act on.
+        InputError: a setting is invalid or would have no effect.
     """
 
     prompt: str | None = None
@@ -87,28 +88,28 @@ class PromptSettings:
         for name in ("exemplars", "encoder"):
             if getattr(self, name) is not None and not (self.count and self.train):
                 raise InputError(
-                    "needs a file of solved questions (train), and shots.",
+                    "needs a file of solved questions (train) and at least one shot.",
                     field=name,
                     value=getattr(self, name),
                 )
         check_strategy(self.strategy)
         if self.encoder is not None and self.strategy != "knn":
             raise InputError(
-                f"is for knn exemplars only; they are {self.strategy}.",
+                f"has no effect on {self.strategy} exemplars; it is for knn.",
                 field="encoder",
                 value=self.encoder,
             )
 
     @property
     def count(self) -> int:
-        """How many exemplars a prompt shows; at most, where `shots` was not given."""
+        """Number of exemplars in a prompt; a maximum if `shots` is not set."""
         if self.shots is not None:
             return self.shots
         return len(named_qids(self.strategy)) or DEFAULT_SHOTS
 
     @property
     def strategy(self) -> str:
-        """How exemplars are chosen."""
+        """The strategy for choosing exemplars."""
         return self.exemplars or ("knn" if self.train else "fixed")
 
     @property
@@ -120,27 +121,27 @@ class PromptSettings:
         self,
         asked: Iterable[tuple[str, str]] = (),
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
-        shelf: ExemplarShelf | None = None,
+        cache: ExemplarCache | None = None,
     ) -> PromptBuilder:
-        """Read what is needed and make the builder.
+        """Create the prompt builder.
 
         Args:
-            asked: text and qid of the questions that will be asked: none is an exemplar of itself.
-            shelf: has encoders and files that several builders share; `on_progress` is its business
-                then.
+            asked: text and qid of the questions to ask; none is an exemplar for itself.
+            on_progress: called while exemplars are embedded; ignored if there is a `cache`.
+            cache: shared by several builders.
         """
-        # First what is quick to find wrong.
+        # The template first, because its errors are found quickly.
         template = Template.load(self.template)
         if self.train is None:
             return PromptBuilder(template, ShippedExemplars(), self.count, self.form or "auto")
         if not self.count:
             return PromptBuilder(template, form=self.form or "auto")
-        held = shelf or ExemplarShelf(on_progress)
+        cache = cache or ExemplarCache(on_progress)
         selector = create_selector(
             self.strategy,
-            held.pool(self.train, asked),
+            cache.pool(self.train, asked),
             seed=self.seed,
             up_to=self.shots is None,
-            encoder=lambda: held.encoder(self.encoder or DEFAULT_ENCODER),
+            encoder=lambda: cache.encoder(self.encoder or DEFAULT_ENCODER),
         )
         return PromptBuilder(template, selector, self.count, self.form or "auto")

@@ -200,7 +200,7 @@ def _save_uploads(
     except Exception:
         # The documents may be stored even so, if the disk became full while they were indexed.
         with suppress(Exception):
-            found = [collection.same(name, data) for name, data in dict(files).items()]
+            found = [collection.find_unchanged(name, data) for name, data in dict(files).items()]
             stored = [each for each in found if each is not None]
             if stored and len(stored) == len(found):
                 _log.exception("an upload was stored, but not fully indexed")

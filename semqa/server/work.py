@@ -363,7 +363,7 @@ class EncoderLoader:
         if self._stopped.wait(PAUSE):
             return
         try:
-            self._library.warm()
+            self._library.warm_up()
             self.state = "ready"
         except SemqaError as error:
             _log.warning(f"the encoder cannot be loaded: {error}")

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.attrscore.files import read_table
-from semqa.attribution.q2.reading import class_by_name, read_responses
+from semqa.attribution.q2.reading import class_from_name, read_responses
 from semqa.attribution.q2.responses import Response
 from semqa.data.csv_rows import encode_csv
 from semqa.errors import InputError
@@ -179,7 +179,7 @@ class Q2(LabelledTables):
         classes: dict[str, tuple[CsvFile, list[CsvRecord]]] = {}
         moved: list[tuple[str, CsvFile, CsvRecord]] = []
         for name, file in read_kept(study).items():
-            own = class_by_name(name)
+            own = class_from_name(name)
             if own is None or column(file, "response") is None or column(file, "label") is not None:
                 found[name] = encode_csv(self.labelled(name, file, verdicts))
                 continue

@@ -33,7 +33,7 @@ from semqa.attribution.tofueval.judging import (
     completeness,
     key_of,
     read_texts,
-    read_wanted,
+    read_topics,
 )
 from semqa.data.csv_rows import encode_csv, encode_record, read_csv
 from semqa.data.jsonl import read_rows, shown
@@ -336,7 +336,7 @@ class _Files:
             doc_id, topic = str(item.data["doc_id"]), str(item.data["topic"])
             found.setdefault((doc_id, topic), _topic(str(item.data["dataset"]), doc_id, topic))
         for given in self._by_role.get("topics", ()):
-            for doc_id, topic in read_wanted(given.path):
+            for doc_id, topic in read_topics(given.path):
                 found.setdefault((doc_id, topic), _topic("", doc_id, topic))
         return [self._complete(item, {}) for item in found.values()]
 

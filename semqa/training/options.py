@@ -19,7 +19,7 @@ class TrainingOptions:
     size, steps and checkpoint selection. The other defaults are ours; those of LoRA are common.
     """
 
-    model: Annotated[str, Option(help="Base model: a folder, or a name on the Hub.")]
+    model: Annotated[str, Option(help="Base model: a folder or a Hub name.")]
     method: Annotated[
         Literal["auto", "full", "lora"],
         Option(help="auto: full for encoder-decoder models, LoRA otherwise."),

@@ -13,12 +13,12 @@ from semqa.attribution.ais.auto import (
     NO_SUCH_SOURCE,
     QUOTES_NOTHING,
     AnswerCheck,
+    CheckInput,
     Support,
-    ToCheck,
     check_answers,
     summarise_checks,
 )
-from semqa.attribution.citations.reading import resting_sentences
+from semqa.attribution.citations.reading import sourced_sentences
 from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
 from semqa.quotes import QuotedAnswer, Source
 
@@ -68,14 +68,14 @@ class Scripted:
 def test_a_sentence_rests_on_what_it_quotes_or_cites(
     text: str, expected: list[tuple[str, tuple[int, ...]]]
 ) -> None:
-    assert [(each.text, each.sources) for each in resting_sentences(parse(text))] == expected
+    assert [(each.text, each.sources) for each in sourced_sentences(parse(text))] == expected
 
 
 @given(st.text(alphabet="ab. [1]23,A!\n-", max_size=60))
 def test_sentences_stand_in_the_plain_answer_in_order(text: str) -> None:
     answer = parse(text)
     at = 0
-    for sentence in resting_sentences(answer):
+    for sentence in sourced_sentences(answer):
         assert at <= sentence.start < sentence.end <= len(answer.plain)
         at = sentence.start + 1
         letters = [c for c in answer.plain[sentence.start : sentence.end] if c.isalpha()]
@@ -85,7 +85,7 @@ def test_sentences_stand_in_the_plain_answer_in_order(text: str) -> None:
 def test_the_premise_is_all_that_a_sentence_names_and_the_question_stands_in_front() -> None:
     judge = Scripted()
     answer = parse("[ 1 Bing Crosby ] sang it, and [ 2 It sold ]. [ 3 Whales ] sing.")
-    check_answers([ToCheck("who sang  it", answer)], judge)
+    check_answers([CheckInput("who sang  it", answer)], judge)
     assert judge.asked == [
         Pair(
             "Title: White Christmas\nBing Crosby sang it in 1942.\nIt sold fifty million copies.",
@@ -94,7 +94,7 @@ def test_the_premise_is_all_that_a_sentence_names_and_the_question_stands_in_fro
         Pair("Whales sing.", "who sang it? Whales sing."),
     ]
     alone = Scripted()
-    check_answers([ToCheck("Who sang it?", answer)], alone, with_question=False)
+    check_answers([CheckInput("Who sang it?", answer)], alone, with_question=False)
     assert alone.asked[1].hypothesis == "Whales sing."
 
 
@@ -102,7 +102,7 @@ def test_what_names_no_source_is_not_supported_and_nobody_is_asked() -> None:
     judge = Scripted()
     (check,) = check_answers(
         [
-            ToCheck("Who?", parse("He sang. By [ 7 Bing ]. Also [0].")),
+            CheckInput("Who?", parse("He sang. By [ 7 Bing ]. Also [0].")),
         ],
         judge,
     )
@@ -130,7 +130,7 @@ def test_what_names_no_source_is_not_supported_and_nobody_is_asked() -> None:
 )
 def test_near_one_half_is_unclear(probability: float, margin: float, support: str) -> None:
     (check,) = check_answers(
-        [ToCheck("", parse("[ 1 Bing ] sang."))], Scripted(probability), margin=margin
+        [CheckInput("", parse("[ 1 Bing ] sang."))], Scripted(probability), margin=margin
     )
     assert [each.support.value for each in check.sentences] == [support]
 
@@ -146,7 +146,7 @@ class Limited(Scripted):
 
 def test_what_is_too_long_for_the_judge_is_unclear_and_spoils_nothing_else() -> None:
     answer = parse("[ 3 Whales ] sing. [ 1 Bing ] sang. [ 2 It ] sold. [ 3 Whales ] sing.")
-    (check,) = check_answers([ToCheck("", answer)], Limited())
+    (check,) = check_answers([CheckInput("", answer)], Limited())
     assert [(each.support.value, each.reason) for each in check.sentences] == [
         ("supported", ""),
         ("unclear", "too long for the judge"),
@@ -158,7 +158,7 @@ def test_what_is_too_long_for_the_judge_is_unclear_and_spoils_nothing_else() -> 
 def test_answers_are_asked_together_and_told_apart() -> None:
     judge = Scripted(1.0, 0.0, 1.0)
     answers = [parse("[ 1 Bing ] sang. [ 2 It ] sold."), parse(""), parse("[ 3 Whales ] sing.")]
-    checks = check_answers([ToCheck("", answer) for answer in answers], judge)
+    checks = check_answers([CheckInput("", answer) for answer in answers], judge)
     assert [check.supported for check in checks] == [False, None, True]
     assert [check.share for check in checks] == [0.5, None, 1.0]
     assert checks[0].to_dict()["counts"] == {"supported": 1, "not supported": 1, "unclear": 0}
@@ -167,7 +167,7 @@ def test_answers_are_asked_together_and_told_apart() -> None:
 def _checks(*answers: Sequence[float]) -> list[AnswerCheck]:
     text = "[ 1 Bing ] sang. "
     return check_answers(
-        [ToCheck("", parse(text * len(values))) for values in answers],
+        [CheckInput("", parse(text * len(values))) for values in answers],
         Scripted(*(value for values in answers for value in values)),
     )
 
@@ -209,5 +209,5 @@ def test_misused_quotes_are_found_by_the_judge_that_needs_no_model() -> None:
         "[ 1 Bing Crosby ] sang it [ 1 in 1942 ]. [ 1 Bing Crosby ] never sang Jingle Bells."
     )
     assert answer.verified
-    (check,) = check_answers([ToCheck("Who sang it?", answer)], create_judge("lexical"))  # type: ignore[arg-type]
+    (check,) = check_answers([CheckInput("Who sang it?", answer)], create_judge("lexical"))  # type: ignore[arg-type]
     assert [each.support.value for each in check.sentences] == ["supported", "not supported"]

@@ -42,7 +42,7 @@ def test_the_sample_is_answered_well(semqa: Command) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["marked", "terminal", "json"])
-def test_what_the_sources_do_not_answer_is_not_answered(semqa: Command, output_format: str) -> None:
+def test_unanswerable_questions_get_an_abstention(semqa: Command, output_format: str) -> None:
     """Abstentions offer the nearest passages; answers do not."""
     given = ("--sources", ANTARCTICA, "--format", output_format)
     lost = semqa("answer", "How tall is the moon?", *given)
@@ -67,7 +67,7 @@ def test_formats(semqa: Command, output_format: str, start: str) -> None:
     assert outcome.out.startswith(start)
 
 
-def test_plain_marked_and_citations_belong_together(semqa: Command) -> None:
+def test_plain_marked_and_citations_are_consistent(semqa: Command) -> None:
     def shown(output_format: str) -> str:
         return semqa("answer", QUESTION, "--sources", ANTARCTICA, "-f", output_format).out.strip()
 
@@ -157,7 +157,7 @@ Fails = Callable[..., str]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
-def test_a_question_that_is_no_text(tmp_path: Path) -> None:
+def test_invalid_text_in_a_question_is_an_error(tmp_path: Path) -> None:
     question = os.fsdecode(b"who \xff sang")
     command = [sys.executable, "-m", "semqa", "answer", question, "--sources", str(ANTARCTICA)]
     extras: list[list[str]] = [[], ["--json"], ["-f", "html", "--out", "a.html"]]
@@ -167,7 +167,7 @@ def test_a_question_that_is_no_text(tmp_path: Path) -> None:
         assert b"QUESTION has invalid UTF-8" in done.stderr
 
 
-def test_enormous_files_are_refused(semqa: Command, tmp_path: Path) -> None:
+def test_huge_files_are_rejected(semqa: Command, tmp_path: Path) -> None:
     (tmp_path / "big.txt").write_text("word " * 1000)
     outcome = semqa("answer", "Who?", "--source", "big.txt", env={"SEMQA_MAX_BYTES": "1000"})
     assert outcome.code == 2

@@ -36,7 +36,7 @@ def test_json_is_the_results_file(semqa: Command, tmp_path: Path) -> None:
     assert record["results"]["n"] == 3
 
 
-def test_says_what_is_unscored(semqa: Command, tmp_path: Path) -> None:
+def test_unscored_examples_are_shown(semqa: Command, tmp_path: Path) -> None:
     lines = DATA.read_text(encoding="utf-8").splitlines()
     (tmp_path / "one.jsonl").write_text("\n".join(lines[1:]) + "\n", encoding="utf-8")
     outcome = semqa("bench", "quotesum", "--data", "one.jsonl", "--engine", "human", "--out", "run")
@@ -80,15 +80,13 @@ RANDOM = ("--train", DATA, "--exemplars", "random")
         (("--shots", "2", "--context", "2400"), "exemplars: 2 requested, none fit: these are zero-shot scores"),
     ],
 )  # fmt: skip
-def test_says_how_many_exemplars_there_were(
-    args: tuple[str, ...], said: str, invoke: Invoke
-) -> None:
+def test_the_number_of_exemplars_is_shown(args: tuple[str, ...], said: str, invoke: Invoke) -> None:
     result = invoke(*RANDOM, *args)
     assert result.exit_code == 0, result.output
     assert said in result.stdout.splitlines()
 
 
-def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
+def test_failed_examples_are_shown_with_the_table(invoke: Invoke) -> None:
     result = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
@@ -102,7 +100,7 @@ def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
     assert "resuming: 2 of 3 examples are already done; 1 failed, to be retried" in again.stderr
 
 
-def test_where_all_fail_there_is_no_result(invoke: Invoke, tmp_path: Path) -> None:
+def test_no_results_if_all_examples_fail(invoke: Invoke, tmp_path: Path) -> None:
     for args in ((), ("--json",)):
         result = invoke("--context", "100", *args)
         assert result.exit_code == 1
@@ -117,7 +115,7 @@ def test_a_bar_in_a_terminal(terminal: Terminal) -> None:
     assert "SEMQA" in shown
 
 
-def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_examples(tmp_path: Path) -> None:
     data = many_questions(tmp_path / "many.jsonl", 400)
     command = [
         sys.executable,
@@ -156,7 +154,7 @@ def test_mistakes(fails: Callable[..., str], semqa: Command) -> None:
     )
 
 
-def test_what_a_single_run_needs(fails: Callable[..., str]) -> None:
+def test_a_single_run_requires_options(fails: Callable[..., str]) -> None:
     assert "--data is missing" in fails("bench", "quotesum", "--out", "run")
     assert "--out is missing" in fails("bench", "quotesum", "--data", DATA)
 

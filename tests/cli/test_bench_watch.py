@@ -35,7 +35,7 @@ def record(number: int, seconds: float = 1.0, error: str | None = None) -> Recor
     return Record.of(f"q{number}", "q", "who?", nothing, None, seconds, error)
 
 
-def test_speed_time_left_and_failures_are_told(
+def test_speed_time_left_and_failures_are_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = Clock()
@@ -66,7 +66,7 @@ def test_lines_come_every_half_minute_and_at_the_end() -> None:
     ]
 
 
-def test_what_is_soon_done_says_nothing() -> None:
+def test_short_tasks_print_nothing() -> None:
     clock = Clock()
     said: list[str] = []
     lines = Lines(said.append, clock)
@@ -77,7 +77,7 @@ def test_what_is_soon_done_says_nothing() -> None:
     assert (duration(59.6), duration(7_205)) == ("1:00", "2:00:05")
 
 
-def test_each_reason_is_told_once_and_only_a_few(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_failure_reason_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     watch = Watch()
     progress = Progress(0, 9, 0, 0)
     for k, error in enumerate(["too long", None, "too long", "many marks", "refused", "another"]):
@@ -112,7 +112,7 @@ def test_a_log_gets_lines_of_runs_and_grids(
     assert quiet.stderr == ""
 
 
-def test_a_terminal_sees_time_and_what_failed(terminal: Terminal, tmp_path: Path) -> None:
+def test_a_terminal_shows_time_and_failures(terminal: Terminal, tmp_path: Path) -> None:
     program = tmp_path / "moody.py"
     program.write_text(
         "import sys, time\n"

@@ -117,9 +117,7 @@ def talking(folder: Path, *args: str | Path) -> Iterator[Talk]:
         os.close(master)
 
 
-def test_a_pipe_asks_one_question_a_line_and_follow_ups_know_what_was_said(
-    letting: Path, tmp_path: Path
-) -> None:
+def test_a_pipe_asks_one_question_per_line_with_history(letting: Path, tmp_path: Path) -> None:
     lines = "Who keeps a key?\n\nAnd the rent?\n/sources\n/save talk.md\n/new\n"
     done = piped(lines, letting, folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -132,9 +130,7 @@ def test_a_pipe_asks_one_question_a_line_and_follow_ups_know_what_was_said(
     assert "[^2-1]: Source 1: letting" in saved
 
 
-def test_a_mistake_in_a_pipe_is_told_and_the_rest_is_answered(
-    letting: Path, tmp_path: Path
-) -> None:
+def test_an_error_in_a_pipe_does_not_stop_the_chat(letting: Path, tmp_path: Path) -> None:
     done = piped("/nope\n/open 1\n/save letting.md\nWho keeps a key?\n", letting, folder=tmp_path)
     assert done.returncode == 1
     assert done.stderr.count("error: ") == 3
@@ -169,7 +165,7 @@ def test_colours_links_and_commands_in_a_terminal(letting: Path, tmp_path: Path)
     assert "/open 1" in (tmp_path / "data/semqa/chat-history").read_text("utf-8")
 
 
-def test_an_answer_is_shown_while_it_comes_and_ctrl_c_stops_it(tmp_path: Path) -> None:
+def test_answers_are_streamed_and_ctrl_c_stops_them(tmp_path: Path) -> None:
     pieces = ("By [ 1 Børge Ousland ]", " and" * 500)
     slow = Answer("".join(pieces), pieces=pieces, stall_after=1_000)
     quick = Answer("It was [ 2 Felicity Aston ].")

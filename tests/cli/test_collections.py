@@ -56,7 +56,7 @@ def test_collections_are_listed_shown_and_deleted(run: Command, docs: Path) -> N
     assert len(list(docs.iterdir())) == 2
 
 
-def test_what_belongs_to_a_key_is_reached_by_it_alone(run: Command, docs: Path) -> None:
+def test_collections_of_a_key_require_the_key(run: Command, docs: Path) -> None:
     run("keys", "create", "ann")
     (key,) = run("keys", "list", "--json").json
     hers = ("--owner", key["id"])
@@ -94,9 +94,7 @@ def test_a_collection_is_shared_with_another_key(run: Command, docs: Path) -> No
     assert run(*unshare).code == 2
 
 
-def test_what_a_key_left_that_was_taken_back_can_be_seen_and_deleted(
-    run: Command, docs: Path
-) -> None:
+def test_collections_of_a_revoked_key_can_be_listed_and_deleted(run: Command, docs: Path) -> None:
     run("keys", "create", "ann")
     (key,) = run("keys", "list", "--json").json
     hers = ("--owner", key["id"])
@@ -122,7 +120,7 @@ def test_a_damaged_one_hides_no_others_and_can_be_deleted(
     assert run("collections", "list").code == 0
 
 
-def test_a_name_that_is_no_text_is_not_found(run: Command, docs: Path) -> None:
+def test_an_invalid_name_is_not_found(run: Command, docs: Path) -> None:
     run("index", docs, *WORDS)
     lost = run("collections", "delete", "\udcff", "--yes")
     assert (lost.code, "'\\udcff' not found" in lost.err) == (2, True)
@@ -132,7 +130,7 @@ def test_a_name_that_is_no_text_is_not_found(run: Command, docs: Path) -> None:
     ("typed", "code", "left"),
     [(b"n\n", 1, 1), (b"\x03", 130, 1), (b"y\n", 0, 0)],
 )
-def test_a_person_is_asked_first(
+def test_delete_asks_for_confirmation(
     run: Command, docs: Path, typed: bytes, code: int, left: int
 ) -> None:
     run("index", docs, *WORDS)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.cli.conftest import EXAMPLES, Command
 
 
-def test_check_counts_what_a_file_holds(semqa: Command) -> None:
+def test_check_prints_counts(semqa: Command) -> None:
     outcome = semqa("data", "check", EXAMPLES / "quotesum.jsonl")
     assert (outcome.code, outcome.out) == (0, "3 questions, 7 references, 9 sources\n")
     record = semqa("data", "check", EXAMPLES / "quotesum.jsonl", "--json").json

@@ -23,7 +23,7 @@ KEY = {"SEMQA_API_KEY": "sk-very-secret"}
 ASK = ("answer", "Who sang it?", "--engine", "openai:tiny")
 
 
-def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
+def test_an_answer_reports_its_constraint_method(semqa: Command) -> None:
     with serving(Answer(WRITTEN)) as server:
         told = semqa(*ASK, "--base-url", server.url, "--json", stdin=SOURCE.encode(), env=KEY)
         assert told.code == 0
@@ -53,7 +53,7 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         assert "(constraint: repair)" in told.out
 
 
-def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
+def test_the_constraint_method_can_be_chosen(semqa: Command) -> None:
     with serving(FakeVllm(processor=True)) as server:
         at = ("--base-url", server.url)
         for given in ((), ("--constraint", "on"), ("--constraint", "processor")):
@@ -113,7 +113,7 @@ def test_failures_have_their_exit_codes(semqa: Command) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-def test_an_interrupt_ends_it_at_once(tmp_path: Path) -> None:
+def test_an_interrupt_stops_at_once(tmp_path: Path) -> None:
     with serving(Answer(WRITTEN, stall_after=0)) as server:
         asked = subprocess.Popen(
             [sys.executable, "-m", "semqa", *ASK, "--base-url", server.url],

@@ -87,7 +87,7 @@ def test_one_engine_is_shown_by_kind(run: Command) -> None:
         assert name in shown.out
 
 
-def test_what_was_done_is_kept_and_what_changed_is_done_again(
+def test_finished_answers_are_kept_and_changed_ones_repeated(
     run: Command, questions: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.jsonl"
@@ -127,7 +127,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, then: BaseException) -> None:
     monkeypatch.setitem(registry._FAMILIES, "fake", registry._Family(__name__, "made"))
 
 
-def test_ctrl_c_keeps_what_was_done(
+def test_ctrl_c_keeps_finished_answers(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(monkeypatch, KeyboardInterrupt())

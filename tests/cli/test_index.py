@@ -34,7 +34,7 @@ ENV = {"SEMQA_DATA": "data"}
 WORDS = ("--encoder", "none")
 
 
-def test_a_folder_is_indexed_once_and_asked(semqa: Command, docs: Path) -> None:
+def test_an_indexed_folder_answers_questions(semqa: Command, docs: Path) -> None:
     first = semqa("index", docs, *WORDS, env=ENV)
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith("My papers: 2 added; 2 documents, 3 passages in ")
@@ -57,11 +57,11 @@ def test_a_folder_without_documents_leaves_no_collection(semqa: Command, tmp_pat
     (tmp_path / "pictures" / "a.png").write_bytes(b"\x89PNG")
     refused = semqa("index", tmp_path / "pictures", *WORDS, env=ENV)
     assert refused.code == 2
-    assert "No documents here" in refused.err
+    assert "No documents found" in refused.err
     assert semqa("collections", "list", "--json", env=ENV).json == []
 
 
-def test_what_cannot_be_read_is_told(semqa: Command, docs: Path) -> None:
+def test_unreadable_files_are_reported(semqa: Command, docs: Path) -> None:
     (docs / "bad.pdf").write_text("no pdf")
     (docs / "sheet.xlsx").write_text("a table")
     (docs / "one").mkdir()
@@ -75,7 +75,7 @@ def test_what_cannot_be_read_is_told(semqa: Command, docs: Path) -> None:
     assert outcome.err.count("\n") == 1
 
 
-def test_a_collection_is_for_whom_a_key_stands(semqa: Command, docs: Path, tmp_path: Path) -> None:
+def test_a_collection_belongs_to_its_key(semqa: Command, docs: Path, tmp_path: Path) -> None:
     secret = semqa("keys", "create", "ann", env=ENV).out.strip()
     (key,) = semqa("keys", "list", "--json", env=ENV).json
     semqa("index", docs, *WORDS, "--owner", key["id"], env=ENV)
@@ -96,7 +96,7 @@ def test_a_terminal_sees_progress(docs: Path, tmp_path: Path, terminal: Terminal
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
-def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(
+def test_ctrl_c_keeps_documents_and_the_next_run_resumes(
     semqa: Command, docs: Path, tmp_path: Path
 ) -> None:
     for i in range(120):
@@ -127,6 +127,8 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(
     "command",
     [("index", "."), ("serve",), ("keys", "list"), ("answer", "Who?", "--collection", "c")],
 )
-def test_a_home_that_nobody_has(fails: Callable[..., str], command: tuple[str, ...]) -> None:
+def test_an_unknown_home_folder_is_an_error(
+    fails: Callable[..., str], command: tuple[str, ...]
+) -> None:
     said = fails(*command, "--data", "~nobody-of-that-name/x")
-    assert "There is no home folder for '~nobody-of-that-name/x'" in said
+    assert "No home folder for '~nobody-of-that-name/x'" in said

@@ -36,7 +36,7 @@ def write(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_a_checked_answer_says_who_judged_beside_the_verification(semqa: Command) -> None:
+def test_check_shows_the_judge_and_the_verification(semqa: Command) -> None:
     told = semqa(*CHECK, "--format", "terminal", stdin=SOURCE)
     assert told.code == 0
     assert "✓ 1 quote, verified character for character." in told.out
@@ -63,7 +63,7 @@ def test_pages_show_the_judgement_and_texts_stay_alone(semqa: Command) -> None:
     assert plain.err == "Judged by lexical (a judgement, not a verification): 1 supported.\n"
 
 
-def test_what_is_wrong_with_a_judge_is_said_before_anything_is_answered(
+def test_judge_errors_come_before_answers(
     fails: Callable[..., str],
 ) -> None:
     assert "Judge 'lexicon'" in fails(*CHECK, "--judge", "lexicon", stdin=SOURCE)
@@ -73,7 +73,7 @@ def test_what_is_wrong_with_a_judge_is_said_before_anything_is_answered(
     assert "--no-judge-cache" in both
 
 
-def test_a_judge_of_the_environment_is_a_habit_and_no_order(semqa: Command) -> None:
+def test_a_judge_from_the_environment_is_optional(semqa: Command) -> None:
     env = {"SEMQA_JUDGE": "no-such-judge"}
     assert semqa(*CHECK[:2], stdin=SOURCE, env=env).code == 0
     assert semqa(*CHECK, stdin=SOURCE, env=env).code == 2
@@ -102,7 +102,7 @@ def test_a_model_behind_an_endpoint_judges(semqa: Command) -> None:
         assert told.err == "1 reply of the judge could not be parsed, and counts as neutral\n"
 
 
-def test_a_prompt_of_ones_own_asks_the_model(semqa: Command, tmp_path: Path) -> None:
+def test_a_custom_prompt_is_used(semqa: Command, tmp_path: Path) -> None:
     write(tmp_path / "answers.jsonl", *LINES[1:])
     (tmp_path / "own.jinja").write_text("{{ premise }} => {{ hypothesis }}", encoding="utf-8")
     run = ("eval", "auto-ais", "answers.jsonl", "--no-judge-cache", "--prompt", "own.jinja")
@@ -139,7 +139,7 @@ def test_auto_ais_judges_answers_with_their_sources(semqa: Command, tmp_path: Pa
     assert sentences[2]["reason"] == "quotes and cites no source"
 
 
-def test_auto_ais_reads_what_answer_writes(semqa: Command) -> None:
+def test_auto_ais_reads_answer_records(semqa: Command) -> None:
     record = semqa(*CHECK, "--json", stdin=SOURCE)
     run = ("eval", "auto-ais", "-", "--no-judge-cache", "--json")
     found = semqa(*run, stdin=record.out.encode()).json
@@ -227,7 +227,7 @@ def test_a_record_is_not_taken_for_answers(semqa: Command, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_who_interrupts_a_judge_is_told_what_is_kept(
+def test_interrupting_a_judge_reports_cached_judgements(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: bool
 ) -> None:
     judge = JudgeOptions("lexical", tmp_path if kept else None, not kept).open()

@@ -77,7 +77,7 @@ ANSWER = shlex.join(
 )
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+def test_closed_pipes_are_not_errors() -> None:
     command = f"{ANSWER} --json | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert done.stdout == b"{"

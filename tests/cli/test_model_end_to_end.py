@@ -58,9 +58,7 @@ def test_an_answer_with_exemplars(semqa: Command, model: Path, cache: dict[str, 
     assert not any(c.isdigit() for c in free)
 
 
-def test_what_a_terminal_shows_of_an_answer_that_was_cut_off(
-    terminal: Terminal, model: Path
-) -> None:
+def test_a_cut_off_answer_in_a_terminal(terminal: Terminal, model: Path) -> None:
     shown = terminal(
         *ASK, "--engine", f"transformers:{model}", "--max-new-tokens", "20", "--constraint", "off",
         env={"PYTHONPATH": str(EXAMPLES.parent)},

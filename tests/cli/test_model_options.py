@@ -85,7 +85,7 @@ def test_help_and_page_name_every_template_and_variable() -> None:
         assert param.envvar is None or f"`{param.envvar}`" in page
 
 
-def test_the_engine_gets_what_was_given(invoke: Invoke) -> None:
+def test_options_are_passed_to_the_engine(invoke: Invoke) -> None:
     assert invoke(*ASK).exit_code == 0
     assert FakeModel.made[0].options == {"constraint": "on"}
     assert FakeModel.made[0].closed
@@ -95,7 +95,7 @@ def test_the_engine_gets_what_was_given(invoke: Invoke) -> None:
     }  # fmt: skip
 
 
-def test_without_the_constraint_its_rules_have_no_effect_and_that_is_said(invoke: Invoke) -> None:
+def test_rules_without_the_constraint_print_a_warning(invoke: Invoke) -> None:
     result = invoke(*ASK, "--constraint", "off", "--free", "any", "--quote-bias", "2")
     assert FakeModel.made[0].options == {"constraint": "off"}
     assert "no effect with --constraint off: --free, --quote-bias" in result.stderr
@@ -105,7 +105,7 @@ def test_without_the_constraint_its_rules_have_no_effect_and_that_is_said(invoke
     assert result.stdout.startswith("[ 1 Børge ] ")
 
 
-def test_an_answer_that_was_cut_off_says_so(invoke: Invoke) -> None:
+def test_a_cut_off_answer_is_reported(invoke: Invoke) -> None:
     shown = invoke(*ASK, "--constraint", "off", "--format", "terminal").stdout
     assert shown.rstrip().endswith("\n(cut off at 40 tokens)")
     assert "cut off" not in invoke(*ASK, "--format", "terminal").stdout
@@ -141,7 +141,7 @@ def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
     assert "Answer:\n---\n" in completion
 
 
-def test_exemplars_that_did_not_fit_are_said(invoke: Invoke) -> None:
+def test_dropped_exemplars_are_reported(invoke: Invoke) -> None:
     result = invoke(*ASK, *RANDOM, "--context", "3000", "--json")
     assert len(json.loads(result.stdout)["prompt"]["exemplars"]) == 1
     assert result.stderr == "only 1 of 2 exemplars fit in the model's context\n"
@@ -162,7 +162,7 @@ def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
     assert full["messages"][0]["role"] == "system"
 
 
-def test_the_seed_reaches_the_choice_of_exemplars(invoke: Invoke) -> None:
+def test_the_seed_changes_the_exemplars(invoke: Invoke) -> None:
     args = (*ASK, "--train", DATA, "--shots", "1", "--exemplars", "random", "--json")
     chosen = {
         json.loads(invoke(*args, "--seed", str(seed)).stdout)["prompt"]["exemplars"][0]["qid"]
@@ -171,7 +171,7 @@ def test_the_seed_reaches_the_choice_of_exemplars(invoke: Invoke) -> None:
     assert chosen == {"EXAMPLE_2", "EXAMPLE_3"}
 
 
-def test_a_users_own_template(invoke: Invoke, tmp_path: Path) -> None:
+def test_a_custom_template(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "mine.jinja"
     path.write_text(
         "Q: {{ question }}{% for s in sources %} {{ s.title }} {{ s.text }}{% endfor %}"
@@ -182,12 +182,12 @@ def test_a_users_own_template(invoke: Invoke, tmp_path: Path) -> None:
     assert f"{path}:2: The template failed" in fails(invoke(*ASK, "--prompt", str(path)))
 
 
-def test_prompts_for_citations_say_what_becomes_of_them(invoke: Invoke) -> None:
+def test_prompts_for_citations_print_a_warning(invoke: Invoke) -> None:
     result = invoke(*ASK, "--prompt", "alce", "--constraint", "off")
     assert "asks for citations such as [1], which count as malformed" in result.stderr
 
 
-def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
+def test_options_from_the_environment_are_optional(invoke: Invoke) -> None:
     env = {"SEMQA_DEVICE": "cuda", "SEMQA_SEED": "3", "SEMQA_PROMPT": "alce", "SEMQA_ENCODER": "m"}
     assert invoke("answer", "Who?", *SOURCES, env=env).exit_code == 0
     assert invoke(*ASK, env=env).exit_code == 0
@@ -243,7 +243,7 @@ with waiting("loading a model") as tell:
 """
 
 
-def test_what_takes_long_is_seen_while_it_does(terminal: Terminal) -> None:
+def test_slow_operations_show_progress(terminal: Terminal) -> None:
     import subprocess
     import sys
 

@@ -64,7 +64,7 @@ def test_options_are_saved_with_it_and_come_after_those_given(semqa: Command) ->
     assert "127.0.0.1:9" in dry.err
 
 
-def test_what_cannot_be_used_is_not_saved(semqa: Command, tmp_path: Path) -> None:
+def test_invalid_engines_are_not_saved(semqa: Command, tmp_path: Path) -> None:
     for wrong in (
         ("nonsense",),
         ("extractive", "--base-url", "http://x/v1"),

@@ -30,7 +30,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_each_line_is_what_one_question_gets(semqa: Command, asked: Path) -> None:
+def test_each_line_equals_the_answer_to_one_question(semqa: Command, asked: Path) -> None:
     out = semqa("answer", "--questions", asked, "--sources", ANTARCTICA, "--json").out
     found = [json.loads(line) for line in out.splitlines()]
     assert [each["question"] for each in found] == list(QUESTIONS)
@@ -62,7 +62,7 @@ def test_a_question_may_bring_an_id_and_sources(semqa: Command, tmp_path: Path) 
     assert (record["id"], record["plain"]) == ("q7", "Ada built the bridge.")
 
 
-def test_what_is_answered_is_not_asked_again(semqa: Command, asked: Path, tmp_path: Path) -> None:
+def test_finished_questions_are_skipped(semqa: Command, asked: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     command = ("answer", "--questions", asked, "--sources", ANTARCTICA, "-o", out)
     assert semqa(*command).code == 0
@@ -79,7 +79,7 @@ def test_what_is_answered_is_not_asked_again(semqa: Command, asked: Path, tmp_pa
     assert len(rows(out)) == 3
 
 
-def test_a_file_of_something_else_is_left_alone(
+def test_other_output_files_are_not_overwritten(
     semqa: Command, asked: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.jsonl"
@@ -94,7 +94,7 @@ def test_a_file_of_something_else_is_left_alone(
     assert len(rows(out)) == 3
 
 
-def test_killed_at_any_time_it_goes_on(asked: Path, tmp_path: Path) -> None:
+def test_a_killed_run_resumes(asked: Path, tmp_path: Path) -> None:
     many, out = tmp_path / "many.txt", tmp_path / "out.jsonl"
     many.write_text("\n".join(f"Who crossed Antarctica in {year}?" for year in range(400)), "utf-8")
     command = [sys.executable, "-m", "semqa", "answer", "--questions", str(many)]

@@ -91,7 +91,7 @@ def test_mistakes(
     assert "1 of 3 questions have no prediction" in message(rows[1:])
     assert "already has a prediction" in message([*rows, rows[0]])
     assert "p.jsonl:1: prediction is missing" in message([{"qid": rows[0]["qid"]}])
-    assert "nothing to read" in message([])
+    assert "the file is empty" in message([])
     assert "Only one input can be standard input" in fails("score", "-r", "-", "-p", "-")
     no_test = (
         "score",

@@ -83,7 +83,7 @@ def serve(tmp_path: Path) -> Start:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_it_needs_no_settings_and_ends_in_order(
+def test_serve_needs_no_settings_and_shuts_down_cleanly(
     serve: Start, tmp_path: Path, sent: signal.Signals
 ) -> None:
     with serve("--port", "0") as served:
@@ -98,7 +98,7 @@ def test_it_needs_no_settings_and_ends_in_order(
     assert f"{served.url}/" in [line.get("address") for line in logged]
 
 
-def test_a_person_is_told_the_address_in_one_line(tmp_path: Path) -> None:
+def test_a_terminal_shows_the_address(tmp_path: Path) -> None:
     pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", str(tmp_path)]

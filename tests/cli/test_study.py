@@ -58,7 +58,7 @@ def test_a_study_goes_from_files_to_a_table(run: Command, study: Path) -> None:
     assert [json.loads(line)["qid"] for line in lines] == [row["qid"] for row in rows]
 
 
-def test_raters_come_and_go(run: Command, study: Path) -> None:
+def test_raters_are_added_and_removed(run: Command, study: Path) -> None:
     run("study", "raters", study, "--remove", "eve")
     left = run("study", "raters", study, "--json").json
     assert left["missing"] == 6
@@ -96,7 +96,7 @@ def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> No
     assert again[: again.index(" seconds")] in shown
 
 
-def test_ratings_are_held_to_those_of_experts(run: Command, tmp_path: Path) -> None:
+def test_ratings_are_compared_with_experts(run: Command, tmp_path: Path) -> None:
     row = {"item": "1", "system": "m", "interpretable": True}
     write_lines(
         tmp_path / "r.jsonl", [row | {"annotator": a, "attributable": a != "c"} for a in "abc"]

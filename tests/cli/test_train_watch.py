@@ -8,7 +8,7 @@ from semqa.cli.train import training_progress
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-def test_a_log_hears_of_steps_every_so_often(
+def test_a_log_gets_a_line_every_so_often(
     quiet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("semqa.cli.bench_watch.EVERY_SECONDS", 0)

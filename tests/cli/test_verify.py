@@ -58,7 +58,7 @@ def test_answer_from_a_file(semqa: Command, tmp_path: Path) -> None:
     assert semqa("verify", "answer.txt", "--source", "source.txt").code == 0
 
 
-def test_a_record_brings_its_sources_along(semqa: Command, tmp_path: Path) -> None:
+def test_a_record_includes_its_sources(semqa: Command, tmp_path: Path) -> None:
     made = semqa("answer", "Who crossed Antarctica?", "--sources", ANTARCTICA, "--json").out
     whole = semqa("verify", "--json", stdin=made.encode())
     assert (whole.code, whole.json["answer"]) == (0, json.loads(made)["answer"])
@@ -85,7 +85,7 @@ def test_numbers_of_a_records_sources_are_checked(
     assert told in fails("verify", stdin=record.encode())
 
 
-def test_json_that_is_no_record_is_an_answer_like_any_other(semqa: Command) -> None:
+def test_other_json_is_treated_as_an_answer(semqa: Command) -> None:
     text = '{"text": "By [ 1 Børge Ousland ]."}'
     outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text.encode())
     assert (outcome.code, outcome.json["answer"]) == (0, text)
@@ -108,7 +108,7 @@ def test_an_abstention_passes_as_such(semqa: Command) -> None:
     assert semqa("verify", stdin=record.encode()).code == 0
 
 
-def test_claims_outside_of_quotes_are_told(semqa: Command) -> None:
+def test_claims_outside_quotes_are_listed(semqa: Command) -> None:
     text = b"[1 B\xc3\xb8rge Ousland] is a British meteorologist."
     outcome = semqa("verify", "--sources", ANTARCTICA, stdin=text)
     assert outcome.code == 0
@@ -119,7 +119,7 @@ def test_claims_outside_of_quotes_are_told(semqa: Command) -> None:
     assert [claim["text"] for claim in record["claims"]] == ["British meteorologist"]
 
 
-def test_a_record_brings_its_question_and_its_dropped_marks_along(semqa: Command) -> None:
+def test_a_record_includes_question_and_dropped_marks(semqa: Command) -> None:
     question, sources = "Is the drug approved?", [Source("The drug is safe.")]
     quoted = QuotedAnswer.parse("The drug approved: [ 1 safe ].", sources).to_dict(question)
     told = semqa("verify", stdin=json.dumps({**quoted, "question": question}).encode())

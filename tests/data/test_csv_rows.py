@@ -80,17 +80,17 @@ def test_a_field_may_hold_a_long_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "nothing to read"),
-        (b"\n\n", "nothing to read"),
+        (b"", "the file is empty"),
+        (b"\n\n", "the file is empty"),
         (b"a,b\n1\n", "t.csv:2: This row has 1 cells, the header 2"),
-        (b'a,b\n1,2\n"3,4\n5,6\n', "t.csv:3: This is not CSV"),
-        (b'a,b\n"1"x,2\n', "t.csv:2: This is not CSV"),
-        (b"a,b\n1,\xff\n", "t.csv:2: invalid UTF-8: got byte 0xff"),
-        (b"a\0b\n", "not text: got a NUL byte"),
-        (b"a,b\r1,2\r", "t.csv:1: This is not CSV"),
+        (b'a,b\n1,2\n"3,4\n5,6\n', "t.csv:3: invalid CSV"),
+        (b'a,b\n"1"x,2\n', "t.csv:2: invalid CSV"),
+        (b"a,b\n1,\xff\n", "t.csv:2: invalid UTF-8: byte 0xff"),
+        (b"a\0b\n", "not text: NUL byte"),
+        (b"a,b\r1,2\r", "t.csv:1: invalid CSV"),
     ],
 )
-def test_what_is_no_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+def test_invalid_tables_are_rejected(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:

@@ -58,7 +58,7 @@ def test_the_release_is_pinned_to_one_commit() -> None:
     assert {file.split: file.pin.size for file in REMOTE_FILES}["dev"] == 773_939
 
 
-def test_a_file_is_fetched_once_and_then_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_downloaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     with serving(Reply(DATA)) as server:
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base + "/")
@@ -93,7 +93,7 @@ def test_the_cache_folder_can_be_given(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("name", "split"), [("quotesun", "dev"), ("quotesum", "all")])
-def test_an_unknown_file_is_the_users_mistake(name: str, split: str) -> None:
+def test_unknown_files_are_input_errors(name: str, split: str) -> None:
     with pytest.raises(InputError):
         remote_file(name, split)
 
@@ -111,7 +111,7 @@ def test_the_git_name_of_the_content_is_a_pin_as_well() -> None:
             download(server.base, Pin("git-blob", "0" * 40))
 
 
-def test_failures_that_may_pass_are_tried_again() -> None:
+def test_transient_failures_are_retried() -> None:
     with serving(Reply(DATA, cut_after=9), Reply(status=503), Reply(DATA)) as server:
         assert download(server.base, pin(DATA)) == DATA
         assert server.requests == 3
@@ -122,9 +122,7 @@ def test_failures_that_may_pass_are_tried_again() -> None:
 
 
 @pytest.mark.parametrize("reply", [Reply(status=404), Reply(DATA + b"x"), Reply(DATA[:-1])])
-def test_what_will_not_pass_is_refused_and_leaves_no_file(
-    reply: Reply, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_permanent_failures_leave_no_file(reply: Reply, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(reply) as server:
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
         with pytest.raises(UnavailableError):
@@ -140,7 +138,7 @@ def test_redirections_are_followed_but_not_without_end() -> None:
             assert download(first.base, pin(DATA)) == DATA
     with (
         serving(Reply(status=302, headers={"Location": "/again"})) as server,
-        pytest.raises(UnavailableError, match="redirects without end"),
+        pytest.raises(UnavailableError, match="redirects too many times"),
     ):
         download(server.base, pin(DATA))
 
@@ -158,8 +156,8 @@ def test_no_server_and_broken_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "url", ["ftp://x.example/f", "nonsense", "http://[::1", "", f"http://{'a' * 80}.com/a"]
 )
-def test_what_is_no_web_address_is_the_users_mistake(url: str) -> None:
-    with pytest.raises(InputError, match="is not a web address"):
+def test_invalid_urls_are_input_errors(url: str) -> None:
+    with pytest.raises(InputError, match="is not a valid URL"):
         download(url, pin(DATA))
 
 
@@ -244,7 +242,7 @@ def test_the_command_prints_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("split", ["val", "all"])
-def test_the_command_raises_what_main_reports(split: str) -> None:
+def test_the_command_raises_errors_for_main(split: str) -> None:
     name = "quotesum" if split == "val" else "nothing"
     with pytest.raises(InputError):
         run("fetch", name, "--split", split)

@@ -98,7 +98,7 @@ def test_a_gap_keeps_the_numbers_of_the_sources(file: Path) -> None:
     assert json.loads(file.read_text("utf-8"))["source4"] == "Rocks."
 
 
-def test_a_title_alone_is_kept_but_is_no_present_source(file: Path) -> None:
+def test_a_source_with_only_a_title_is_kept_but_not_counted(file: Path) -> None:
     save(file, row(source2=""))
     (question,) = read_quotesum(file)
     assert question.numbers == (1,)
@@ -121,13 +121,13 @@ def test_empty_columns_at_the_end_make_no_difference() -> None:
         (row(1, source3="More."), "q.jsonl:2: source3 differs from q.jsonl:1"),
         (row(0), 'q.jsonl:2: unique_id "PAQ_val_1_0" is already used at q.jsonl:1.'),
         (row(1, unique_id=""), "q.jsonl:2: unique_id is empty."),
-        (row(1, source1="", source2=" "), "q.jsonl:2: There is no source"),
+        (row(1, source1="", source2=" "), "q.jsonl:2: No sources"),
         (row(1, source9="A ninth."), "q.jsonl:2: source9 exceeds the limit of 8 sources"),
         (row(1, summary=None), "q.jsonl:2: summary must be a string, got null"),
-        ({"qid": "x"}, 'q.jsonl:2: question is missing: got the fields "qid"'),
+        ({"qid": "x"}, 'q.jsonl:2: question is missing; got the fields "qid"'),
     ],
 )
-def test_a_wrong_row_is_refused(file: Path, second: dict[str, object], expected: str) -> None:
+def test_an_invalid_row_is_rejected(file: Path, second: dict[str, object], expected: str) -> None:
     save(file, row(0), second)
     with pytest.raises(InputError) as caught:
         read_quotesum(file)
@@ -146,7 +146,7 @@ def test_a_required_field_is_missed(file: Path, field: str) -> None:
         read_quotesum(file)
 
 
-def test_a_check_goes_on_after_an_error_and_counts(file: Path) -> None:
+def test_check_reports_all_errors_and_counts(file: Path) -> None:
     lines = [json.dumps(row(0)), "{", "\udcff", json.dumps(row(1)), *["[]"] * 30]
     file.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
     check = check_quotesum(file, max_errors=3)
@@ -186,10 +186,10 @@ def test_urls_are_kept(file: Path) -> None:
             'q.jsonl: row 2: unique_id "u" is already used',
         ),
         ([Question("q", "", (Source("a"),), (Reference("u", "t"),))], "question is empty"),
-        ([Question("q", "q?", (), (Reference("u", "t"),))], "q.jsonl: row 1: There is no source"),
+        ([Question("q", "q?", (), (Reference("u", "t"),))], "q.jsonl: row 1: No sources"),
     ],
 )
-def test_what_could_not_be_read_is_not_written(
+def test_invalid_questions_are_not_written(
     file: Path, questions: list[Question], expected: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -221,7 +221,7 @@ questions_drawn = st.builds(
 
 
 @given(st.lists(questions_drawn, min_size=1, max_size=3, unique_by=lambda question: question.qid))
-def test_what_is_written_is_read_back(questions: list[Question]) -> None:
+def test_round_trip(questions: list[Question]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "q.jsonl"
         write_quotesum(path, questions)
@@ -312,11 +312,11 @@ def test_predictions_are_read_in_order(file: Path) -> None:
             '{"qid": "a", "prediction": "y"}',
             'q.jsonl:2: qid "a" already has a prediction at q.jsonl:1.',
         ),
-        ('{"prediction": "y"}', 'q.jsonl:2: qid is missing: got the fields "prediction"'),
+        ('{"prediction": "y"}', 'q.jsonl:2: qid is missing; got the fields "prediction"'),
         ('{"qid": 1, "prediction": "y"}', "q.jsonl:2: qid must be a string, got the number 1"),
     ],
 )
-def test_a_wrong_line_is_refused(file: Path, second: str, expected: str) -> None:
+def test_an_invalid_line_is_rejected(file: Path, second: str, expected: str) -> None:
     file.write_text('{"qid": "a", "prediction": "x"}\n' + second, "utf-8")
     with pytest.raises(InputError) as caught:
         read_predictions(file)
@@ -338,7 +338,7 @@ def test_predictions_follow_the_questions() -> None:
         (
             {"zzz": "x", "yyy": "y"},
             'q.jsonl: qid "zzz" and 1 more is not among the 2 questions. '
-            "Do predictions and references belong together?",
+            "Check that predictions and references belong together.",
         ),
     ],
 )

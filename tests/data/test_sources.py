@@ -67,7 +67,7 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a.txt", "abc".encode("utf-16"), "Save the file as UTF-8, not UTF-16"),
         ("a", b"{\\rtf1 hello}", "RTF. Save it as docx"),
         ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "an old Office file"),
-        ("a.jsonl", b"{}", "a.jsonl: This is JSON, not a document"),
+        ("a.jsonl", b"{}", "a.jsonl: This file is JSON"),
         ("a.pdf", b"%PDF-1.7", "a.pdf: The file cannot be read as pdf"),
         ("a.docx", b"hello", "a.docx: The file is not a Word document"),
         ("a.html", b"<p> </p>", "a.html: The document has no text"),
@@ -80,16 +80,16 @@ def test_refused_text_files(name: str, content: bytes, expected: str) -> None:
     assert expected in str(caught.value)
 
 
-def test_a_text_given_as_json_lines_is_told_where_it_belongs() -> None:
+def test_text_given_as_json_lines_is_an_error_with_a_hint() -> None:
     Path("a.txt").write_text("It rained.", "utf-8")
-    with pytest.raises(InputError, match="This is a document, not JSON"):
+    with pytest.raises(InputError, match="This file is a document"):
         read_sources_jsonl("a.txt")
     Path("a.txt").write_text('{"text": "It rained."}', "utf-8")
     assert read_sources_jsonl("a.txt") == (Source("It rained."),)
 
 
 def test_no_files_and_no_such_file() -> None:
-    with pytest.raises(InputError, match="There is no source"):
+    with pytest.raises(InputError, match="No sources"):
         read_sources([])
     with pytest.raises(InputError, match=r"gone\.txt: cannot be read: no such file"):
         read_sources(["gone.txt"])
@@ -104,7 +104,7 @@ def test_all_files_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("SEMQA_MAX_BYTES", "11")
     with pytest.raises(InputError) as caught:
         read_sources(names)
-    assert "2.txt: too large: 12 bytes or more" in str(caught.value)
+    assert "2.txt: too large: at least 12 bytes" in str(caught.value)
     monkeypatch.setenv("SEMQA_MAX_BYTES", "12")
     monkeypatch.setenv("SEMQA_MAX_SOURCES", "2")
     with pytest.raises(InputError) as caught:
@@ -118,7 +118,7 @@ def test_a_thousand_sources_and_no_more_by_default() -> None:
     Path("s.jsonl").write_text('{"text": "x"}\n' * 1000, "utf-8")
     assert len(read_sources_jsonl("s.jsonl")) == 1000
     Path("s.jsonl").write_text('{"text": "x"}\n' * 1001, "utf-8")
-    with pytest.raises(InputError, match=r"s\.jsonl: There are more than 1000 sources"):
+    with pytest.raises(InputError, match=r"s\.jsonl: Too many sources; at most 1,000"):
         read_sources_jsonl("s.jsonl")
 
 
@@ -155,17 +155,17 @@ def test_lines_and_arrays(content: str, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "s.jsonl: nothing to read"),
+        (b"", "s.jsonl: the file is empty"),
         (b"[]", "s.jsonl: The array is empty"),
-        (b'[{"text": "x"}, 3]', "s.jsonl: item 2: not an object, but the number 3"),
+        (b'[{"text": "x"}, 3]', "s.jsonl: item 2: must be an object, got the number 3"),
         (b'[{"text": "x"},\n\n {"text" 2}]', "s.jsonl: invalid JSON: Expecting ':' delimiter "
          "at line 3, column 10"),
-        (b'{"text": "x"}\n{"title": "x"}', "s.jsonl:2: text is missing: got the fields"),
+        (b'{"text": "x"}\n{"title": "x"}', "s.jsonl:2: text is missing; got the fields"),
         (b'{"text": null}', "s.jsonl:1: text must be a string, got null"),
         (b'{"text": "x", "title": 3}', "title must be a string, got the number 3"),
         (b'{"text": "x", "url": []}', "url must be a string, got an array"),
         (b'{"text": " ", "title": ""}', "s.jsonl:1: This source has no text"),
-        (b'[{"text": "\xff"}]', "s.jsonl: invalid UTF-8: got byte 0xff at offset 11"),
+        (b'[{"text": "\xff"}]', "s.jsonl: invalid UTF-8: byte 0xff at offset 11"),
         (rb'[{"text": "\ud800"}]', "lone surrogate \\ud800"),
     ],
 )  # fmt: skip
@@ -241,7 +241,7 @@ def test_keys_are_the_rows_own_or_their_numbers(tmp_path: Path) -> None:
         ("[]", "The array is empty"),
     ],
 )
-def test_what_is_wrong_in_a_row_is_named(tmp_path: Path, row: str, message: str) -> None:
+def test_errors_name_the_field(tmp_path: Path, row: str, message: str) -> None:
     (tmp_path / "a.jsonl").write_text(row, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         read_answers(tmp_path / "a.jsonl")

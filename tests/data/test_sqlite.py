@@ -11,7 +11,7 @@ import pytest
 from semqa.data.sqlite import use_write_ahead_log
 
 
-def test_a_new_file_is_opened_by_many_at_once(tmp_path: Path) -> None:
+def test_several_processes_open_a_new_database(tmp_path: Path) -> None:
     """SQLite itself fails for some of them, one time in 40."""
     failures: list[Exception] = []
 
@@ -37,7 +37,7 @@ def test_a_new_file_is_opened_by_many_at_once(tmp_path: Path) -> None:
     assert failures == []
 
 
-def test_a_file_that_stays_locked_is_told(tmp_path: Path) -> None:
+def test_lock_timeouts_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "locked.sqlite"
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("CREATE TABLE t (x)")
@@ -52,7 +52,7 @@ def test_a_file_that_stays_locked_is_told(tmp_path: Path) -> None:
     mine.close()
 
 
-def test_other_failures_are_told_at_once(tmp_path: Path) -> None:
+def test_other_errors_are_raised_at_once(tmp_path: Path) -> None:
     path = tmp_path / "read-only.sqlite"
     sqlite3.connect(path).execute("CREATE TABLE t (x)").connection.close()
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)

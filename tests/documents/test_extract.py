@@ -52,7 +52,7 @@ def test_a_broken_character_does_not_spoil_the_others() -> None:
             assert "Brücke über" in extract("a.html", data).text
 
 
-def test_a_page_becomes_what_it_shows() -> None:
+def test_hidden_elements_are_left_out() -> None:
     found = extract("page.html", HTML.encode())
     assert found.title == "Harbour & sea"
     assert found.text == (
@@ -103,7 +103,7 @@ def test_tables_of_a_page_are_data_or_layout() -> None:
     )
 
 
-def test_the_only_row_of_a_table_is_no_header() -> None:
+def test_the_only_row_of_a_table_is_not_a_header() -> None:
     text = extract("a.html", b"<table><tr><td>Fee<td>5 euros</table>").text
     assert text == "|  |  |\n| --- | --- |\n| Fee | 5 euros |"
     assert [unit.kind for unit in read_structure(text).units] == ["row"]
@@ -114,7 +114,7 @@ def test_a_card_in_a_list_is_a_section() -> None:
     assert extract("a.html", page).text == "### Oslo\n\nA city.\n\nOld.\n\n### Moss\n\nSmall."
 
 
-def test_a_page_says_its_encoding() -> None:
+def test_declared_encodings_are_used() -> None:
     page = '<meta charset="iso-8859-2"><p>Łódź, Gdańsk.</p>'.encode("iso-8859-2")
     assert extract("page.html", page).text == "Łódź, Gdańsk."
 
@@ -140,7 +140,7 @@ def test_a_title_is_not_the_text_again() -> None:
     assert extract("a.txt", b"a\n\nmore").text == "a\n\nmore"  # the file's name is no title of it
 
 
-def test_front_matter_is_no_text() -> None:
+def test_front_matter_is_left_out() -> None:
     found = extract("a.md", b"---\ntitle: 'My notes'\ntags: [a]\n---\nHello.\n")
     assert (found.title, found.text) == ("My notes", "Hello.")
     found = extract("a.md", b"---\r\ntitle: My notes\r\n# x\r\ntags:\r\n- a\r\n---\r\nHello.\r\n")
@@ -207,7 +207,7 @@ def test_a_pdf_has_pages_and_paragraphs() -> None:
     ]
 
 
-def test_a_sentence_goes_on_over_the_page() -> None:
+def test_a_sentence_may_continue_on_the_next_page() -> None:
     found = extract("r.pdf", makers.pdf([["The harbour was"], ["built in 1890. It burnt."]]))
     assert found.text == "The harbour was built in 1890. It burnt."
     assert found.pages == (0, 16)
@@ -224,7 +224,7 @@ def test_words_of_a_pdf_that_only_a_gap_parts() -> None:
     assert found.text == "The harbour was built in 1890."
 
 
-def test_a_table_of_contents_is_no_text() -> None:
+def test_a_table_of_contents_is_left_out() -> None:
     titles = ["Tariffs", "Moorings", "Fuel", "Waste", "Complaints"]
     contents = [f"{i} {title} . . . . . . . . . . {i + 1}" for i, title in enumerate(titles, 1)]
     pdf = extract("r.pdf", makers.pdf([["Contents", *contents], ["Fuel is sold at the pier."]]))
@@ -238,7 +238,7 @@ def test_a_table_of_contents_is_no_text() -> None:
     assert extract("r.md", f"{readme}\n\nFuel is sold.".encode()).text == "Fuel is sold."
 
 
-def test_running_heads_and_page_numbers_are_no_text() -> None:
+def test_headers_and_page_numbers_are_left_out() -> None:
     words = ["harbour", "zebra", "ferry", "island", "lantern", "mountain"]
     pages = [
         [
@@ -278,7 +278,7 @@ def test_left_and_right_pages_have_heads_of_their_own() -> None:
         ["x\nHead\ny", "z\nHead\nw", "v\nHead\nu", "t\nHead\ns"],  # not at the edge
     ],
 )
-def test_what_is_no_running_head_stays(pages: list[str]) -> None:
+def test_lines_other_than_headers_are_kept(pages: list[str]) -> None:
     assert without_headers_and_footers(pages) == pages
 
 
@@ -297,7 +297,7 @@ def test_a_hyphen_stays_where_the_document_has_it() -> None:
     assert join_lines("from A-\nB to C", {"AC"}) == "from A- B to C"
 
 
-def test_word_documents_give_tables_boxes_and_what_was_inserted() -> None:
+def test_word_documents_include_tables_boxes_and_insertions() -> None:
     body = (
         f'<w:document {makers.W} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
         "<w:body><w:p><w:r><w:t>One</w:t><w:tab/><w:t>two.</w:t></w:r>"

@@ -182,7 +182,9 @@ def pdf_with_a_script() -> bytes:
     ],
     ids=lambda value: getattr(value, "__name__", None) or str(value)[:20],
 )  # fmt: skip
-def test_refused_or_read_soon(name: str, make: Callable[[], bytes], said: str) -> None:
+def test_files_are_rejected_or_read_quickly(
+    name: str, make: Callable[[], bytes], said: str
+) -> None:
     data = make()
     started = time.monotonic()
     try:
@@ -231,7 +233,7 @@ def test_refused_or_read_soon(name: str, make: Callable[[], bytes], said: str) -
         ("a.md", b"<script>alert(1)</script>\n\ntext &lt;b&gt;", "text <b>"),
     ],
 )  # fmt: skip
-def test_odd_ones_are_read_right(name: str, data: bytes, text: str | None) -> None:
+def test_unusual_documents_are_read_correctly(name: str, data: bytes, text: str | None) -> None:
     found = extract(name, data, LIMITS)
     found.text.encode("utf-8")
     assert text is None or found.text == text

@@ -83,7 +83,7 @@ def test_a_passage_ends_with_a_paragraph_rather_than_within_one() -> None:
     assert found == [paragraph.strip()] * 6
 
 
-def test_a_heading_goes_with_what_it_heads() -> None:
+def test_a_heading_stays_with_its_text() -> None:
     text = "The harbour was built in 1890. " * 25 + "\n\nHistory\n\n" + "It burnt down. " * 10
     found = parts(text)
     assert [each.startswith("History") for each in found] == [False, True]
@@ -127,7 +127,7 @@ def test_an_answer_goes_with_its_question() -> None:
     ]
 
 
-def test_context_is_short_and_what_is_nearest_comes_first() -> None:
+def test_context_is_short_and_nearest_lines_come_first() -> None:
     heads = "\n\n".join(f"{'#' * i} {'word ' * 30}{i}" for i in range(1, 7))
     last = split(document(f"{heads}\n\n" + f"{SECTION}\n\n" * 4))[-1]
     assert len(last.context) == 2
@@ -182,7 +182,7 @@ def test_a_sentence_that_begins_on_a_page_begins_a_passage() -> None:
     ],
     ids=lambda text: ascii(text[:12]),
 )
-def test_no_text_takes_long(text: str) -> None:
+def test_texts_are_read_quickly(text: str) -> None:
     started = time.process_time()
     passages = split(document(text))
     assert time.process_time() - started < 10

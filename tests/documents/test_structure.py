@@ -40,12 +40,12 @@ def test_headings_need_no_marks() -> None:
     assert headings(text, "Give notice.")[-1] == "4. Ending it."
 
 
-def test_a_signature_is_no_heading() -> None:
+def test_a_signature_is_not_a_heading() -> None:
     text = "Dear Ann,\n\nIt is booked.\n\nSam\n\nFrom: Ann\nTo: Sam\n\nThank you very much."
     assert headings(text, "Thank you very much.") == ["From: Ann"]
 
 
-def test_items_belong_to_their_lead_in() -> None:
+def test_items_have_a_lead_in() -> None:
     text = "You may end it if:\n\n(a) we fail to pay;\n\n(b) the roof leaks.\n\nElse not."
     assert over(text, "(b) the roof leaks.") == "You may end it if:"
     assert over(text, "Else not.") is None
@@ -56,7 +56,7 @@ def test_a_lead_in_needs_no_colon() -> None:
     assert over(text, "- smoked") == "People could not take part if they"
 
 
-def test_rows_belong_to_the_header_of_their_table() -> None:
+def test_rows_have_the_header_of_their_table() -> None:
     text = "Times:\n\n| Fault | Within |\n| --- | --- |\n| Gas | 4 hours |\n| Else | 28 days |"
     assert over(text, "| Else | 28 days |") == "| Fault | Within |"
     assert over(text, "| Fault | Within |") == "Times:"
@@ -88,7 +88,7 @@ def test_abbreviations_and_numbers_end_no_sentence() -> None:
     ]
 
 
-def test_a_label_stays_with_what_it_labels() -> None:
+def test_a_label_stays_with_its_sentence() -> None:
     text = "**Night.** The fan runs on low. It is locked.\n\nMethods. We asked 64 nurses."
     assert units(text)[0] == ("sentence", "**Night.** The fan runs on low.")
     assert units(text)[2] == ("sentence", "Methods. We asked 64 nurses.")

@@ -41,7 +41,7 @@ def test_scores_are_those_of_the_scorer(
     assert rows == list(expected.examples)
 
 
-def test_canonical_scores_what_sloppy_marks_mean(data: Path, answers: dict[str, str]) -> None:
+def test_canonical_accepts_sloppy_marks(data: Path, answers: dict[str, str]) -> None:
     strict = QuestionSet(HarnessSettings(data=str(data)))
     forgiving = QuestionSet(HarnessSettings(data=str(data), canonical=True))
     neat = "[ 1 Ada Holm ] did, [ 2 opened in 1954 ]"
@@ -49,7 +49,7 @@ def test_canonical_scores_what_sloppy_marks_mean(data: Path, answers: dict[str, 
     assert strict.score("PAQ_3", answers["PAQ_3"]) != strict.score("PAQ_3", neat)
 
 
-def test_a_question_is_no_exemplar_of_itself(data: Path, train: Path) -> None:
+def test_a_question_is_never_its_own_exemplar(data: Path, train: Path) -> None:
     questions = QuestionSet(HarnessSettings(data=str(data), train=str(train), exemplars="random"))
     builder = questions.builder(2)
     for each in questions.questions:

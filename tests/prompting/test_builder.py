@@ -45,7 +45,7 @@ def qids(prompt: Prompt) -> list[str]:
     return [exemplar.qid for exemplar in prompt.exemplars]
 
 
-def test_the_most_similar_stands_next_to_the_question() -> None:
+def test_the_most_similar_exemplar_is_next_to_the_question() -> None:
     prompt = PromptBuilder(TEMPLATE, Listed([1, 1, 1]), shots=3).build("Who?", SOURCES)
     assert qids(prompt) == ["q2", "q1", "q0"]
     places = [prompt.text.index(f"question {k}?") for k in (2, 1, 0)]
@@ -118,7 +118,7 @@ def test_nothing_reserved_is_left(reserved: list[str], text: str) -> None:
         assert spelled == text
 
 
-def test_identity_is_what_prompts_depend_on() -> None:
+def test_identity_covers_what_prompts_depend_on() -> None:
     builder = PromptBuilder("qsum", Listed([1]), shots=1, form="chat")
     assert builder.identity() == {
         "template": "qsum", "version": TEMPLATE.version, "sha256": TEMPLATE.sha256, "answers": "quotes",
@@ -138,7 +138,7 @@ def test_a_prompt_as_json() -> None:
     assert record["text"] == prompt.text
 
 
-def test_prepare_reaches_the_selector() -> None:
+def test_prepare_calls_the_selector() -> None:
     selector = Listed([1, 1])
     PromptBuilder(TEMPLATE, selector, shots=2).prepare(["Who?", "When?"])
     PromptBuilder(TEMPLATE, selector).prepare(["Who?"])
@@ -149,7 +149,7 @@ def test_mistakes() -> None:
     with pytest.raises(InputError, match="shots is 2"):
         PromptBuilder(TEMPLATE, shots=2)
     for shots in (-1, True, 1.5):
-        with pytest.raises(InputError, match="must be a whole number from 0"):
+        with pytest.raises(InputError, match="must be a whole number of at least 0"):
             PromptBuilder(TEMPLATE, Listed([1]), shots=shots)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="form must be one of auto, chat, completion"):
         PromptBuilder(TEMPLATE, form="talk")  # type: ignore[arg-type]

@@ -38,6 +38,6 @@ def test_they_are_varied() -> None:
     assert EXEMPLARS[0].answer != ABSTENTION, "the first stands next to the question"
 
 
-def test_there_are_only_so_many() -> None:
+def test_too_many_shots_are_rejected() -> None:
     with pytest.raises(InputError, match="6"):
         PromptBuilder("qsum", ShippedExemplars(), 6).select("Who?")

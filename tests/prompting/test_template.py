@@ -25,7 +25,7 @@ NAMES = Template.names()
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "prompts.md"
 
 
-def test_what_comes_with_semqa() -> None:
+def test_included_templates() -> None:
     assert NAMES == ["alce", "qsum", "qsum-s", "zero-shot"]
     for name in NAMES:
         template = Template.load(name)
@@ -68,7 +68,7 @@ def test_the_completion_form_has_everything_in_order(name: str) -> None:
     assert any(prompt.text.count(stop) >= 2 for stop in prompt.stop)
 
 
-def test_qsum_to_the_letter() -> None:
+def test_the_exact_text_of_qsum() -> None:
     prompt = Template.load("qsum").fill("Who sang  it?", SOURCES, EXEMPLARS[1:])
     system = prompt.messages[0].content
     ran = "Source 1:\nCid ran.\n\nQuestion: who ran?"
@@ -161,7 +161,7 @@ stop: ["###"]
 """
 
 
-def test_a_users_own(tmp_path: Path) -> None:
+def test_a_custom_template(tmp_path: Path) -> None:
     path = tmp_path / "mine.jinja"
     path.write_text(OWN.replace("{# semqa", "{#\nsemqa").lstrip(), encoding="utf-8")
     template = Template.load(str(path))
@@ -176,7 +176,7 @@ def test_a_users_own(tmp_path: Path) -> None:
     )
 
 
-def test_the_sample_of_the_page_works_as_it_stands() -> None:
+def test_the_example_in_the_docs_works() -> None:
     """Copied, it asks models of both kinds as the templates that come with semqa do."""
     (sample,) = re.findall(r"```jinja\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     template = Template.parse(sample.encode(), "mine.jinja", "mine")
@@ -211,7 +211,7 @@ def test_a_checkout_has_its_templates_without_being_installed(
         Template.names()
 
 
-def test_a_users_own_without_macros() -> None:
+def test_a_custom_template_without_macros() -> None:
     text = (
         "{% for e in exemplars %}{{ e.question }} {{ e.answer }}\n{% endfor %}"
         "{{ question }}{% for s in sources %} <{{ s.title }}: {{ s.text }}>{% endfor %}"
@@ -237,11 +237,11 @@ GOOD = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %
         (f"{GOOD}\n\n{{{{ 1 // 0 }}}}", "own.jinja:3: The template failed"),
         (f"{GOOD}\n{{% include '/etc/passwd' %}}", "own.jinja:2: The template failed"),
         (f"{GOOD}{{{{ range(10 ** 9) | list }}}}", "own.jinja:1: The template failed"),
-        ("{% macro system() %}x{% endmacro %}", "own.jinja:1: The macro system needs"),
-        ("\n{% macro user(question, docs) %}{% endmacro %}", "own.jinja:2: The macro user has no argument 'docs'"),
-        ("{% macro user(question) %}{{ question }}{% endmacro %}", "own.jinja: The template does not show titles and texts"),
-        ("hello", "own.jinja: The template does not show the question"),
-        ("", "own.jinja: The template does not show the question"),
+        ("{% macro system() %}x{% endmacro %}", "own.jinja:1: The macro system requires"),
+        ("\n{% macro user(question, docs) %}{% endmacro %}", "own.jinja:2: The macro user has the unknown argument 'docs'"),
+        ("{% macro user(question) %}{{ question }}{% endmacro %}", "own.jinja: The template omits titles and texts"),
+        ("hello", "own.jinja: The template omits the question"),
+        ("", "own.jinja: The template omits the question"),
         ("{#\nsemqa prompt\nversion: one two\n#}" + GOOD, "own.jinja:3: version must be"),
         ("{#\nsemqa prompt\n\nanswers: prose\n#}" + GOOD, "own.jinja:4: answers must be quotes or citations"),
         ("{#\nsemqa prompt\nstop: x\n#}" + GOOD, "own.jinja:3: stop must be"),
@@ -250,7 +250,7 @@ GOOD = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %
         ("{#\nsemqa prompt\nname: a\nname: b\n#}" + GOOD, "own.jinja:4: Invalid header line"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_its_line(text: str, said: str) -> None:
+def test_errors_name_the_line(text: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         Template.parse(text.encode(), "own.jinja", "own")
     assert str(caught.value).startswith(said)
@@ -266,15 +266,13 @@ def test_a_macro_fails_with_its_own_line() -> None:
         Template.parse(text.encode(), "own.jinja", "own")
 
 
-def test_a_template_that_is_not_there(tmp_path: Path) -> None:
+def test_unknown_templates_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"Unknown prompt 'qsums'. Did you mean qsum-s"):
         Template.load("qsums")
     with pytest.raises(InputError, match="no such file"):
         Template.load(tmp_path / "none.jinja")
     (tmp_path / "latin1.jinja").write_bytes("caf\xe9".encode("latin-1"))
-    with pytest.raises(
-        InputError, match=r"latin1\.jinja: invalid UTF-8: got byte 0xe9 at offset 3"
-    ):
+    with pytest.raises(InputError, match=r"latin1\.jinja: invalid UTF-8: byte 0xe9 at offset 3"):
         Template.load(tmp_path / "latin1.jinja")
     with pytest.raises(InputError, match="a folder"):
         Template.load(tmp_path)

@@ -45,7 +45,7 @@ def test_nothing_is_computed_twice(tmp_path: Path) -> None:
     assert calls[1:] == [["new"], ["a"]]
 
 
-def test_progress_counts_what_was_there(tmp_path: Path) -> None:
+def test_progress_counts_cached_texts(tmp_path: Path) -> None:
     cache = EmbeddingCache(tmp_path / "e.sqlite")
     cache.encode("m", [str(k) for k in range(10)], lengths)
     seen: list[tuple[int, int]] = []
@@ -54,7 +54,7 @@ def test_progress_counts_what_was_there(tmp_path: Path) -> None:
     assert seen == [(10, len(texts)), (10 + CHUNK, len(texts)), (len(texts), len(texts))]
 
 
-def test_no_text_needs_no_file(tmp_path: Path) -> None:
+def test_no_texts_need_no_file(tmp_path: Path) -> None:
     assert len(EmbeddingCache(tmp_path / "e.sqlite").encode("m", [], never)) == 0
     assert not list(tmp_path.iterdir())
 
@@ -111,7 +111,7 @@ def test_killed_at_work_keeps_whole_chunks(tmp_path: Path) -> None:
     assert 0 < len(missing) < len(texts)
 
 
-def test_several_processes_at_once(tmp_path: Path) -> None:
+def test_several_processes_share_the_cache(tmp_path: Path) -> None:
     path = tmp_path / "e.sqlite"
     processes = [writer(path, 2 * CHUNK + k, 0.05) for k in range(3)]
     assert [process.wait(timeout=60) for process in processes] == [0, 0, 0]

@@ -18,7 +18,7 @@ TEXTS = ["who sang it?", "by whom was it sung?", "how deep is the lake?"]
 
 
 @pytest.mark.slow
-def test_the_packaged_model_knows_what_is_alike(tmp_path: Path) -> None:
+def test_the_packaged_model_ranks_similar_texts_higher(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     cache = EmbeddingCache(tmp_path / "e.sqlite")
     encoder = SentenceEncoder(
@@ -53,16 +53,16 @@ def test_known_texts_need_no_torch(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", program], env=env, check=True)
 
 
-def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
+def test_invalid_model_folders_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     encoder = SentenceEncoder(str(tmp_path), cache=EmbeddingCache(tmp_path / "e.sqlite"))
     with pytest.raises(InputError, match=r"encoder cannot be loaded"):
         encoder.encode(TEXTS)
-    with pytest.raises(InputError, match="does not exist: '/no/such'"):
+    with pytest.raises(InputError, match="must be an existing folder"):
         SentenceEncoder("/no/such")
 
 
-def test_a_name_that_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_model_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     encoder = SentenceEncoder("nobody/no-such-model", cache=EmbeddingCache(tmp_path / "e.sqlite"))
     with pytest.raises(UnavailableError) as caught:
@@ -75,7 +75,7 @@ def test_a_name_that_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_a_name_that_is_on_disk_needs_no_network(
+def test_a_cached_model_needs_no_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked_hosts: list[str]
 ) -> None:
     """As the Hub's client leaves it on disk; the commit is the model's identity."""
@@ -111,7 +111,7 @@ def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (None, "failed: out of memory"),
     ],
 )
-def test_a_model_that_gives_no_vectors(
+def test_invalid_vectors_are_rejected(
     vectors: np.ndarray | None, said: str, tmp_path: Path
 ) -> None:
     class Broken:

@@ -58,12 +58,12 @@ def test_case_and_white_space_do_not_count(text: str) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), SAME)
-def test_a_question_with_another_id_never_sees_itself(first: str, second: str) -> None:
+def test_a_question_with_another_id_is_excluded(first: str, second: str) -> None:
     pool = ExemplarPool(exemplars("When?", first, "Where?"))
     assert pool.candidates(second, 2) == [0, 2]
 
 
-def test_nor_with_another_text_under_its_id() -> None:
+def test_a_question_with_its_id_and_other_text_is_excluded() -> None:
     texts = ["When was it?", "Who sang it?"]
     asked = [("By whom was it sung?", "q1")]
     assert ExemplarPool(exemplars(*texts)).candidates(asked[0][0], 1) == [0, 1]
@@ -71,7 +71,7 @@ def test_nor_with_another_text_under_its_id() -> None:
     assert ExemplarPool(exemplars(*texts), asked).candidates("Another?", 1) == [0, 1]
 
 
-def test_one_of_those_that_are_the_same() -> None:
+def test_duplicate_questions_are_kept_once() -> None:
     pool = ExemplarPool(exemplars("Who?", "WHO", "When?", "who ?"))
     assert [exemplar.qid for exemplar in pool.exemplars] == ["q0", "q2"]
 

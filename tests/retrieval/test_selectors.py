@@ -57,7 +57,7 @@ STRATEGIES = ["knn", "random", "fixed", "fixed:q4,q0,q2,q1,q5,q3"]
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("question", [*QUESTIONS, "something else"])
-def test_what_every_strategy_keeps_to(strategy: str, question: str) -> None:
+def test_properties_of_every_strategy(strategy: str, question: str) -> None:
     asked = f"  {question.upper()}?"
     most = len(QUESTIONS) - (question in QUESTIONS)
     for count in range(most + 1):
@@ -140,7 +140,7 @@ def test_fixed_takes_the_first_or_the_named() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["nearest", "", "knn:q1", "fixed:", "fixed: ", "random:3"])
-def test_no_such_strategy(strategy: str) -> None:
+def test_unknown_strategies_are_rejected(strategy: str) -> None:
     with pytest.raises(InputError, match=r"^exemplars must be one of"):
         selector(strategy)
 

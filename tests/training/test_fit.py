@@ -117,7 +117,7 @@ def test_bfloat16_on_a_cpu(folder: Path, tmp_path: Path, questions: list[Questio
     assert train(questions, questions[:1], tmp_path, wanted)["best"]["step"] == 2
 
 
-def test_packing_is_refused_for_models_that_ignore_the_mask(
+def test_packing_is_rejected_for_models_that_ignore_the_mask(
     folder: Path, tmp_path: Path, questions: list[Question]
 ) -> None:
     twice = [replace(each, references=each.references * 2) for each in questions]

@@ -59,7 +59,7 @@ def test_an_input_error_ends_all_processes(folder: Path, tmp_path: Path) -> None
     assert not (tmp_path / "out/plan.json").exists()
 
 
-def test_sharded_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sharded_weights_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("LOCAL_RANK", "0"), ("WORLD_SIZE", "2"), ("ACCELERATE_USE_FSDP", "true")):
         monkeypatch.setenv(name, value)
     with pytest.raises(InputError, match="ACCELERATE_USE_FSDP"):

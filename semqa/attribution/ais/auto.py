@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.attribution.citations.reading import premise, resting_sentences
+from semqa.attribution.citations.reading import premise, sourced_sentences
 from semqa.attribution.judges.base import Pair, TooLongError, unless_too_long
 from semqa.metrics.statistics import wilson_interval
 from semqa.quotes.render.common import Judged, JudgedSentence
@@ -26,7 +26,7 @@ from semqa.quotes.render.common import Judged, JudgedSentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.attribution.citations.reading import RestingSentence
+    from semqa.attribution.citations.reading import SourcedSentence
     from semqa.attribution.judges.base import Entailment, EntailmentJudge
     from semqa.quotes import QuotedAnswer, Source
 
@@ -47,7 +47,7 @@ class Support(StrEnum):
     UNCLEAR = "unclear"
 
 
-class ToCheck(NamedTuple):
+class CheckInput(NamedTuple):
     """An answer to judge, with its sources, and its question, which may be empty."""
 
     question: str
@@ -135,7 +135,7 @@ class AnswerCheck:
 
 
 def check_answers(
-    answers: Sequence[ToCheck],
+    answers: Sequence[CheckInput],
     judge: EntailmentJudge,
     *,
     margin: float = MARGIN,
@@ -159,14 +159,14 @@ def check_answers(
         >>> from semqa.attribution.judges import create_judge
         >>> sources = [Source("Bing Crosby sang it in 1942.")]
         >>> answer = QuotedAnswer.parse("[ 1 Bing Crosby ] sang it. He won a prize.", sources)
-        >>> (check,) = check_answers([ToCheck("Who sang it?", answer)], create_judge("lexical"))
+        >>> (check,) = check_answers([CheckInput("Who sang it?", answer)], create_judge("lexical"))
         >>> [(each.support.value, each.reason) for each in check.sentences]
         [('supported', ''), ('not supported', 'quotes and cites no source')]
     """
     work = [
         (number, sentence, _existing_sources(sentence, one.answer.sources))
         for number, one in enumerate(answers)
-        for sentence in resting_sentences(one.answer)
+        for sentence in sourced_sentences(one.answer)
     ]
     pairs = [
         Pair(
@@ -184,7 +184,7 @@ def check_answers(
     return [AnswerCheck(judge.name, margin, tuple(sentences)) for sentences in found]
 
 
-def _existing_sources(sentence: RestingSentence, sources: Sequence[Source]) -> tuple[int, ...]:
+def _existing_sources(sentence: SourcedSentence, sources: Sequence[Source]) -> tuple[int, ...]:
     return tuple(number for number in sentence.sources if 1 <= number <= len(sources))
 
 
@@ -197,7 +197,7 @@ def _hypothesis(question: str, sentence: str) -> str:
 
 
 def _check(
-    sentence: RestingSentence,
+    sentence: SourcedSentence,
     real: tuple[int, ...],
     judged: Entailment | TooLongError | None,
     margin: float,

@@ -84,7 +84,7 @@ class CorrectnessComparison(NamedTuple):
         return {**self._asdict(), "pairs": self.pairs.to_dict()}
 
 
-def against_experts(
+def compare_with_experts(
     units: Sequence[RatedUnit], experts: Iterable[RatedUnit]
 ) -> tuple[list[ExpertFit], list[CorrectnessComparison]]:
     """Compare each design with experts, and the designs of a task with each other.

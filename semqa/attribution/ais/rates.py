@@ -96,7 +96,7 @@ class SystemRates:
         return row
 
 
-def judged(verdict: Verdict, measure: Measure) -> bool | None:
+def verdict_value(verdict: Verdict, measure: Measure) -> bool | None:
     """Return a verdict's value for a measure; None if the measure does not apply."""
     if measure == "flag":
         return verdict.flagged
@@ -116,7 +116,7 @@ def system_rates(verdicts: Iterable[Verdict]) -> list[SystemRates]:
     for system, group in groups.items():
         rates = {}
         for measure in MEASURES:
-            answers = [a for each in group if (a := judged(each, measure)) is not None]
+            answers = [a for each in group if (a := verdict_value(each, measure)) is not None]
             rates[measure] = Rate(sum(answers), len(answers))
         found.append(SystemRates(system, len(group), rates))
     return found
@@ -200,7 +200,7 @@ def compare_systems(
         gap = None if a.percent is None or b.percent is None else a.percent - b.percent
         pairs = None
         if test == "mcnemar":
-            pairs = paired(verdicts, name, other.system, measure)
+            pairs = compare_paired(verdicts, name, other.system, measure)
             p, unscored = pairs.p, pairs.unscored or _not_comparable(pairs, min(a.n, b.n))
         else:
             tested = compare_rates((a.count, a.n), (b.count, b.n))
@@ -222,11 +222,13 @@ def compare_systems(
     ]
 
 
-def paired(verdicts: Sequence[Verdict], first: str, second: str, measure: Measure) -> McNemar:
+def compare_paired(
+    verdicts: Sequence[Verdict], first: str, second: str, measure: Measure
+) -> McNemar:
     """Compare two systems on the items where both have a value; duplicates count once."""
     answers: dict[str, dict[str, bool]] = {first: {}, second: {}}
     for verdict in drop_duplicates(verdicts):
-        answer = judged(verdict, measure)
+        answer = verdict_value(verdict, measure)
         if verdict.system in answers and answer is not None:
             answers[verdict.system][verdict.item] = answer
     shared = [item for item in answers[first] if item in answers[second]]
@@ -284,8 +286,8 @@ def compare_designs(verdicts: Iterable[Verdict]) -> list[DesignComparison]:
                     (a, b)
                     for key, verdict in designs[first].items()
                     if key in designs[second]
-                    and (a := judged(verdict, measure)) is not None
-                    and (b := judged(designs[second][key], measure)) is not None
+                    and (a := verdict_value(verdict, measure)) is not None
+                    and (b := verdict_value(designs[second][key], measure)) is not None
                 ]
                 test = mcnemar([a for a, _ in pairs], [b for _, b in pairs])
                 found.append(DesignComparison(task, measure, first, second, test))

@@ -18,7 +18,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.attribution.records import must_be
+from semqa.attribution.records import invalid_field
 from semqa.data.jsonl import Row, describe, read_rows, shown
 from semqa.errors import InputError
 
@@ -199,7 +199,7 @@ def _answer(row: Row, name: str) -> bool | None:
     value = row.fields.get(name)
     if value is None or isinstance(value, bool):
         return value
-    raise must_be(row, name, "true, false or null")
+    raise invalid_field(row, name, "true, false or null")
 
 
 def _seconds(row: Row) -> float | None:
@@ -207,9 +207,9 @@ def _seconds(row: Row) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise must_be(row, "seconds", "a number")
+        raise invalid_field(row, "seconds", "a number")
     if not (value >= 0 and math.isfinite(value)):
-        raise must_be(row, "seconds", "0 or more")
+        raise invalid_field(row, "seconds", "0 or more")
     return float(value)
 
 
@@ -218,7 +218,7 @@ def _level(row: Row, name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LEVELS:
-        raise must_be(row, name, f"a whole number from 1 to {LEVELS}")
+        raise invalid_field(row, name, f"a whole number from 1 to {LEVELS}")
     return value
 
 

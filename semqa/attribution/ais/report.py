@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from semqa.attribution.ais.experts import against_experts
+from semqa.attribution.ais.experts import compare_with_experts
 from semqa.attribution.ais.rates import (
     agreement_of_counts,
     agreement_of_ratings,
@@ -153,7 +153,7 @@ def report(
     kept = [rating for rating in ratings if rating.system not in settings.without]
     units: dict[tuple[str, str], list[RatedUnit]] = {}
     together = consensus(kept)
-    fits, correctness = against_experts(together, consensus(experts))
+    fits, correctness = compare_with_experts(together, consensus(experts))
     for unit in together:
         units.setdefault((unit.verdict.task, unit.verdict.design), []).append(unit)
     rated = [_rated(group, settings) for group in units.values()]

@@ -81,11 +81,11 @@ def kind_of(answer: str) -> str:
     return "phrase"
 
 
-def asked_for(question: str) -> str:
+def question_type(question: str) -> str:
     """Return what a question asks for, based on its question word.
 
     Example:
-        >>> asked_for("In which city was Ann born?"), asked_for("How many came?")
+        >>> question_type("In which city was Ann born?"), question_type("How many came?")
         ('which city', 'how many')
     """
     match = re.search(

@@ -24,10 +24,10 @@ from semqa.attribution.judges import (
     TooLongError,
     unless_too_long,
 )
-from semqa.attribution.judges.base import abilities_of, able
+from semqa.attribution.judges.base import abilities_of, require_ability
 from semqa.attribution.judges.replies import verdict_schema
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.records import must_be
+from semqa.attribution.records import invalid_field
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
 
@@ -144,7 +144,7 @@ def _shot(row: Row) -> Shot:
     claim = row.text("claim", "") or f"{row.text('query', '')} {row.text('answer', '')}"
     label = label_named(row.text("label"))
     if label is None:
-        raise must_be(row, "label", f"one of {', '.join(LABELS)}")
+        raise invalid_field(row, "label", f"one of {', '.join(LABELS)}")
     if not claim.strip():
         raise InputError("The claim is missing: give claim, or query and answer.", where=row.where)
     return Shot(claim, row.text("reference"), label, row.text("why", ""))
@@ -157,7 +157,7 @@ def _one_line(text: str) -> str:
 MAX_NEW_TOKENS = 64
 """Enough for a label and a sentence; text after the verdict is not needed."""
 
-Way = Literal["prompt", "entailment"]
+Method = Literal["prompt", "entailment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,27 +178,29 @@ class Judged:
     too_long: bool = False
 
 
-def way_of(judge: Judge, requested: Way | None = None, *, prompted: bool = False) -> Way:
+def choose_method(
+    judge: Judge, requested: Method | None = None, *, prompted: bool = False
+) -> Method:
     """Return whether to use prompts or entailment with a judge.
 
-    A requested way is returned unchanged. By default, it is prompts if the user named a prompt
+    A requested method is returned unchanged. By default, it is prompts if the user named a prompt
     (`prompted`), the judge is a language model (``engine:…``), or the judge cannot judge
     entailment; otherwise entailment.
 
     Raises:
-        InputError: the judge does not support the way.
+        InputError: the judge does not support the method.
     """
     abilities = abilities_of(judge)
-    supported: dict[Way, bool] = {
+    supported: dict[Method, bool] = {
         "prompt": "complete" in abilities,
         "entailment": "entailment" in abilities,
     }
-    way = requested
-    if way is None:
+    method = requested
+    if method is None:
         model = judge.name.startswith("engine:") and supported["prompt"]
-        way = "prompt" if prompted or model or not supported["entailment"] else "entailment"
-    able(judge, "complete" if way == "prompt" else "entailment")
-    return way
+        method = "prompt" if prompted or model or not supported["entailment"] else "entailment"
+    require_ability(judge, "complete" if method == "prompt" else "entailment")
+    return method
 
 
 def judge_by_prompt(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.labels import LABELS, Example
-from semqa.attribution.records import must_be
+from semqa.attribution.records import invalid_field
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
@@ -200,7 +200,7 @@ def _spelling(row: Row, column: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise must_be(row, column, "a word or a number")
+        raise invalid_field(row, column, "a word or a number")
     if isinstance(value, int) or value.strip().lstrip("-").isdigit():
         return "" if int(value) < 0 else str(int(value))
     return _key(value) if value.strip() != "-" else "-"
@@ -211,7 +211,7 @@ def _text(row: Row, column: str) -> str:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return " ".join(text for part in value if (text := str(part).strip()))
     if not isinstance(value, str):
-        raise must_be(
+        raise invalid_field(
             row,
             column,
             "a string or an array of strings (FEVER's own files have sentence numbers: replace them with the sentences first)",

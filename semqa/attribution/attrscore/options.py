@@ -17,7 +17,7 @@ class TrainingOptions:
         InputError: an option is out of range.
     """
 
-    model: Annotated[str, Option(help="Base model: a folder or a name on the Hub.")]
+    model: Annotated[str, Option(help="Base model: a folder or a Hub name.")]
     kind: Annotated[
         Literal["auto", "classifier", "seq2seq"],
         Option(help="auto: seq2seq for encoder-decoders, otherwise classifier."),
@@ -40,9 +40,7 @@ class TrainingOptions:
         int | None, Option(help="Steps between checkpoints (default: one epoch).")
     ] = None
     seed: Annotated[int, Option(help="Random seed.", envvar="SEMQA_SEED")] = 0
-    device: Annotated[Literal["cpu"] | None, Option(help="Use the CPU even if there is a GPU.")] = (
-        None
-    )
+    device: Annotated[Literal["cpu"] | None, Option(help="Do not use a GPU.")] = None
     bf16: Annotated[bool, Option("--bf16", help="Compute in bfloat16.")] = False
     fp16: Annotated[bool, Option("--fp16", help="Compute in float16 (GPU only).")] = False
 

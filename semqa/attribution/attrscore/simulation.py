@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from semqa.attribution.attrscore.answers import (
     AnswerMatcher,
     Forms,
-    asked_for,
     kind_of,
     occurrences,
+    question_type,
 )
 from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.labels import LABELS, Example
-from semqa.attribution.records import must_be
+from semqa.attribution.records import invalid_field
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, describe
 from semqa.errors import InputError
@@ -128,7 +128,7 @@ def _squad(article: Row, name: str) -> Iterator[Row]:
 def _list(row: Row, name: str) -> list[object]:
     value = row.fields.get(name, [])
     if not isinstance(value, list):
-        raise must_be(row, name, "an array")
+        raise invalid_field(row, name, "an array")
     return value
 
 
@@ -159,7 +159,7 @@ def _answers(row: Row) -> list[str]:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise must_be(
+        raise invalid_field(
             row,
             column_of(row, _ANSWERS, "answer"),
             "strings, or an object with strings under 'text'",
@@ -175,7 +175,7 @@ def _contexts(row: Row) -> list[str]:
     for passage in _list(row, column):
         text = passage.get("text") if isinstance(passage, dict) else passage
         if not isinstance(text, str):
-            raise must_be(row, column, "strings, or objects with a 'text'")
+            raise invalid_field(row, column, "strings, or objects with a 'text'")
         texts.append(text)
     return texts
 
@@ -190,7 +190,7 @@ class Candidates:
     def __init__(self, items: Sequence[QAItem]) -> None:
         pools: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for item in items:
-            kind, asked = kind_of(item.answers[0]), asked_for(item.question)
+            kind, asked = kind_of(item.answers[0]), question_type(item.question)
             key = Forms.of(item.answers[0]).words
             for pool in ((kind, asked), (kind, "")):
                 pools[pool].setdefault(key, item.answers[0])
@@ -215,7 +215,7 @@ class Candidates:
             )
 
         tried: set[str] = set()
-        for pool in ((kind, asked_for(item.question)), (kind, "")):
+        for pool in ((kind, question_type(item.question)), (kind, "")):
             texts = self._pools.get(pool, ())
             for text in rng.sample(texts, min(_MAX_CANDIDATES, len(texts))):
                 if text not in tried and wrong(text):
@@ -371,13 +371,13 @@ class _ExampleMaker:
                 return self._extrapolatory(item)
             case "Contradictory":
                 # Try the less used method first.
-                methods = sorted((ANSWER, CONTEXT), key=lambda way: self._method_counts[way])
-                for way in methods:
-                    made = self._by_answer(item) if way == ANSWER else self._by_context(item)
+                methods = sorted((ANSWER, CONTEXT), key=lambda method: self._method_counts[method])
+                for method in methods:
+                    made = self._by_answer(item) if method == ANSWER else self._by_context(item)
                     if made is not None:
-                        self._method_counts[way] += 1
+                        self._method_counts[method] += 1
                         return made
-                    self.failed[f"no {way}"] += 1
+                    self.failed[f"no {method}"] += 1
         return None
 
     def _extrapolatory(self, item: QAItem) -> Example | None:
@@ -411,8 +411,8 @@ class _ExampleMaker:
             return self._example(item, "Contradictory", item.answers[0], text, how)
         return None
 
-    def _draws(self, item: QAItem, way: str) -> Random:
-        return Random(f"{self._seed}\0{item.id}\0{way}")  # noqa: S311  (no secret)
+    def _draws(self, item: QAItem, method: str) -> Random:
+        return Random(f"{self._seed}\0{item.id}\0{method}")  # noqa: S311  (no secret)
 
     def _example(
         self, item: QAItem, label: Label, answer: str, reference: str, how: dict[str, object]

@@ -14,7 +14,7 @@ from semqa.attribution.citations.reading import (
     remove_citations,
     remove_citations_officially,
 )
-from semqa.attribution.records import must_be
+from semqa.attribution.records import invalid_field
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, shown
 from semqa.data.sources import answers_of
@@ -220,7 +220,7 @@ def _rows(row: Row, field: str) -> list[Row]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise must_be(row, field, "an array")
+        raise invalid_field(row, field, "an array")
     return [as_row(each, f"{row.where}: {field} {number}") for number, each in enumerate(value, 1)]
 
 
@@ -242,7 +242,7 @@ def _short_answers(row: Row) -> tuple[ShortAnswers, ...]:
     for pair in _rows(row, "qa_pairs"):
         answers = pair.fields.get("short_answers")
         if not isinstance(answers, list) or not all(isinstance(each, str) for each in answers):
-            raise must_be(pair, "short_answers", "an array of strings")
+            raise invalid_field(pair, "short_answers", "an array of strings")
         found.append(ShortAnswers(pair.text("question", ""), tuple(answers)))
     return tuple(found)
 

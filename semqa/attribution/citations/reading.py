@@ -196,7 +196,7 @@ _QUOTED_NUMBERS = re.compile(r"([0-9]{1,9})(?:\s*[–-]\s*([0-9]{1,9}))?")
 _LONGEST_RANGE = 100
 
 
-class RestingSentence(NamedTuple):
+class SourcedSentence(NamedTuple):
     """A sentence, without citations and with single spaces, and its sources.
 
     Attributes:
@@ -211,7 +211,7 @@ class RestingSentence(NamedTuple):
     sources: tuple[int, ...]
 
 
-def resting_sentences(answer: QuotedAnswer) -> list[RestingSentence]:
+def sourced_sentences(answer: QuotedAnswer) -> list[SourcedSentence]:
     """Return the sentences of a quoted answer; those without a letter or digit are left out.
 
     A citation after the end of a sentence belongs to that sentence. If the answer begins with a
@@ -220,13 +220,13 @@ def resting_sentences(answer: QuotedAnswer) -> list[RestingSentence]:
     Example:
         >>> from semqa import QuotedAnswer, Source
         >>> answer = QuotedAnswer.parse("[ 2 Bing ] sang it. [1, 3] It sold [2].", [Source("Bing")])
-        >>> [(each.text, each.sources) for each in resting_sentences(answer)]
+        >>> [(each.text, each.sources) for each in sourced_sentences(answer)]
         [('Bing sang it.', (2, 1, 3)), ('It sold.', (2,))]
     """
     plain = answer.plain
     citations = [quote for quote in answer.quotes if _is_citation(quote)]
     citations_first = bool(citations) and not _has_text(plain[: citations[0].plain_start])
-    found: list[RestingSentence] = []
+    found: list[SourcedSentence] = []
     for start, end in sentence_spans(answer):
         own = [each for each in answer.quotes if start <= each.plain_start < end]
         # Citations before the first word belong to the previous sentence.
@@ -241,7 +241,7 @@ def resting_sentences(answer: QuotedAnswer) -> list[RestingSentence]:
         begin = first + len(piece) - len(piece.lstrip())
         kept = [each for each in own if each not in trailing]
         found.append(
-            RestingSentence(text, begin, begin + len(piece.strip()), _quoted_numbers(kept, ()))
+            SourcedSentence(text, begin, begin + len(piece.strip()), _quoted_numbers(kept, ()))
         )
     return found
 
@@ -300,4 +300,4 @@ def cited_sentences(answer: QuotedAnswer) -> tuple[CitedSentence, ...]:
         >>> [(sentence.text, sentence.citations) for sentence in cited_sentences(answer)]
         [('Bing sang it late.', (2, 1)), ('It sold.', (1,))]
     """
-    return tuple(CitedSentence(each.text, each.sources) for each in resting_sentences(answer))
+    return tuple(CitedSentence(each.text, each.sources) for each in sourced_sentences(answer))

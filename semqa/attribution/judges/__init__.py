@@ -13,7 +13,7 @@ from semqa.attribution.judges.base import (
     TooLongError,
     unless_too_long,
 )
-from semqa.attribution.judges.cached import CachedJudge, PatientJudge
+from semqa.attribution.judges.cached import CachedJudge, TolerantJudge
 from semqa.attribution.judges.registry import create_judge
 
 __all__ = [
@@ -25,9 +25,9 @@ __all__ = [
     "EntailmentJudge",
     "Judge",
     "Pair",
-    "PatientJudge",
     "Reading",
     "Span",
+    "TolerantJudge",
     "TooLongError",
     "create_judge",
     "unless_too_long",

@@ -188,7 +188,7 @@ class CachedJudge:
 _NEUTRAL = Entailment(0.0, 1.0, 0.0)
 
 
-class PatientJudge:
+class TolerantJudge:
     """A judge that counts inputs that are too long instead of raising `TooLongError`.
 
     Such a pair is neutral, such a reading has no answer, and such a prompt gets an empty reply. Use

@@ -143,7 +143,7 @@ def in_batches(
     return [results[number] for number in range(len(rows))]
 
 
-def padded(tokenizer: Any, rows: Sequence[_Row], device: Any) -> dict[str, Any]:
+def pad_batch(tokenizer: Any, rows: Sequence[_Row], device: Any) -> dict[str, Any]:
     """Return tokenizer outputs as padded tensors, each [B, T]."""
     import torch
 
@@ -159,7 +159,7 @@ def padded(tokenizer: Any, rows: Sequence[_Row], device: Any) -> dict[str, Any]:
     }
 
 
-def rounded(value: float) -> float:
+def round_probability(value: float) -> float:
     """Round a probability so that it does not depend on the batch, and clip it to [0, 1]."""
     return round(min(1.0, max(0.0, value)), _DIGITS)
 
@@ -521,7 +521,7 @@ class Entailer:
 
         model = self._loaded.model
         with torch.inference_mode(), quiet_log():
-            logits = model(**padded(self._loaded.tokenizer, rows, model.device)).logits
+            logits = model(**pad_batch(self._loaded.tokenizer, rows, model.device)).logits
         return list(logits.float().softmax(-1).tolist())
 
     def _generate(self, rows: Sequence[_Row]) -> list[list[float]]:
@@ -529,7 +529,7 @@ class Entailer:
         import torch
 
         model = self._loaded.model
-        inputs = padded(self._loaded.tokenizer, rows, model.device)
+        inputs = pad_batch(self._loaded.tokenizer, rows, model.device)
         inputs.pop("token_type_ids", None)
         start = int(model.config.decoder_start_token_id)
         scores = []
@@ -561,14 +561,14 @@ def _combine_sentences(parts: Sequence[Entailment]) -> Entailment:
         return parts[0]
     entailed = min(each.entailment for each in parts)
     contradicted = min(max(each.contradiction for each in parts), 1 - entailed)
-    return Entailment(entailed, rounded(1 - entailed - contradicted), contradicted)
+    return Entailment(entailed, round_probability(1 - entailed - contradicted), contradicted)
 
 
 def _combine_windows(windows: Sequence[Entailment]) -> Entailment:
     """Combine the judgements of a premise's windows."""
-    entailed = rounded(max(each.entailment for each in windows))
-    contradicted = min(rounded(max(each.contradiction for each in windows)), 1 - entailed)
-    return Entailment(entailed, rounded(1 - entailed - contradicted), contradicted)
+    entailed = round_probability(max(each.entailment for each in windows))
+    contradicted = min(round_probability(max(each.contradiction for each in windows)), 1 - entailed)
+    return Entailment(entailed, round_probability(1 - entailed - contradicted), contradicted)
 
 
 def _word_tokens(loaded: Loaded, words: Sequence[str]) -> list[list[int]]:
@@ -677,7 +677,9 @@ class Reader:
 
         model = self._loaded.model
         with torch.inference_mode(), quiet_log():
-            made = model(**padded(self._loaded.tokenizer, [w.row for w in windows], model.device))
+            made = model(
+                **pad_batch(self._loaded.tokenizer, [w.row for w in windows], model.device)
+            )
         starts, ends = made.start_logits.float().cpu(), made.end_logits.float().cpu()
         return [self._best(window, starts[row], ends[row]) for row, window in enumerate(windows)]
 
@@ -721,7 +723,7 @@ class Reader:
         if not text:
             return None
         probability = 1 / (1 + math.exp(-max(-700.0, margin)))
-        return Span(text, start, start + len(text), rounded(probability))
+        return Span(text, start, start + len(text), round_probability(probability))
 
 
 _MAX_QUESTION_TOKENS = 64
@@ -783,7 +785,7 @@ class QuestionGenerator:
         from transformers import GenerationConfig
 
         model, tokenizer = self._loaded.model, self._loaded.tokenizer
-        inputs = padded(tokenizer, rows, model.device)
+        inputs = pad_batch(tokenizer, rows, model.device)
         inputs.pop("token_type_ids", None)
         config = model.generation_config
         settings = GenerationConfig(

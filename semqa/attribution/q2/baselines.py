@@ -15,7 +15,7 @@ from semqa.attribution.judges.base import (
     Judge,
     Pair,
     TooLongError,
-    able,
+    require_ability,
     unless_too_long,
 )
 from semqa.attribution.q2.responses import entailment_score
@@ -206,7 +206,7 @@ def baseline_scores(
     elif name == "nli":
         if judge is None:
             raise InputError("The baseline nli needs a judge.", hint="Choose one with --judge.")
-        entails = able(judge, "entailment")
+        entails = require_ability(judge, "entailment")
 
         def score(part: Sequence[Response]) -> Sequence[float | None]:
             return end_to_end(entails, part, official=official)

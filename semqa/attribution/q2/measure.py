@@ -17,7 +17,7 @@ from semqa.attribution.judges.base import (
     Judge,
     Reading,
     TooLongError,
-    able,
+    require_ability,
     unless_too_long,
 )
 from semqa.attribution.q2.baselines import end_to_end_pair
@@ -121,9 +121,9 @@ class Q2:
 
     def __init__(self, judge: Judge, finder: SpanFinder, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self._asking = able(judge, "ask")
-        self._answering = able(judge, "answer")
-        self._entails = able(judge, "entailment") if self.settings.nli else None
+        self._asking = require_ability(judge, "ask")
+        self._answering = require_ability(judge, "answer")
+        self._entails = require_ability(judge, "entailment") if self.settings.nli else None
         self.finder = finder
 
     def score(

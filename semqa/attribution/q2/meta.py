@@ -39,7 +39,7 @@ _DISPLAY_NAMES = {
 }
 
 
-def shown_name(measure: str) -> str:
+def measure_name(measure: str) -> str:
     """Return a measure's name for tables and plots; unknown names are returned unchanged."""
     return _DISPLAY_NAMES.get(measure, measure)
 
@@ -302,7 +302,7 @@ def plot_levels(levels: Mapping[str, Mapping[str, Any]], path: Path) -> None:
             for measure, level in levels.items():
                 if (curve := level["curves"][what]) is not None:
                     points = curve["recall"], curve["precision"]
-                    axes.step(*points, where="post", label=shown_name(measure))
+                    axes.step(*points, where="post", label=measure_name(measure))
             axes.set(
                 title=f"Detecting {what} responses",
                 xlabel="recall",

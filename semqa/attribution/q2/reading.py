@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
-from semqa.attribution.records import must_be
+from semqa.attribution.records import invalid_field
 from semqa.data.csv_rows import csv_of
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.data.jsonl import Row, decode_row, lines_of, shown
@@ -61,7 +61,7 @@ def scores_of_steps(
         if known is None:
             label = row.text("label", "").strip()
             if label not in {"", "0", "1"}:
-                raise must_be(row, "label", "1 for inconsistent or 0 for consistent")
+                raise invalid_field(row, "label", "1 for inconsistent or 0 for consistent")
             responses[key] = Response(
                 key,
                 row.text("response"),
@@ -71,7 +71,7 @@ def scores_of_steps(
             )
             questions[key] = []
         elif known.knowledge != row.text("knowledge"):
-            raise must_be(row, "knowledge", "the same in all rows with this id")
+            raise invalid_field(row, "knowledge", "the same in all rows with this id")
         score = _score(row)
         if score == NO_QUESTION:
             continue
@@ -98,7 +98,7 @@ def _score(row: Row) -> float:
         score = math.nan
     if score == NO_QUESTION or 0 <= score <= 1:
         return score
-    raise must_be(row, "score", "a number from 0 to 1, or -1 for no valid question")
+    raise invalid_field(row, "score", "a number from 0 to 1, or -1 for no valid question")
 
 
 _LABELS = dict.fromkeys(("1", "1.0", "inconsistent", "true"), True)
@@ -154,7 +154,7 @@ def read_responses(
     if not rows:
         raise InputError("There are no responses below the header.", where=name)
     digest = hashlib.sha256(raw).hexdigest()
-    inconsistent = class_by_name(name)
+    inconsistent = class_from_name(name)
     kind: Literal["responses", "contexts", "steps"] = "responses"
     if set(STEP_COLUMNS) <= set(names):
         kind = "steps"
@@ -192,11 +192,11 @@ def _table(file: InputFile) -> tuple[list[str], list[Row]]:
     return [name for name in names if name], rows
 
 
-def class_by_name(name: str) -> bool | None:
+def class_from_name(name: str) -> bool | None:
     """Return True for *inconsistent* in a file name, False for *consistent*, otherwise None.
 
     Example:
-        >>> class_by_name("dodeca_inconsistent.csv"), class_by_name("mine.csv")
+        >>> class_from_name("dodeca_inconsistent.csv"), class_from_name("mine.csv")
         (True, None)
     """
     found = {bool(match[1]) for match in _CLASS.finditer(Path(name).stem.lower())}
@@ -259,7 +259,7 @@ def _one_per_system(
 def _id(row: Row) -> str:
     value = row.fields.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int | None):
-        raise must_be(row, "id", "a string")
+        raise invalid_field(row, "id", "a string")
     return "" if value is None else str(value)
 
 
@@ -280,7 +280,7 @@ def _label(row: Row, column: str, default: bool | None) -> bool | None:
         return default
     label = _LABELS.get(str(value).strip().lower())
     if label is None or not isinstance(value, str | int | float):
-        raise must_be(row, column, "1 for inconsistent or 0 for consistent")
+        raise invalid_field(row, column, "1 for inconsistent or 0 for consistent")
     return label
 
 
@@ -298,7 +298,7 @@ def _read_scores(row: Row, measures: Sequence[str], prefix: str) -> dict[str, fl
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            raise must_be(row, prefix + name, "a finite number")
+            raise invalid_field(row, prefix + name, "a finite number")
         found[name] = score
     return found
 
@@ -308,7 +308,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(shown(name) for name in given[:12]) + (" and more" if len(given) > 12 else "")
 
 
-def with_ids(files: Sequence[ResponseFile]) -> list[Response]:
+def combine_responses(files: Sequence[ResponseFile]) -> list[Response]:
     """Return the responses of all files; with several files, ids include the file name."""
     if len(files) == 1:
         return list(files[0].responses)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.q2.meta import Judged
 from semqa.attribution.q2.responses import MEASURES, Response, summarise
-from semqa.attribution.records import kind_of, must_be, read_record
+from semqa.attribution.records import invalid_field, kind_of, read_record
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
@@ -104,9 +104,9 @@ def read_judged(path: Path) -> list[Judged] | None:
 def _judged(row: Row) -> Judged:
     inconsistent, baselines = row.fields.get("inconsistent"), row.fields.get("baselines", {})
     if not (inconsistent is None or isinstance(inconsistent, bool)):
-        raise must_be(row, "inconsistent", "true, false or null")
+        raise invalid_field(row, "inconsistent", "true, false or null")
     if not isinstance(baselines, dict):
-        raise must_be(row, "baselines", "an object of numbers")
+        raise invalid_field(row, "baselines", "an object of numbers")
     scores = {**{name: row.fields.get(name) for name in MEASURES}, **baselines}
     for name, score in scores.items():
         if not (score is None or (isinstance(score, int | float) and math.isfinite(score))):

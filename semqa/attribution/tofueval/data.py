@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.attribution.records import must_be
+from semqa.attribution.records import invalid_field
 from semqa.data.csv_rows import read_csv
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, decode_json, describe, read_rows, shown
@@ -170,7 +170,7 @@ def by_summary(
     return found
 
 
-def doubled(sentences: Sequence[AnnotatedSentence]) -> int:
+def count_duplicates(sentences: Sequence[AnnotatedSentence]) -> int:
     """Count the rows with the same summary and number as an earlier row."""
     counts = Counter((sentence.key, sentence.index) for sentence in sentences)
     return sum(count - 1 for count in counts.values())
@@ -199,14 +199,14 @@ def _table(path: Path | str, required: Sequence[str], aliases: Mapping[str, str]
 def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
     label = row.text("sent_label").strip().casefold()
     if label not in _LABELS:
-        raise must_be(row, "sent_label", "yes (consistent) or no")
+        raise invalid_field(row, "sent_label", "yes (consistent) or no")
     names = [row.text(name).strip() for name in ("doc_id", "topic", "model_name")]
     for name, value in zip(("doc_id", "topic", "model_name"), names, strict=True):
         if not value:
             raise InputError("is empty.", field=name, where=row.where)
     index = row.text("sent_idx").strip().removesuffix(".0")  # as written by pandas
     if not (index.isascii() and index.isdigit() and len(index) <= 6):
-        raise must_be(row, "sent_idx", "a sentence number")
+        raise invalid_field(row, "sent_idx", "a sentence number")
     return AnnotatedSentence(
         SummaryKey(dataset, *names),
         int(index),

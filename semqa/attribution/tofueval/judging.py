@@ -17,10 +17,10 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from semqa.attribution.judges.base import Pair, TooLongError, able, unless_too_long
+from semqa.attribution.judges.base import Pair, TooLongError, require_ability, unless_too_long
 from semqa.attribution.judges.replies import read_consistency, read_rating, verdict_schema
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.records import must_be, read_record_rows
+from semqa.attribution.records import invalid_field, read_record_rows
 from semqa.attribution.sentences import split_sentences
 from semqa.attribution.tofueval.data import SummaryKey, by_summary, read_annotations
 from semqa.data.jsonl import shown
@@ -108,14 +108,14 @@ def judge_texts(
         )
     if method == "entailment":
         pairs = [Pair(documents[each.key.doc_id], each.text) for each in texts]
-        judged = unless_too_long(able(judge, "entailment").entailment, pairs)
+        judged = unless_too_long(require_ability(judge, "entailment").entailment, pairs)
         return [
             Judgement(each, None)
             if isinstance(found, TooLongError)
             else Judgement(each, not found.entailed, found.entailment)
             for each, found in zip(texts, judged, strict=True)
         ]
-    model = able(judge, "complete")
+    model = require_ability(judge, "complete")
     prompt = prompt or JudgePrompt.load(PROMPTS[method])
     schema = None
     if prompt.name == PROMPTS[method]:  # a user's prompt may request another format
@@ -179,7 +179,7 @@ def read_texts(
     return list(unique.values())
 
 
-def read_wanted(path: Path | str) -> list[tuple[str, str]]:
+def read_topics(path: Path | str) -> list[tuple[str, str]]:
     """Read (document, topic) pairs from rows with ``doc_id`` and ``topic`` or ``topics``."""
     found: dict[tuple[str, str], None] = {}
     for row in read_record_rows(path):
@@ -187,7 +187,7 @@ def read_wanted(path: Path | str) -> list[tuple[str, str]]:
         if topics is None:
             topics = [row.text("topic")]
         if not isinstance(topics, list) or not all(isinstance(each, str) for each in topics):
-            raise must_be(row, "topics", "an array of strings")
+            raise invalid_field(row, "topics", "an array of strings")
         doc_id = row.text("doc_id").strip()
         found.update(dict.fromkeys((doc_id, topic.strip()) for topic in topics))
     if not found:
@@ -239,7 +239,7 @@ def judge_coverage(
     summaries: Sequence[Judged], points: Mapping[SummaryKey, Sequence[str]], judge: Judge
 ) -> list[tuple[bool, ...]]:
     """Judge which key points each summary entails."""
-    entails = able(judge, "entailment")
+    entails = require_ability(judge, "entailment")
     pairs = [Pair(each.text, point) for each in summaries for point in points[each.key]]
     found = iter(entails.entailment(pairs) if pairs else ())
     return [tuple(next(found).entailed for _ in points[each.key]) for each in summaries]
@@ -278,7 +278,7 @@ def rate_relevance(
     Returns:
         The rating of each summary (None if unparsed) and the reply.
     """
-    model = able(judge, "complete")
+    model = require_ability(judge, "complete")
     prompt = prompt or JudgePrompt.load("tofueval-relevance")
     filled = [prompt.fill(topic=each.key.topic, text=each.text) for each in summaries]
     return [(read_rating(reply), reply) for reply in model.complete(filled, max_new_tokens=16)]

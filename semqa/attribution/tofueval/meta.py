@@ -26,7 +26,7 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from semqa.attribution.records import must_be, read_record_rows
+from semqa.attribution.records import invalid_field, read_record_rows
 from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary
 from semqa.data.files import display_name
 from semqa.errors import InputError
@@ -234,7 +234,7 @@ def _prediction(row: Row) -> Prediction:
             or not isinstance(score, int | float)
             or not math.isfinite(score)
         ):
-            raise must_be(row, "score", "a number")
+            raise invalid_field(row, "score", "a number")
         return Prediction(None, float(score))
     if "label" not in row.fields and "sent_label" not in row.fields:
         raise InputError("label and score are missing.", where=row.where)
@@ -242,7 +242,7 @@ def _prediction(row: Row) -> Prediction:
         return Prediction(None)
     word = str(label).strip().casefold()
     if word not in _YES | _NO:
-        raise must_be(
+        raise invalid_field(
             row, "label" if "label" in row.fields else "sent_label", "yes (consistent), no or null"
         )
     return Prediction(word in _NO)
@@ -251,7 +251,7 @@ def _prediction(row: Row) -> Prediction:
 def _run_name(row: Row) -> str:
     run = row.fields.get("run", "")
     if isinstance(run, bool) or not isinstance(run, str | int):
-        raise must_be(row, "run", "a number or a name")
+        raise invalid_field(row, "run", "a number or a name")
     return str(run)
 
 
@@ -259,7 +259,7 @@ def _index(row: Row) -> int:
     index = row.fields["sent_idx"]
     text = str(index).strip()
     if isinstance(index, bool) or not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise must_be(row, "sent_idx", "a sentence number")
+        raise invalid_field(row, "sent_idx", "a sentence number")
     return int(text)
 
 

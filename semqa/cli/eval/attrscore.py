@@ -80,7 +80,7 @@ def run(
     exemplars: Annotated[
         Path | None,
         typer.Option(
-            help="Your own exemplars: claim (or query and answer), reference, label, why.",
+            help="File of your own exemplars: claim (or query and answer), reference, label, why.",
             show_default=False,
         ),
     ] = None,
@@ -102,7 +102,11 @@ def run(
     cached. The record has every row; semqa eval attrscore score reads it.
     """
     from semqa.attribution.attrscore.files import read_examples
-    from semqa.attribution.attrscore.judging import judge_by_entailment, judge_by_prompt, way_of
+    from semqa.attribution.attrscore.judging import (
+        choose_method,
+        judge_by_entailment,
+        judge_by_prompt,
+    )
     from semqa.attribution.attrscore.labels import PAPER_FAMILIES
     from semqa.attribution.attrscore.record import RunRecord
     from semqa.attribution.records import describe_judge, versions, write_record
@@ -116,8 +120,8 @@ def run(
     judge = judge_options.open()
     try:
         prompted = any(value is not None for value in (family, prompt, shots, exemplars))
-        way = way_of(judge, by, prompted=prompted)
-        if way == "entailment" and prompted:
+        method = choose_method(judge, by, prompted=prompted)
+        if method == "entailment" and prompted:
             raise InputError(
                 "entailment has no prompt.",
                 field="--by",
@@ -126,7 +130,7 @@ def run(
         records = []
         for each in asks:
             with judge_progress(judge, "attrscore"):
-                if way == "entailment":
+                if method == "entailment":
                     judged = judge_by_entailment(judge, examples, with_query=not no_query)
                 else:
                     judged = judge_by_prompt(
@@ -138,9 +142,9 @@ def run(
                     )
             settings: dict[str, Any] = {
                 "judge": describe_judge(judge),
-                "way": way,
-                "prompt": each.to_dict() if way == "prompt" else None,
-                "max_new_tokens": max_new_tokens if way == "prompt" else None,
+                "way": method,
+                "prompt": each.to_dict() if method == "prompt" else None,
+                "max_new_tokens": max_new_tokens if method == "prompt" else None,
                 "with_query": not no_query,
                 "data": {"file": file.name, "rows": len(examples), "sha256": _digest(examples)},
                 "versions": versions(),
@@ -375,7 +379,7 @@ def simulate(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Make a balanced set of examples of the three labels from questions with answers.
+    """Create a balanced set of examples with the three labels from questions and answers.
 
     Attributable: the question unchanged. Contradictory: a wrong answer of the
     same kind replaces the answer or all its mentions in the context.
@@ -484,7 +488,9 @@ def _tell(
         return
     listed = ", ".join(f"{count} {label}" for label, count in sorted(labels.items()))
     write_result(f"{len(examples)} example{'' if len(examples) == 1 else 's'}: {listed}")
-    write_result("made: " + ", ".join(f"{count} {way}" for way, count in sorted(made.items())))
+    write_result(
+        "made: " + ", ".join(f"{count} {method}" for method, count in sorted(made.items()))
+    )
     for reason, count in sorted(skipped.items()):
         write_result(f"skipped: {count} ({reason})")
     if counts.get("dropped"):

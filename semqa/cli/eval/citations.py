@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.attribution.citations.examples import AnswerExample
-    from semqa.attribution.judges import PatientJudge
+    from semqa.attribution.judges import TolerantJudge
     from semqa.data.quotesum import Question
     from semqa.data.sources import GivenAnswer
 
@@ -80,8 +80,8 @@ def auto_ais(
     quotes, use semqa verify. To resume an interrupted run, run the same command
     again: judgements are cached.
     """
-    from semqa.attribution.ais.auto import ToCheck, check_answers, summarise_checks
-    from semqa.attribution.judges.base import able
+    from semqa.attribution.ais.auto import CheckInput, check_answers, summarise_checks
+    from semqa.attribution.judges.base import require_ability
     from semqa.attribution.records import describe_judge, versions, write_record
     from semqa.data.quotesum import read_quotesum
     from semqa.data.sources import read_answers
@@ -98,14 +98,14 @@ def auto_ais(
     answers = []
     for one in given:
         try:
-            answers.append(ToCheck(one.question, one.read()))
+            answers.append(CheckInput(one.question, one.read()))
         except InputError as error:  # too many marks
             raise InputError(f"answer {one.key}: {error}") from error
     judge = judge_options.open(prompt)
     try:
         with judge_progress(judge, "judging"):
             checks = check_answers(
-                answers, able(judge, "entailment"), margin=margin, with_question=question
+                answers, require_ability(judge, "entailment"), margin=margin, with_question=question
             )
     finally:
         judge.close()
@@ -251,7 +251,7 @@ def citations(
         citation_rows,
         summarise_citations,
     )
-    from semqa.attribution.judges.base import able
+    from semqa.attribution.judges.base import require_ability
 
     judge_options: JudgeOptions = ctx.obj
     check_stdin_once(file, references)
@@ -259,8 +259,8 @@ def citations(
     examples = _examples(file, references, allow_missing=allow_missing)
     settings: dict[str, Any] = {"at_most": at_most, "official": official}
 
-    def score(judge: PatientJudge) -> list[dict[str, Any]]:
-        return citation_rows(examples, able(judge, "entailment"), **settings)
+    def score(judge: TolerantJudge) -> list[dict[str, Any]]:
+        return citation_rows(examples, require_ability(judge, "entailment"), **settings)
 
     record, notes = _judged(judge_options, "neutral", score, settings)
     results = summarise_citations(record["rows"], resamples=resamples, seed=seed)
@@ -301,15 +301,15 @@ def disambig(
     """
     from semqa.attribution.citations.examples import read_alce, read_asqa
     from semqa.attribution.citations.report import DISAMBIG, disambig_rows, summarise_disambig
-    from semqa.attribution.judges.base import able
+    from semqa.attribution.judges.base import require_ability
 
     judge_options: JudgeOptions = ctx.obj
     check_stdin_once(file, predictions)
     check_not_an_input(out, file, predictions)
     examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)
 
-    def score(judge: PatientJudge) -> list[dict[str, Any]]:
-        return disambig_rows(examples, able(judge, "answer"), official=official)
+    def score(judge: TolerantJudge) -> list[dict[str, Any]]:
+        return disambig_rows(examples, require_ability(judge, "answer"), official=official)
 
     record, notes = _judged(judge_options, "no answer", score, {"official": official})
     results = summarise_disambig(record["rows"], resamples=resamples, seed=seed)
@@ -319,15 +319,15 @@ def disambig(
 def _judged(
     judge_options: JudgeOptions,
     taken_for: str,
-    score: Callable[[PatientJudge], list[dict[str, Any]]],
+    score: Callable[[TolerantJudge], list[dict[str, Any]]],
     settings: Mapping[str, object],
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the judge's scores as a record with its settings, and notes on them."""
-    from semqa.attribution.judges import PatientJudge
+    from semqa.attribution.judges import TolerantJudge
     from semqa.attribution.records import describe_judge, versions
 
     judge = judge_options.open()
-    patient = PatientJudge(judge)
+    patient = TolerantJudge(judge)
     try:
         with judge_progress(judge, "judging"):
             rows = score(patient)

@@ -201,7 +201,7 @@ def run_tables(record: Mapping[str, Any]) -> Iterator[Table]:
 
 def run_notes(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on the scores."""
-    from semqa.attribution.q2.meta import shown_name
+    from semqa.attribution.q2.meta import measure_name
 
     questions = record["questions"]
     rejected = ", ".join(f"{count} {reason}" for reason, count in questions["rejected"].items())
@@ -213,7 +213,7 @@ def run_notes(record: Mapping[str, Any]) -> Iterator[str]:
     )
     for name, score in record["scores"].items():
         for reason, count in score["unscored"].items():
-            yield f"unscored: {count} of {record['n']} ({reason}) in {shown_name(name)}"
+            yield f"unscored: {count} of {record['n']} ({reason}) in {measure_name(name)}"
     for file in record["files"]:
         if file.get("repeated"):
             yield (
@@ -229,7 +229,7 @@ def run_notes(record: Mapping[str, Any]) -> Iterator[str]:
 
 def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the tables of a meta-evaluation."""
-    from semqa.attribution.q2.meta import shown_name
+    from semqa.attribution.q2.meta import measure_name
 
     for part, title in (("responses", "responses"), ("contexts", "responses to shared contexts")):
         if (found := record[part]) is not None and found["response_level"]:
@@ -239,7 +239,7 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
         table = make_table("simulated systems", "Spearman", "95% interval", "contexts", "gap")
         for name, row in contexts["system_level"].items():
             table.add_row(
-                shown_name(name),
+                measure_name(name),
                 shown(row["spearman"]),
                 _interval(row["interval"]),
                 str(row["contexts"]),
@@ -250,7 +250,7 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
 
 def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on the scores of a meta-evaluation."""
-    from semqa.attribution.q2.meta import shown_name
+    from semqa.attribution.q2.meta import measure_name
 
     contexts = record["contexts"]
     if contexts is not None:
@@ -263,13 +263,13 @@ def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
     for part in ("responses", "contexts"):
         for name, row in (record[part] or {}).get("response_level", {}).items():
             if row["unscored"]:
-                yield f"unscored: {row['unscored']} labelled responses in {shown_name(name)}"
+                yield f"unscored: {row['unscored']} labelled responses in {measure_name(name)}"
     for name in record["unlabelled"]:
         yield f"{name}: no labels in the file, and none in its name"
 
 
 def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
-    from semqa.attribution.q2.meta import shown_name
+    from semqa.attribution.q2.meta import measure_name
 
     decided = ("accuracy", "P incons.", "R incons.", "P cons.", "R cons.")
     table = make_table(title, "n", "at", *decided, "ROC AUC")
@@ -280,7 +280,7 @@ def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
                 at[c][f] for c in ("inconsistent", "consistent") for f in ("precision", "recall")
             ]
             table.add_row(
-                shown_name(name),
+                measure_name(name),
                 str(row["n"]),
                 f"{at['threshold']:g}",
                 *map(shown, [*figures, row["roc_auc"]]),
@@ -289,12 +289,12 @@ def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def _scores(title: str, scores: Mapping[str, Mapping[str, Any]], confidence: float) -> Table:
-    from semqa.attribution.q2.meta import shown_name
+    from semqa.attribution.q2.meta import measure_name
 
     table = make_table(title, "score", f"{confidence:.0%} interval", "n")
     for name, score in scores.items():
         table.add_row(
-            shown_name(name), shown(score["value"]), _interval(score["interval"]), str(score["n"])
+            measure_name(name), shown(score["value"]), _interval(score["interval"]), str(score["n"])
         )
     return table
 
@@ -548,7 +548,7 @@ def run(
     spans: Annotated[
         str,
         typer.Option(
-            help="Finder of informative spans: rules, or spacy:MODEL; auto: the paper's model if "
+            help="How to find informative spans: rules, or spacy:MODEL; auto: the paper's model if "
             "installed, else rules.",
         ),
     ] = "auto",
@@ -579,7 +579,7 @@ def run(
     the scores depends on --judge.
     """
     from semqa.attribution.q2 import Settings
-    from semqa.attribution.q2.reading import read_responses, with_ids
+    from semqa.attribution.q2.reading import combine_responses, read_responses
 
     judge_options: JudgeOptions = ctx.obj
     check_baselines(baseline)
@@ -587,7 +587,7 @@ def run(
     check_not_an_input(out, *files)
     settings = Settings(beams, not no_nli, official)
     read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
-    responses = with_ids(read)[:limit]
+    responses = combine_responses(read)[:limit]
     judge = judge_options.open(prompt)
     measure = _measure(read, judge, spans, settings)
     baselines = compute_baselines(
@@ -624,7 +624,7 @@ def _measure(
     files: Sequence[ResponseFile], judge: CachedJudge, spans: str, settings: Settings
 ) -> Q2 | None:
     """Return the measure, or None for a file of steps, which already has the questions."""
-    from semqa.attribution.judges.base import able
+    from semqa.attribution.judges.base import require_ability
     from semqa.attribution.q2 import Q2, create_span_finder
 
     if any(file.kind == "steps" for file in files):
@@ -634,7 +634,7 @@ def _measure(
                 f"{len(files)} files."
             )
         if settings.nli:
-            able(judge, "entailment")
+            require_ability(judge, "entailment")
         return None
     return Q2(judge, create_span_finder(spans), settings)
 
@@ -676,11 +676,11 @@ def _run(
 
 def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> list[ResponseScore]:
     """Score the answers in a file of steps."""
-    from semqa.attribution.judges.base import able
+    from semqa.attribution.judges.base import require_ability
     from semqa.attribution.q2.measure import compare_answers
-    from semqa.attribution.q2.reading import class_by_name, scores_of_steps
+    from semqa.attribution.q2.reading import class_from_name, scores_of_steps
 
-    label = class_by_name(file.name)
+    label = class_from_name(file.name)
     kept = {each.id for each in file.responses}
     scores = [
         score
@@ -690,4 +690,4 @@ def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> lis
     if not settings.nli:
         return [replace(score, nli=False) for score in scores]
     with judge_progress(judge, "Q²"):
-        return compare_answers(scores, able(judge, "entailment"))
+        return compare_answers(scores, require_ability(judge, "entailment"))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from semqa.attribution.judges import CachedJudge, PatientJudge
+    from semqa.attribution.judges import CachedJudge, TolerantJudge
     from semqa.attribution.prompts import JudgePrompt
     from semqa.attribution.tofueval.data import AnnotatedSentence, SummaryKey
     from semqa.attribution.tofueval.judging import Judged, Judgement
@@ -159,7 +159,7 @@ def completeness(
     as_json: AsJson = False,
 ) -> None:
     """Judge what share of their topic's key points summaries entail."""
-    from semqa.attribution.judges import PatientJudge
+    from semqa.attribution.judges import TolerantJudge
     from semqa.attribution.tofueval import judging
     from semqa.attribution.tofueval.data import read_key_points
 
@@ -180,7 +180,7 @@ def completeness(
         points[each.key] = known[each.key.doc_id, each.key.topic]
     judge = judge_options.open()
     with judge_progress(judge, "key points"):
-        patient = PatientJudge(judge)
+        patient = TolerantJudge(judge)
         made = judging.judge_coverage(summaries, points, patient)
     judge.close()
     scores = [judging.completeness(each) for each in made]
@@ -211,7 +211,7 @@ def relevance(
     as_json: AsJson = False,
 ) -> None:
     """Rate from 1 to 5 how much of a summary is about its topic; 3 or more is relevant."""
-    from semqa.attribution.judges import PatientJudge
+    from semqa.attribution.judges import TolerantJudge
     from semqa.attribution.tofueval import judging
 
     judge_options: JudgeOptions = ctx.obj
@@ -222,7 +222,7 @@ def relevance(
     template = _load_prompt(prompt, "tofueval-relevance")
     judge = judge_options.open()
     with judge_progress(judge, "relevance"):
-        patient = PatientJudge(judge)
+        patient = TolerantJudge(judge)
         found = judging.rate_relevance(summaries, patient, template)
     judge.close()
     rows = [
@@ -282,7 +282,7 @@ def _record(
     prompt: JudgePrompt | None,
     settings: Mapping[str, object],
     rows: list[dict[str, Any]],
-    patient: PatientJudge | None = None,
+    patient: TolerantJudge | None = None,
     taken_for: str = "",
 ) -> dict[str, Any]:
     """Return a record, and print a note on inputs that were too long for the judge."""
@@ -350,13 +350,13 @@ def rates(
     as_json: AsJson = False,
 ) -> None:
     """Compute error rates of summaries by topic, split and model, and count error types."""
-    from semqa.attribution.tofueval.data import by_summary, doubled
+    from semqa.attribution.tofueval.data import by_summary, count_duplicates
     from semqa.attribution.tofueval.meta import count_errors, error_rates, lengths
 
     sentences, categories = _annotated(files, topics, extra=extra)
     found = error_rates(sentences, categories)
     errors = count_errors(sentences)
-    twice = doubled(sentences)
+    twice = count_duplicates(sentences)
     if as_json:
         record = {
             "sentences": len(sentences),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from vllm.exceptions import VLLMValidationError
 from vllm.v1.sample.logits_processor.interface import LogitsProcessor as _V1Interface
 
 from semqa.decoding.vllm.request import check_params
@@ -72,13 +73,16 @@ class CopyConstraintProcessor(_V1Interface, _V2Interface):  # type: ignore[misc]
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
-        """Raise if a request is invalid or would break the guarantee."""
+        """Raise if a request is invalid or would break the guarantee.
+
+        The error's `parameter` is the invalid field. vLLM's server returns it as ``error.param``.
+        """
         try:
             check_params(sampling_params)
         except InputError as error:
-            raise ValueError(str(error)) from None
+            raise VLLMValidationError(str(error), parameter=error.field) from None
         except Exception as error:  # vLLM reports other exceptions as server errors
-            raise ValueError(f"Invalid request with sources: {error!r}.") from error
+            raise VLLMValidationError(f"Invalid request with sources: {error!r}.") from error
 
     def is_argmax_invariant(self) -> bool:
         """Return False: masks affect greedy decoding too."""

@@ -7,6 +7,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from semqa.decoding.vllm.request import SOURCES
 from semqa.engines.openai.client import RefusedError
 from semqa.errors import InputError, UnavailableError
 from semqa.quotes.pointing import object_schema, parts_schema
@@ -25,7 +26,7 @@ PROBE = "Say hello."
 
 Dialect = Literal["lark", "gbnf"]
 
-_PROCESSOR_ERROR = re.compile(r"semqa_sources must be a list of texts, got ")
+
 _PROBE_TOKENS = 64
 _SCHEMA_TOKENS = 256
 """More, because JSON is longer and some models reason first."""
@@ -89,12 +90,12 @@ _NEEDS = {
 
 
 async def _has_processor(ask: Ask) -> bool:
-    """Return whether semqa's processor rejects an invalid request with its own message."""
+    """Return whether semqa's processor rejects a request with invalid sources."""
     try:
-        await ask({"vllm_xargs": {"semqa_sources": 0}}, 1)
+        await ask({"vllm_xargs": {SOURCES: 0}}, 1)
     except RefusedError as error:
         _check_cause(error)
-        return _PROCESSOR_ERROR.search(error.detail) is not None
+        return error.param == SOURCES
     return False
 
 

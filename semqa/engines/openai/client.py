@@ -127,12 +127,21 @@ pause = asyncio.sleep
 
 
 class RefusedError(InputError):
-    """The endpoint rejected a request; `detail` is its own message."""
+    """The endpoint rejected a request.
 
-    def __init__(self, message: str, status: int, detail: str, hint: str | None = None) -> None:
+    Attributes:
+        status: the HTTP status.
+        detail: the endpoint's own message.
+        param: the invalid field, if the endpoint named it.
+    """
+
+    def __init__(
+        self, message: str, status: int, detail: str, param: object, hint: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.detail = detail
+        self.param = param
 
 
 class _TransientError(Exception):
@@ -283,7 +292,8 @@ class Transport:
                 hide(f"{self.endpoint.url} redirects to {truncate(target)!r} (HTTP {status})."),
                 hint="If you trust that address, give it as --base-url.",
             )
-        detail = hide(await _read_error(response))
+        detail, param = await _read_error(response)
+        detail = hide(detail)
         reason = f"HTTP status {status} {response.reason_phrase}".rstrip()
         shown = f"{reason}{f': {truncate(detail)}' if detail else ''}"
         if status in _TRANSIENT_STATUS or status >= 500:
@@ -294,7 +304,11 @@ class Transport:
             404: "Check --base-url (such as …/v1) and the model.",
         }.get(status)
         raise RefusedError(
-            f"{self.endpoint.url}{path} refused the request: {shown}.", status, detail, hint=advice
+            f"{self.endpoint.url}{path} refused the request: {shown}.",
+            status,
+            detail,
+            param,
+            hint=advice,
         )
 
     async def _json(self, response: httpx.Response) -> object:
@@ -382,18 +396,20 @@ async def _read_body(response: httpx.Response, limit: int) -> bytes | None:
     return b"".join(blocks)
 
 
-async def _read_error(response: httpx.Response) -> str:
-    """Return the endpoint's own error message."""
+async def _read_error(response: httpx.Response) -> tuple[str, object]:
+    """Return the endpoint's own error message, and the invalid field if it is named."""
     data = await _read_body(response, _MAX_ERROR) or b""
     text = data.decode("utf-8", "replace")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return "" if "html" in response.headers.get("Content-Type", "") else text.strip()
+        return ("" if "html" in response.headers.get("Content-Type", "") else text.strip()), None
+    param = None
     for name in ("error", "message", "detail"):
         if isinstance(value, dict) and value.get(name):
+            param = value.get("param", param)
             value = value[name]
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)), param
 
 
 def _parse_retry_after(retry_after: str | None) -> float:

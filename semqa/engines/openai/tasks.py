@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from semqa.decoding.grammar import quoting_grammar
-from semqa.decoding.vllm.request import to_extra_args
+from semqa.decoding.vllm.request import SOURCES, to_extra_args
 from semqa.engines.base import PromptTooLongError
 from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.capabilities import grammar_fields, schema_fields
@@ -115,8 +115,6 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """Matches error messages about prompts that exceed the model's context."""
-
-_TOO_LARGE = re.compile(r"semqa_sources holds [0-9,]+ bytes")
 
 
 class Result(NamedTuple):
@@ -227,7 +225,7 @@ class TaskRunner:
         if shots and TOO_LONG.search(error.detail):
             fewer = self._fewer_shots(task.request, shots - max(1, shots // 8))
             return task._replace(prompt=fewer)
-        too_large = task.method == "processor" and _TOO_LARGE.search(error.detail) is not None
+        too_large = task.method == "processor" and error.param == SOURCES
         if (
             task.method in ("grammar", "pointing") or too_large
         ) and self._options.constraint == "auto":

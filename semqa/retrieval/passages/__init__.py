@@ -1,4 +1,4 @@
-"""Collections of documents, and the passages in them that speak to a question."""
+"""Collections of documents, and the search for passages that are relevant to a question."""
 
 from semqa.retrieval.passages.collection import Collection
 from semqa.retrieval.passages.library import Library

@@ -1,8 +1,8 @@
-"""A collection: documents and their passages, kept in two tables.
+"""A collection: documents and their passages, in two tables.
 
-A document is there when its row is in the table of documents; that row names the write that brought
-its passages, and passages of other writes do not count. So a write is one commit, whatever dies in
-the middle, and what it left behind is cleared away by the next.
+Each row of the documents table names the write that added the document's passages; searches ignore
+passages of other writes. So adding documents is atomic. The next write deletes the passages that an
+interrupted one left.
 """
 
 from __future__ import annotations
@@ -19,39 +19,45 @@ from semqa.documents import Document, Limits, extract, split
 from semqa.documents.document import check_name
 from semqa.errors import ForbiddenError, NotFoundError, UnavailableError
 from semqa.quotes import Source
-from semqa.retrieval.passages.search import Live, Search, keep_indexed, make_indexes
+from semqa.retrieval.passages.search import (
+    DocumentRows,
+    Search,
+    create_indexes,
+    update_indexes,
+)
 from semqa.retrieval.passages.store import (
     CollectionInfo,
     DocumentInfo,
-    clear,
+    delete_passages,
     documents_schema,
     literal,
-    noted,
     passages_schema,
+    recovering,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.documents import Passage
-    from semqa.retrieval.passages.search import Dense, Reranker
+    from semqa.retrieval.passages.search import DenseEncoder, Reranker
     from semqa.retrieval.passages.store import Access, Found, Store
 
 RECIPE = "4"
-"""Changes when documents are read or cut differently: then all of them are done again."""
+"""Version of parsing and splitting. Documents of another version are read again."""
 
-MOST_READ_AHEAD = 500
-"""Passages of an indexing that are read ahead: a minute of work, where a question waits a second."""
+MAX_READ_AHEAD = 500
+"""Maximum number of passages to read ahead while indexing: about a minute of work."""
 
 _INFO = tuple(field.name for field in fields(DocumentInfo))
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document that was read and is not yet there.
+    """A document that was read but not yet added.
 
     Attributes:
-        origin: the folder that it was found in, if any.
+        origin: the folder that contains it, or empty.
+        stamp: changes when the file does; empty if unknown.
     """
 
     info: DocumentInfo
@@ -62,7 +68,7 @@ class Prepared:
 
 
 class Collection:
-    """Documents to search; made by `Library`."""
+    """A searchable collection of documents; created by `Library`."""
 
     def __init__(
         self,
@@ -70,10 +76,10 @@ class Collection:
         name: str,
         key: str,
         created: str,
-        dense: Dense | None,
+        dense: DenseEncoder | None,
         limits: Limits | None,
         reranker: Reranker | None,
-        listed: Callable[[], bool],
+        exists: Callable[[], bool],
         read_ahead: Callable[[Sequence[Source]], object] | None,
         access: Access = "own",
     ) -> None:
@@ -84,30 +90,30 @@ class Collection:
         self._created = created
         self._dense = dense
         self._reranker = reranker
-        self._listed = listed
+        self._exists = exists
         self._read_ahead = read_ahead
         self._ahead = 0
         self.limits = limits or Limits()
 
     def put(self, name: str, data: bytes) -> DocumentInfo:
-        """Put a file there; the same again does nothing, other content takes the old one's place."""
+        """Add a file, or replace the file of the same name. Adding an unchanged file does nothing."""
         return self.put_all([(name, data)])[0]
 
     def put_all(self, files: Sequence[tuple[str, bytes]]) -> list[DocumentInfo]:
-        """Put files there as `put` does, all or none of them."""
+        """Add files like `put`, all or none of them."""
         self._check_writable()
         infos: dict[str, DocumentInfo] = {}
         new: list[Prepared] = []
-        for name, data in dict(files).items():  # of one name, the last counts
-            there = self.same(name, data)
-            if there is None:
+        for name, data in dict(files).items():  # the last file of each name
+            unchanged = self.find_unchanged(name, data)
+            if unchanged is None:
                 new.append(self.prepare(name, data))
-            infos[name] = there or new[-1].info
+            infos[name] = unchanged or new[-1].info
         self.commit(new)
         return list(infos.values())
 
-    def same(self, name: str, data: bytes) -> DocumentInfo | None:
-        """Return the document of that name if it was made of these bytes, as it would be today."""
+    def find_unchanged(self, name: str, data: bytes) -> DocumentInfo | None:
+        """Return the document of that name if it has this content and the current recipe."""
         check_name(name)
         digest = hashlib.sha256(data).hexdigest()
         rows = self._read((*_INFO, "recipe"), f"name = {literal(name)}")
@@ -117,7 +123,7 @@ class Collection:
         return None
 
     def prepare(self, name: str, data: bytes, *, origin: str = "", stamp: str = "") -> Prepared:
-        """Read a file and cut it into passages, without putting it there."""
+        """Read a file and split it into passages, without adding it."""
         document = extract(name, data, self.limits)
         passages = split(document)
         digest = hashlib.sha256(data).hexdigest()
@@ -135,11 +141,11 @@ class Collection:
         return Prepared(info, document, passages, origin, stamp)
 
     def commit(self, prepared: Sequence[Prepared], *, more: bool = False) -> None:
-        """Put documents there, all or none of them; the last one of a name counts.
+        """Add documents, all or none of them; of several with the same name, the last one.
 
         Args:
-            more: whether others follow at once, and then `optimize`: until then searches find all
-                of them, but slowly.
+            more: do not update the indexes, because more documents follow and then `optimize`.
+                Searches find the new documents, but slowly.
         """
         self._check_writable()
         by_name = {each.info.name: each for each in prepared}
@@ -152,13 +158,13 @@ class Collection:
             names = ", ".join(map(literal, by_name))
             old = self._select(("id", "write"), f"name IN ({names})")
             if self._dense is not None:
-                self._need_vectors(passages)
+                self._add_vector_column(passages)
             if columns["write"]:
                 count = len(columns["write"])
-                nothing = self._store.arrow.nulls
+                nulls = self._store.arrow.nulls
                 table = self._store.arrow.table(
                     [
-                        columns.get(field.name, nothing(count, field.type))
+                        columns.get(field.name, nulls(count, field.type))
                         for field in passages.schema
                     ],
                     schema=passages.schema,
@@ -170,26 +176,26 @@ class Collection:
             )
             merge = documents.merge_insert("name")
             merge.when_matched_update_all().when_not_matched_insert_all().execute(table)
-            clear(passages, [(row["id"], row["write"]) for row in old])
+            delete_passages(passages, [(row["id"], row["write"]) for row in old])
         if not more:
             with self._writing():
-                keep_indexed(passages, documents)
-        if self._read_ahead is not None and self._ahead < MOST_READ_AHEAD:
+                update_indexes(passages, documents)
+        if self._read_ahead is not None and self._ahead < MAX_READ_AHEAD:
             new = [source for each in by_name.values() for source in _sources(each)]
-            self._read_ahead(new[: MOST_READ_AHEAD - self._ahead])
+            self._read_ahead(new[: MAX_READ_AHEAD - self._ahead])
             self._ahead += len(new)
 
     def documents(self) -> list[DocumentInfo]:
-        """Return what is there, by name."""
+        """Return the documents, sorted by name."""
         rows = self._read(_INFO)
         return sorted((_info(row) for row in rows), key=lambda info: info.name)
 
     def stamps(self) -> list[Mapping[str, str]]:
-        """Return name, sha256, origin, stamp and recipe of all documents."""
+        """Return the id, name, sha256, origin, stamp and recipe of all documents."""
         return self._read(("id", "name", "sha256", "origin", "stamp", "recipe"))
 
     def stamp(self, stamps: Mapping[str, str]) -> None:
-        """Note what tells that files are as they were, by the ids of their documents."""
+        """Store new stamps by document id."""
         if not stamps:
             return
         with self._writing():
@@ -198,7 +204,7 @@ class Collection:
             merge.execute(self._store.arrow.table(columns))
 
     def find(self, document_id: str) -> DocumentInfo:
-        """Return what is known of a document."""
+        """Return the information about a document."""
         return _info(self._row(document_id, _INFO))
 
     def document(self, document_id: str) -> Document:
@@ -212,7 +218,7 @@ class Collection:
         self.remove_all([document_id])
 
     def remove_all(self, document_ids: Sequence[str]) -> None:
-        """Remove documents, all or none of them; those that are not there do not matter."""
+        """Remove documents, all or none of them; unknown ids are ignored."""
         if not document_ids:
             return
         self._check_writable()
@@ -220,42 +226,42 @@ class Collection:
         with self._changing():
             old = self._select(("id", "write"), f"id IN ({listed})")
             self._documents.delete(f"id IN ({listed})")
-            clear(self._passages, [(row["id"], row["write"]) for row in old])
+            delete_passages(self._passages, [(row["id"], row["write"]) for row in old])
 
     def _check_writable(self) -> None:
-        """Raise if this is shared to be read only."""
+        """Raise if the collection is read-only."""
         if self.access == "read":
-            raise ForbiddenError(f"Collection {self.name!r} is shared with you to be read only.")
+            raise ForbiddenError(f"Collection {self.name!r} is read-only for you.")
 
     def search(self, query: str, limit: int = 8) -> list[Found]:
-        """Return the passages that speak to a question best, best first."""
+        """Return the most relevant passages for a query, best first."""
         with self._reading():
-            search = Search(self._passages, self._live, self.name, self._dense, self._reranker)
+            search = Search(self._passages, self._rows, self.name, self._dense, self._reranker)
             return search.best(query, limit)
 
     def info(self) -> CollectionInfo:
-        """Return how much is there."""
+        """Return the name, size and access of the collection."""
         rows = self._read(("passages",))
         passages = sum(row["passages"] for row in rows)
         return CollectionInfo(self.name, len(rows), passages, self._created, self.access)
 
     def optimize(self) -> None:
-        """Bring all passages into the indexes, as is done now and then by itself."""
+        """Add all passages to the indexes. `commit` does this only now and then."""
         with self._changing():
-            pass  # what was cut off goes first
+            pass  # deletes what an interrupted write left
         with self._writing():
-            keep_indexed(self._passages, self._documents, now=True)
+            update_indexes(self._passages, self._documents, now=True)
 
     @property
     def recipe(self) -> str:
-        """What documents are made with: of others, the same file is not the same document."""
+        """Identifies the parser, the splitter and the encoder that documents are made with."""
         return f"{RECIPE}/{self._dense.column if self._dense is not None else ''}"
 
-    def make_tables(self) -> None:
-        """Make the tables of a new collection."""
+    def create_tables(self) -> None:
+        """Create the tables of a new collection."""
         arrow = self._store.arrow
         self._store.create(f"documents_{self._key}", documents_schema(arrow))
-        make_indexes(self._store.create(f"passages_{self._key}", passages_schema(arrow)))
+        create_indexes(self._store.create(f"passages_{self._key}", passages_schema(arrow)))
 
     @cached_property
     def _passages(self) -> Any:
@@ -266,15 +272,15 @@ class Collection:
         return self._open("documents")
 
     @cached_property
-    def _live(self) -> Live:
-        return self._store.kept(f"live_{self._key}", lambda: Live(self._documents))
+    def _rows(self) -> DocumentRows:
+        return self._store.cached(f"rows_{self._key}", lambda: DocumentRows(self._documents))
 
     def _open(self, kind: str) -> Any:
         name = f"{kind}_{self._key}"
-        return self._store.kept(name, lambda: self._store.open(name))
+        return self._store.cached(name, lambda: self._store.open(name))
 
-    def _gone(self) -> NotFoundError:
-        return NotFoundError(f"The collection {self.name!a} was deleted.")
+    def _deleted(self) -> NotFoundError:
+        return NotFoundError(f"Collection {self.name!a} was deleted.")
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -283,9 +289,9 @@ class Collection:
                 yield
         except UnavailableError as error:
             with self._store.errors():
-                # Its tables go after it was struck off, one by one.
-                if not self._listed():
-                    raise self._gone() from error
+                # Deleting a collection removes it from the catalogue first, then its tables.
+                if not self._exists():
+                    raise self._deleted() from error
             raise UnavailableError(f"Collection {self.name!a}: {error}") from error
 
     @contextmanager
@@ -296,10 +302,10 @@ class Collection:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         with self._writing():
-            if not self._listed():  # who removes it waits for the lock
-                raise self._gone()
-            note = self._store.note(self._key)
-            with noted(note, self._passages, self._documents):
+            if not self._exists():
+                raise self._deleted()
+            marker = self._store.marker(self._key)
+            with recovering(marker, self._passages, self._documents):
                 yield
 
     def _read(self, columns: Sequence[str], condition: str | None = None) -> list[Any]:
@@ -314,7 +320,9 @@ class Collection:
     def _row(self, document_id: str, columns: Sequence[str]) -> Any:
         rows = self._read(columns, f"id = {literal(document_id)}")
         if not rows:
-            raise NotFoundError(f"No document {document_id[:80]!a} in the collection {self.name}.")
+            raise NotFoundError(
+                f"Document {document_id[:80]!a} not found in collection {self.name!a}."
+            )
         return rows[0]
 
     def _document_row(self, each: Prepared, write: str) -> dict[str, object]:
@@ -330,7 +338,7 @@ class Collection:
         }
 
     def _passage_columns(self, prepared: Sequence[Prepared], write: str) -> dict[str, Any]:
-        """Return the columns of all passages; each is searched with its title and context."""
+        """Return the columns of all passages; title and context are part of the searched text."""
         found = [(each, passage) for each in prepared for passage in each.passages]
         searched = [
             "\n".join(
@@ -353,8 +361,8 @@ class Collection:
             columns[self._dense.column] = lists.from_arrays(flat, vectors.shape[1])
         return columns
 
-    def _need_vectors(self, passages: Any) -> None:
-        """Add the column for the encoder's vectors where the collection was made without it."""
+    def _add_vector_column(self, passages: Any) -> None:
+        """Add the column for the encoder's vectors if it is missing."""
         if self._dense is None or self._dense.column in passages.schema.names:
             return
         arrow = self._store.arrow
@@ -363,7 +371,7 @@ class Collection:
 
 
 def _sources(prepared: Prepared) -> Iterator[Source]:
-    """Yield the passages of a document as a search returns them."""
+    """Yield the passages of a document as sources, like those of a search."""
     for passage in prepared.passages:
         text = prepared.document.text[passage.start : passage.end]
         yield Source(text, prepared.info.title, context="\n".join(passage.context))

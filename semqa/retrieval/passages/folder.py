@@ -1,4 +1,4 @@
-"""A folder of files brought into a collection, and kept so."""
+"""Index a folder: bring a collection up to date with its files."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
     from semqa.retrieval.passages.collection import Collection, Prepared
 
-PASSAGES = 256
-"""Passages that are put there at a time: what a kill may cost."""
+BATCH_PASSAGES = 256
+"""Passages per commit."""
 
-SECONDS = 20.0
-"""Documents wait no longer than this for others."""
+BATCH_SECONDS = 20.0
+"""Maximum time between commits. A killed process loses the documents of one commit at most."""
 
 RACY_SECONDS = 2.0
-"""A file that was changed so shortly before may change again without its time telling."""
+"""A file changed more recently may change again without a new modification time."""
 
 
 @dataclass(slots=True)
 class FolderReport:
-    """What was done.
+    """The result of indexing a folder.
 
     Attributes:
-        added: documents that were put there, new or in the place of others.
-        unchanged: documents that were there already.
-        removed: documents whose files are gone.
-        skipped: files of kinds that are not read.
-        failed: what is wrong with files that cannot be read, by name.
-        passages: passages of the documents that were added.
-        stopped: whether it ended before all files were looked at, as was wished.
+        added: number of new and replaced documents.
+        unchanged: number of documents that were up to date.
+        removed: number of documents whose files no longer exist.
+        skipped: number of files of unsupported types.
+        failed: error messages of unreadable files and folders, by name.
+        passages: number of passages of the added documents.
+        stopped: whether `should_stop` ended the indexing early.
     """
 
     added: int = 0
@@ -59,53 +59,54 @@ def index_folder(
     on_progress: Callable[[int, int | None], None] = lambda _done, _total: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> FolderReport:
-    """Bring the files of a folder and those below it into a collection.
+    """Bring a collection up to date with the files in a folder and its subfolders.
 
-    Files that are there unchanged are not read. What was put there from this folder before and is
-    no longer in it is removed. Documents of a folder that is gone are taken over if the same files are
-    here. When this is cut off, what was done is done.
+    Unchanged files are not read again. Documents that came from this folder are removed if their
+    files no longer exist. If a folder was moved, its documents are taken over. An interrupted run
+    keeps the documents committed so far.
 
     Args:
-        folder: the folder; hidden files and folders do not count, nor links that lead out of it.
-        should_stop: asked before each file; when it says so, the rest is left for another time.
+        folder: the folder; hidden files, hidden folders and links to files outside are ignored.
+        on_progress: called with the number of files done and their total.
+        should_stop: called before each file; True ends the indexing.
 
     Raises:
-        InputError: it is no folder, or none of its files are of a kind that is read.
+        InputError: the folder does not exist or has no files of a supported type.
     """
     if not folder.is_dir():
         raise InputError("No such folder.", where=str(folder))
     origin = str(folder.resolve())
     report = FolderReport()
     names: dict[str, Path] = {}
-    shut: list[str] = []
-    for name, path in _files(folder.resolve(), report, shut):
+    unreadable: list[str] = []
+    for name, path in _files(folder.resolve(), report, unreadable):
         if path.suffix.lower() in SUFFIXES:
             names[name] = path
         else:
             report.skipped += 1
     if not names:
         raise InputError(
-            f"No documents here; files of other kinds: {report.skipped}.",
+            f"No documents found; {report.skipped} files have unsupported types.",
             where=str(folder),
-            hint=f"Documents end in {' '.join(SUFFIXES)}.",
+            hint=f"Supported types: {' '.join(SUFFIXES)}.",
         )
-    there = {row["name"]: row for row in collection.stamps()}
+    documents = {row["name"]: row for row in collection.stamps()}
     batch = _Batch(collection)
     for done, (name, path) in enumerate(sorted(names.items())):
         on_progress(done, len(names))
         if should_stop():
             report.stopped = True
             break
-        _bring(batch, there.get(name), origin, name, path, report)
+        _index_file(batch, documents.get(name), origin, name, path, report)
     batch.write()
     if report.stopped:
         return report
     gone = [
         row
-        for row in there.values()
+        for row in documents.values()
         if row["origin"] == origin
         and row["name"] not in names
-        and not row["name"].startswith(tuple(shut))  # who knows what is in there
+        and not row["name"].startswith(tuple(unreadable))  # these files may still exist
     ]
     collection.remove_all([row["id"] for row in gone])
     report.removed = len(gone)
@@ -115,9 +116,9 @@ def index_folder(
     return report
 
 
-def _bring(
+def _index_file(
     batch: _Batch,
-    there: Mapping[str, str] | None,
+    document: Mapping[str, str] | None,
     origin: str,
     name: str,
     path: Path,
@@ -127,23 +128,23 @@ def _bring(
     try:
         check_name(name)
         stamp = _stamp(path)
-        own = there is not None and there["origin"] == origin
-        fresh = there is not None and own and there["recipe"] == collection.recipe
-        if there is not None and fresh and stamp and there["stamp"] == stamp:
+        own = document is not None and document["origin"] == origin
+        fresh = document is not None and own and document["recipe"] == collection.recipe
+        if document is not None and fresh and stamp and document["stamp"] == stamp:
             report.unchanged += 1
             return
         data = _read(path, collection.limits.size)
-        same = there is not None and there["sha256"] == hashlib.sha256(data).hexdigest()
-        if there is not None and not own and not (same and _is_gone(there["origin"])):
+        same = document is not None and document["sha256"] == hashlib.sha256(data).hexdigest()
+        if document is not None and not own and not (same and _is_gone(document["origin"])):
             raise InputError(
-                f"The collection has a document of this name from {there['origin'] or 'an upload'}.",
+                f"The collection has a document of this name from {document['origin'] or 'an upload'}.",
                 where=name,
                 hint="Choose another collection.",
             )
-        if there is not None and fresh and same:
+        if document is not None and fresh and same:
             report.unchanged += 1
             if stamp:
-                batch.stamps[there["id"]] = stamp
+                batch.stamps[document["id"]] = stamp
             return
         prepared = collection.prepare(name, data, origin=origin, stamp=stamp)
     except InputError as error:
@@ -158,17 +159,17 @@ def _bring(
 
 
 def _is_gone(origin: str) -> bool:
-    """Whether a folder that documents came from is no longer there: it may have been moved."""
+    """Return whether the folder that documents came from no longer exists."""
     return bool(origin) and not Path(origin).is_dir()
 
 
 class _Batch:
-    """Documents that are put there together: one commit costs as much as one for many."""
+    """Documents to commit together, because a commit costs the same for one or many."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
         self.stamps: dict[str, str] = {}
-        """New stamps of documents that are there as they were."""
+        """New stamps of unchanged documents."""
         self._waiting: list[Prepared] = []
         self._since = 0.0
 
@@ -176,7 +177,7 @@ class _Batch:
         self._since = self._since if self._waiting else time.monotonic()
         self._waiting.append(prepared)
         passages = sum(len(each.passages) for each in self._waiting)
-        if passages >= PASSAGES or time.monotonic() - self._since >= SECONDS:
+        if passages >= BATCH_PASSAGES or time.monotonic() - self._since >= BATCH_SECONDS:
             self.write()
 
     def write(self) -> None:
@@ -186,18 +187,18 @@ class _Batch:
         self.stamps = {}
 
 
-def _files(folder: Path, report: FolderReport, shut: list[str]) -> Iterator[tuple[str, Path]]:
-    """Yield the files of a folder and below, by their names with ``/`` between folders.
+def _files(folder: Path, report: FolderReport, unreadable: list[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the relative POSIX path and the path of each file in a folder and its subfolders.
 
-    Folders that cannot be looked into are reported, and noted with a ``/``.
+    Unreadable folders are reported, and their names are added to `unreadable` with a final ``/``.
     """
 
-    def note(error: OSError) -> None:
+    def on_error(error: OSError) -> None:
         name = Path(error.filename).relative_to(folder).as_posix()
-        shut.append("" if name == "." else f"{name}/")
-        report.failed[shut[-1]] = f"{name!a}: cannot be read: {error.strerror or error}"
+        unreadable.append("" if name == "." else f"{name}/")
+        report.failed[unreadable[-1]] = f"{name!a}: cannot be read: {error.strerror or error}"
 
-    for where, folders, files in os.walk(folder, onerror=note):
+    for where, folders, files in os.walk(folder, onerror=on_error):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for each in files:
             path = Path(where, each)
@@ -209,7 +210,7 @@ def _files(folder: Path, report: FolderReport, shut: list[str]) -> Iterator[tupl
 
 
 def _stamp(path: Path) -> str:
-    """Return what changes when a file does; nothing where that cannot be relied upon."""
+    """Return a stamp that changes with the file; empty if that is not certain."""
     found = path.stat()
     if time.time() - found.st_mtime < RACY_SECONDS:
         return ""
@@ -217,9 +218,9 @@ def _stamp(path: Path) -> str:
 
 
 def _read(path: Path, most: int) -> bytes:
-    # Who put a pipe in the file's place must not make this wait for its other end.
+    # Non-blocking, in case the file has been replaced by a pipe.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no file any more")
+            raise OSError(errno.EINVAL, "not a regular file")
         return stream.read(most + 1)

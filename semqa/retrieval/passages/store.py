@@ -1,4 +1,4 @@
-"""The tables of collections: LanceDB, in a folder or an object store, and what interrupted writes leave."""
+"""LanceDB tables of collections, in a folder or an object store; recovery from interrupted writes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def documents_schema(arrow: Any) -> Any:
-    """Return the schema of the table of documents.
+    """Return the schema of the documents table.
 
-    What a reader is told comes first; then where a document is from, what it was made with, the
-    write that brought its passages, and its text.
+    `origin`, `stamp` and `recipe` tell whether a document is up to date. `write` is the write that
+    added its passages.
     """
     text, count = arrow.string(), arrow.int64()
     return arrow.schema(
@@ -44,10 +44,10 @@ def documents_schema(arrow: Any) -> Any:
 
 
 def passages_schema(arrow: Any) -> Any:
-    """Return the schema of the table of passages, without the vectors, which come when needed.
+    """Return the schema of the passages table. The vector column is added when it is needed.
 
-    `searched` is the document's title, the lines of the passage's context, and the passage, with
-    a line end after each but the last.
+    `searched` is the document's title, the lines of the passage's context, and the passage, joined
+    by line breaks.
     """
     text, count = arrow.string(), arrow.int64()
     return arrow.schema(
@@ -67,11 +67,13 @@ Access = Literal["own", "read", "write"]
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A collection.
+    """Information about a collection.
 
     Attributes:
-        created: when it was made, ISO 8601 in UTC.
-        access: ``own``, or what its owner lets this one do: ``read``, or ``write`` as well.
+        documents: number of documents.
+        passages: number of passages.
+        created: time of creation, ISO 8601 in UTC.
+        access: ``own``, or for a shared collection ``read`` or ``write``.
     """
 
     name: str
@@ -83,9 +85,11 @@ class CollectionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A collection that its owner shares with another.
+    """A share of a collection.
 
     Attributes:
+        owner: the owner that it is shared with.
+        name: the collection's name for that owner.
         access: ``read`` or ``write``.
     """
 
@@ -96,14 +100,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A document of a collection.
+    """Information about a document in a collection.
 
     Attributes:
-        id: tells it from all others; other content has another id.
-        name: the file's name; there is one document of a name in a collection.
-        characters: code points of its text.
-        sha256: the digest of the file's bytes.
-        added: when it was put there, ISO 8601 in UTC.
+        id: unique id that depends on the name and the content.
+        name: the file's name, unique in a collection.
+        characters: length of the text in code points.
+        passages: number of passages.
+        sha256: SHA-256 of the file.
+        added: time of addition, ISO 8601 in UTC.
     """
 
     id: str
@@ -118,13 +123,13 @@ class DocumentInfo:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A passage that a search found.
+    """A passage found by a search.
 
     Attributes:
-        start: where the passage begins in the document's text, in code points.
-        end: where it ends, exclusive.
-        page: the page of a PDF on which it begins, from 1.
-        score: how well it fits; higher is better, and only the order of one search means something.
+        start: offset of the passage in the document's text, in code points.
+        end: offset of its end, exclusive.
+        page: the page of a PDF on which it begins, from 1; None for other documents.
+        score: relevance, higher is better. Scores of different searches are not comparable.
     """
 
     source: Source
@@ -137,7 +142,7 @@ class Found:
 
 
 def passage_url(collection: str, document_id: str, start: int, end: int) -> str:
-    """Return the address of a passage.
+    """Return the URL of a passage.
 
     Example:
         >>> passage_url("my notes", "a1", 0, 9)
@@ -148,21 +153,21 @@ def passage_url(collection: str, document_id: str, start: int, end: int) -> str:
 
 _T = TypeVar("_T")
 
-KEPT = 256
-"""Opened tables, and what is known of them, that are kept in memory."""
+MAX_CACHED = 256
+"""Maximum number of open tables and caches kept in memory."""
 
 _PURPOSE = "a collection of documents"
 
-_PLACE = re.compile(r",? ?/\S+\.rs:\d+:\d+.*")
-"""Where in the source of Lance an error came up: of no use to anybody here."""
+_RUST_LOCATION = re.compile(r",? ?/\S+\.rs:\d+:\d+.*")
+"""Matches the location in Lance's source code in an error message."""
 
 
 class Store:
-    """A place with tables.
+    """A database of tables.
 
     Args:
-        where: a folder, or an address such as ``s3://bucket/folder``. In a folder any number of
-            processes may read and write at a time; at an address one machine may write.
+        where: a folder, or a URL such as ``s3://bucket/folder``. Any number of processes may read
+            and write a folder; only the processes of one machine may write to a URL.
     """
 
     def __init__(self, where: str | Path) -> None:
@@ -170,10 +175,10 @@ class Store:
         remote = "://" in self.where
         folder = Path(self.where).expanduser().resolve()
         digest = hashlib.sha256(self.where.encode("utf-8", "surrogateescape")).hexdigest()
-        self._kept: dict[str, Any] = {}
+        self._cache: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._locks = cache_folder() / "locks" / digest[:16] if remote else folder / "locks"
-        # Else it tells of its own work on standard error.
+        # By default Lance logs to standard error.
         os.environ.setdefault("LANCE_LOG", "error")
         self._lance = require("lancedb", extra="documents", purpose=_PURPOSE)
         self.arrow: Any = require("pyarrow", extra="documents", purpose=_PURPOSE)
@@ -195,60 +200,60 @@ class Store:
                 return found
 
     def create(self, name: str, schema: Any) -> Any:
-        """Create an empty table, or open the one that is there."""
+        """Create an empty table, or open it if it exists."""
         return self._tables.create_table(name, schema=schema, exist_ok=True)
 
     def open(self, name: str) -> Any:
-        """Open a table; reading it always reads its newest state."""
+        """Open a table. Reads always see its latest version."""
         return self._tables.open_table(name)
 
-    def kept(self, name: str, make: Callable[[], _T]) -> _T:
-        """Return what is kept in memory under a name, made if it is not.
+    def cached(self, name: str, make: Callable[[], _T]) -> _T:
+        """Return an object from an LRU cache, or make it and add it.
 
-        To open a table takes as long as a search; one that is kept reads the newest state as well.
+        Opening a table takes as long as a search, so open tables are cached.
         """
         with self._lock:
-            found: _T | None = self._kept.get(name)
+            found: _T | None = self._cache.get(name)
         if found is None:
             found = make()
         with self._lock:
-            self._kept.pop(name, None)
-            self._kept[name] = found  # what was asked for last goes last
-            while len(self._kept) > KEPT:
-                del self._kept[next(iter(self._kept))]
+            self._cache.pop(name, None)
+            self._cache[name] = found  # most recently used last
+            while len(self._cache) > MAX_CACHED:
+                del self._cache[next(iter(self._cache))]
         return found
 
     def drop(self, name: str) -> None:
-        """Remove a table if it is there."""
+        """Delete a table if it exists."""
         self._tables.drop_table(name, ignore_missing=True)
 
     @contextmanager
     def writing(self, key: str) -> Iterator[None]:
-        """Hold the right to write to a collection, before all other threads and processes."""
+        """Hold the write lock of a collection, against other threads and processes."""
         with self.errors(), locked(self._locks / f"{key}.lock"):
             yield
 
-    def note(self, key: str) -> Path:
-        """Return the file that stands while a collection is being written to."""
+    def marker(self, key: str) -> Path:
+        """Return the path of the file that exists while a collection is being written to."""
         return self._locks / f"{key}.unfinished"
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn what fails below into errors of semqa."""
+        """Convert errors of LanceDB and the disk into UnavailableError."""
         try:
             yield
         except SemqaError:
             raise
         except (OSError, RuntimeError, ValueError) as error:
-            said = next(iter(str(error).splitlines()), type(error).__name__)
-            said = _PLACE.sub("", said)
+            message = next(iter(str(error).splitlines()), type(error).__name__)
+            message = _RUST_LOCATION.sub("", message)
             raise UnavailableError(
-                f"{self.where}: The collections cannot be read or written: {said[:300]}. Check the disk and the folder's permissions."
+                f"{self.where}: The collections cannot be read or written: {message[:300]}. Check the disk and the folder's permissions."
             ) from error
 
 
 def literal(text: str) -> str:
-    """Return a text as a literal of SQL.
+    """Return a text as an SQL string literal.
 
     Example:
         >>> literal("it's")
@@ -257,38 +262,38 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-_AT_ONCE = 500
-"""Conditions in one removal."""
+_CONDITIONS = 500
+"""Maximum number of conditions per deletion."""
 
 
 @contextmanager
-def noted(note: Path, passages: Any, documents: Any) -> Iterator[None]:
-    """Have a file stand beside the tables while they are being written to.
+def recovering(marker: Path, passages: Any, documents: Any) -> Iterator[None]:
+    """Create a marker file for the time of a write, after cleaning up an interrupted write.
 
-    Where it stands already, a write was cut off, and what it left is cleared away first. So nobody
-    looks through all passages but after that. To be called by whoever may write.
+    If the marker exists already, a write was interrupted, and the passages that it left are
+    deleted. The caller must hold the write lock.
     """
-    if note.exists():
-        clear_leftovers(passages, documents)
-    note.touch()
+    if marker.exists():
+        delete_orphans(passages, documents)
+    marker.touch()
     yield
-    note.unlink(missing_ok=True)
+    marker.unlink(missing_ok=True)
 
 
-def clear_leftovers(passages: Any, documents: Any) -> None:
-    """Remove the passages that no document speaks for; until then no search shows them."""
+def delete_orphans(passages: Any, documents: Any) -> None:
+    """Delete the passages that belong to no document; searches ignore them anyway."""
     columns = passages.search().select(["document", "write"]).to_arrow()
-    there = columns.group_by(["document", "write"]).aggregate([]).to_pylist()
+    rows = columns.group_by(["document", "write"]).aggregate([]).to_pylist()
     known = documents.search().select(["id", "write"]).to_list()
     live = {(row["id"], row["write"]) for row in known}
-    pairs = [(row["document"], row["write"]) for row in there]
-    clear(passages, [pair for pair in pairs if pair not in live])
+    pairs = [(row["document"], row["write"]) for row in rows]
+    delete_passages(passages, [pair for pair in pairs if pair not in live])
 
 
-def clear(passages: Any, pairs: Sequence[tuple[str, str]]) -> None:
-    """Remove passages, by document and write."""
-    for at in range(0, len(pairs), _AT_ONCE):
-        some = pairs[at : at + _AT_ONCE]
+def delete_passages(passages: Any, pairs: Sequence[tuple[str, str]]) -> None:
+    """Delete passages by document and write."""
+    for at in range(0, len(pairs), _CONDITIONS):
+        some = pairs[at : at + _CONDITIONS]
         passages.delete(
             " OR ".join(
                 f"(document = {literal(document)} AND write = {literal(write)})"

@@ -12,8 +12,8 @@ import pytest
 from semqa.attribution.ais.rates import (
     Measure,
     agreement_of_counts,
+    compare_paired,
     compare_systems,
-    paired,
     system_rates,
 )
 from semqa.attribution.ais.released import (
@@ -142,7 +142,10 @@ def test_mcnemar_on_shared_examples(
     verdicts = released[task].verdicts
     for name, row in golden[task]["significance"].items():
         measure, system = name.split(":")
-        pairs, expected = paired(verdicts, system, row["best"], measure), row["mcnemar_exact"]
+        pairs, expected = (
+            compare_paired(verdicts, system, row["best"], measure),
+            row["mcnemar_exact"],
+        )
         assert pairs.n == expected["shared_examples"]
         assert pairs.only_first == expected["only_this_positive"]
         assert pairs.only_second == expected["only_best_positive"]

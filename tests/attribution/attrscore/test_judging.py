@@ -11,11 +11,11 @@ import pytest
 from semqa.attribution.attrscore.judging import (
     AttrPrompt,
     Shot,
+    choose_method,
     judge_by_entailment,
     judge_by_prompt,
     read_shots,
     shipped_shots,
-    way_of,
 )
 from semqa.attribution.attrscore.labels import FAMILIES, Example
 from semqa.attribution.attrscore.record import RunRecord, read_outputs
@@ -140,14 +140,14 @@ def test_how_a_judge_is_asked() -> None:
             return [Entailment(0, 1, 0) for _ in pairs]
 
     lexical = create_judge("lexical")
-    assert way_of(lexical) == "entailment"
+    assert choose_method(lexical) == "entailment"
     with pytest.raises(InputError, match="cannot answer prompts"):
-        way_of(lexical, prompted=True)
-    assert way_of(Scripted()) == "prompt"
-    assert way_of(Model()) == "prompt"
-    assert way_of(Model(), "entailment") == "entailment"
+        choose_method(lexical, prompted=True)
+    assert choose_method(Scripted()) == "prompt"
+    assert choose_method(Model()) == "prompt"
+    assert choose_method(Model(), "entailment") == "entailment"
     with pytest.raises(InputError, match="cannot judge entailment"):
-        way_of(Scripted(), "entailment")
+        choose_method(Scripted(), "entailment")
 
 
 def test_a_record_holds_all_that_its_scores_need(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from semqa.attribution.attrscore.answers import (
     AnswerMatcher,
     Forms,
-    asked_for,
     kind_of,
     occurrences,
+    question_type,
 )
 from semqa.attribution.attrscore.labels import LABELS
 from semqa.attribution.attrscore.simulation import (
@@ -226,7 +226,7 @@ def test_nothing_of_an_answer_is_left_by_substitution(words: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_is_asked_for(question: str, asked: str) -> None:
-    assert asked_for(question) == asked
+    assert question_type(question) == asked
 
 
 SQUAD = {

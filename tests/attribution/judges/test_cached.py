@@ -17,9 +17,9 @@ from semqa.attribution.judges import (
     CachedJudge,
     Entailment,
     Pair,
-    PatientJudge,
     Reading,
     Span,
+    TolerantJudge,
     TooLongError,
     create_judge,
 )
@@ -234,7 +234,7 @@ class Short:
 
 
 def test_what_is_too_long_says_nothing_and_is_counted() -> None:
-    judge = PatientJudge(Short())
+    judge = TolerantJudge(Short())
     texts = ["ab", "abcd", "c"]
     assert [each.entailed for each in judge.entailment([Pair("p", t) for t in texts])] == [
         True, False, True,

@@ -66,13 +66,13 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 HEAVY = {"torch", "transformers", "numba", "spacy", "sklearn", "scipy", "huggingface_hub"}
 sys.meta_path.insert(0, Absent())
-from semqa.attribution.ais.auto import ToCheck, check_answers
+from semqa.attribution.ais.auto import CheckInput, check_answers
 from semqa.attribution.citations import citation_scores
 from semqa.attribution.judges import CachedJudge, create_judge
 from semqa.quotes import QuotedAnswer, Source
 answer = QuotedAnswer.parse("[ 1 Bing ] sang.", [Source("Bing sang.")])
 judge = CachedJudge(create_judge("lexical"), None)
-(check,) = check_answers([ToCheck("Who?", answer)], judge)
+(check,) = check_answers([CheckInput("Who?", answer)], judge)
 assert check.supported and citation_scores(answer, judge).recall == 100
 assert not HEAVY & {name.partition(".")[0] for name in sys.modules}
 """

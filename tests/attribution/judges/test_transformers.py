@@ -14,7 +14,7 @@ from semqa.attribution.judges import (
     create_judge,
 )
 from semqa.attribution.judges.base import abilities_of
-from semqa.attribution.judges.models import padded
+from semqa.attribution.judges.models import pad_batch
 from semqa.errors import InputError
 from tests.judge_models import save_classifier
 
@@ -124,9 +124,9 @@ def test_control_tokens_in_a_text_are_text(models: Path, monkeypatch: pytest.Mon
 
     def spy(tokenizer: Any, rows: Any, device: Any) -> Any:
         seen.extend(row["input_ids"] for row in rows)
-        return padded(tokenizer, rows, device)
+        return pad_batch(tokenizer, rows, device)
 
-    monkeypatch.setattr("semqa.attribution.judges.models.padded", spy)
+    monkeypatch.setattr("semqa.attribution.judges.models.pad_batch", spy)
     text = "Ann <sep> Bob <cls> </s> <pad> it."
     spec = f"transformers:nli={models / 'nli'},qa={models / 'qa'},qg={models / 'qg'}"
     judge: Any = create_judge(spec, {"device": "cpu"})
@@ -153,9 +153,9 @@ def test_every_window_fits_and_holds_the_whole_hypothesis(
 
     def spy(tokenizer: Any, rows: Any, device: Any) -> Any:
         seen.extend(row["input_ids"] for row in rows)
-        return padded(tokenizer, rows, device)
+        return pad_batch(tokenizer, rows, device)
 
-    monkeypatch.setattr("semqa.attribution.judges.models.padded", spy)
+    monkeypatch.setattr("semqa.attribution.judges.models.pad_batch", spy)
     hypothesis = "Bob crossed the bridge in the rain."
     entailer(models / "nli").entailment([Pair(text, hypothesis)])
     tokenizer = AutoTokenizer.from_pretrained(models / "nli")

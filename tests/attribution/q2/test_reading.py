@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from semqa.attribution.judges import create_judge
 from semqa.attribution.q2 import Q2, Response, Settings
-from semqa.attribution.q2.reading import read_responses, with_ids
+from semqa.attribution.q2.reading import combine_responses, read_responses
 from semqa.attribution.q2.record import Run, read_judged
 from semqa.attribution.q2.spans import RuleSpans
 from semqa.attribution.records import describe_judge
@@ -99,8 +99,8 @@ def test_ids_of_several_files_differ(write: Write) -> None:
         write("response,knowledge\nr,k\n", "2.csv"),
     )
     files = [read_responses(one), read_responses(two)]
-    assert [each.id for each in with_ids(files[:1])] == ["0"]
-    assert len({each.id for each in with_ids(files)}) == 2
+    assert [each.id for each in combine_responses(files[:1])] == ["0"]
+    assert len({each.id for each in combine_responses(files)}) == 2
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_ids_of_several_files_differ(write: Write) -> None:
         ("response,knowledge,id\nr,k,x\nr,k,x\n", r"file\.csv:3: The id"),
         ("response,knowledge,response\nr,k,x\n", r"file\.csv:1: The column"),
         ("response,knowledge\nr,k,x\n", r"file\.csv:2: "),
-        ('response,knowledge\n"r,k\n', r"file\.csv:2: This is not CSV"),
+        ('response,knowledge\n"r,k\n', r"file\.csv:2: invalid CSV"),
     ],
 )
 def test_wrong_files(write: Write, text: str, message: str) -> None:

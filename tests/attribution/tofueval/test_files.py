@@ -12,14 +12,14 @@ import pytest
 
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
-    doubled,
+    count_duplicates,
     error_types,
     read_annotations,
     read_categories,
     read_documents,
     read_key_points,
 )
-from semqa.attribution.tofueval.judging import read_texts, read_wanted
+from semqa.attribution.tofueval.judging import read_texts, read_topics
 from semqa.attribution.tofueval.meta import ALL, count_errors, error_rates, read_evaluator
 from semqa.errors import InputError
 
@@ -94,7 +94,7 @@ def test_a_doubled_row_counts_twice_and_is_counted(tmp_path: Path) -> None:
     wrong = changed(sent_label="no", type="Contradiction, Reasoning Error")
     path = write(tmp_path / "a.csv", [ROW, wrong, wrong, changed(sent_idx="3", sent_label="no")])
     sentences = read_annotations([path])
-    assert doubled(sentences) == 2
+    assert count_duplicates(sentences) == 2
     rates = {rate[:5]: rate for rate in error_rates(sentences, {})}
     assert rates["a", ALL, ALL, ALL, "sentence"][5:] == (3, 4)
     assert rates["a", ALL, ALL, ALL, "summary"][5:] == (1, 1)
@@ -199,9 +199,9 @@ def test_topics_wanted(tmp_path: Path) -> None:
         {"doc_id": "a", "topic": "x"},
         {"doc_id": "b", "topics": ["y", "z"]},
     ]
-    assert read_wanted(lines_of(tmp_path / "t.jsonl", rows)) == [("a", "x"), ("b", "y"), ("b", "z")]
+    assert read_topics(lines_of(tmp_path / "t.jsonl", rows)) == [("a", "x"), ("b", "y"), ("b", "z")]
     with pytest.raises(InputError, match=r"t\.jsonl:1: topics must"):
-        read_wanted(lines_of(tmp_path / "t.jsonl", [{"doc_id": "a", "topics": "x"}]))
+        read_topics(lines_of(tmp_path / "t.jsonl", [{"doc_id": "a", "topics": "x"}]))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from semqa.attribution.tofueval.data import (
     EXTRA_MODEL,
     AnnotatedSentence,
     by_summary,
-    doubled,
+    count_duplicates,
     read_annotations,
     read_categories,
     read_key_points,
@@ -137,7 +137,7 @@ def test_counts(
     assert len({s.key.doc_id for s in media}) == table["docs"]
     assert len(categories["mediasum"]) == table["topics"]
     assert list(categories["mediasum"].values()).count("main") == table["main"]
-    assert doubled(media) == 0
+    assert count_duplicates(media) == 0
 
 
 def test_counts_of_both_datasets(
@@ -151,7 +151,7 @@ def test_counts_of_both_datasets(
         means = lengths(rows)
         assert means["sentences"].value == pytest.approx(expected["mean_sentences_per_summary"])
         assert means["words"].value == pytest.approx(expected["mean_words_per_summary"])
-    assert doubled(sentences) == 1
+    assert count_duplicates(sentences) == 1
 
 
 @pytest.mark.parametrize(

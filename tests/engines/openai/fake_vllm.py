@@ -42,7 +42,7 @@ class FakeVllm:
             try:
                 request = ConstraintRequest.from_extra_args(keys)
             except InputError as refusal:
-                return error(400, str(refusal))
+                return error(400, str(refusal), param=refusal.field)
             if request is not None and not self.lies:
                 return self._written(_quoting(request))
         grammar = (asked.body.get("structured_outputs") or {}).get("grammar")

@@ -59,9 +59,10 @@ class Answer:
     streams: bool = True
 
 
-def error(status: int, message: str, **more: Any) -> Answer:
+def error(status: int, message: str, *, param: str | None = None, **more: Any) -> Answer:
     """Return an error in vLLM's format."""
-    body = {"error": {"message": message, "type": "BadRequestError", "code": status}}
+    details = {"message": message, "type": "BadRequestError", "param": param, "code": status}
+    body = {"error": details}
     return Answer(status=status, body=body, **more)
 
 

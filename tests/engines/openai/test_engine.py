@@ -149,6 +149,14 @@ def test_without_a_constraint_the_text_stays_as_it_is() -> None:
         assert "".join(streamed(engine)[0]) == FakeVllm().free
 
 
+def test_sources_too_long_for_the_processor_are_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEMQA_VLLM_MAX_SOURCE_BYTES", "10")
+    with serving(FakeVllm(processor=True)) as server:
+        assert generated(engine_for(server, constraint="auto")).constraint == "repair"
+        with pytest.raises(InputError, match="at most 10 are allowed"):
+            generated(engine_for(server, constraint="processor"))
+
+
 def test_sources_too_long_for_a_grammar_are_repaired() -> None:
     long = [Source("ab " * 20_000)]
     with serving(FakeVllm(grammar=True)) as server:

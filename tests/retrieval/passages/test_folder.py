@@ -20,7 +20,7 @@ INDEX = """
 import sys
 from pathlib import Path
 from semqa.retrieval.passages import Library, folder
-folder.PASSAGES = 6
+folder.BATCH_PASSAGES = 6
 collection = Library(sys.argv[1], encoder=None).obtain("", "notes")
 print("ready", flush=True)
 folder.index_folder(collection, Path(sys.argv[2]))
@@ -50,7 +50,7 @@ def long_ago(folder: Path, seconds: float = 1000) -> None:
         os.utime(path, (time.time() - seconds, time.time() - seconds))
 
 
-def test_files_are_brought_in_once(
+def test_unchanged_files_are_indexed_once(
     notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[int, int | None]] = []
@@ -67,7 +67,7 @@ def test_files_are_brought_in_once(
     assert (notes._documents.version, notes._passages.version) == versions
 
 
-def test_changes_are_brought_in(notes: Collection, folder: Path) -> None:
+def test_changes_are_indexed(notes: Collection, folder: Path) -> None:
     notes.put("upload.txt", b"An upload stays.")
     index_folder(notes, folder)
     (folder / "a.txt").write_text("The harbour was built in 1891.")
@@ -90,7 +90,7 @@ def test_a_change_within_the_same_moment_is_seen(notes: Collection, folder: Path
     assert notes.search("two")
 
 
-def test_a_file_that_was_only_touched_is_read_once_more(
+def test_a_touched_file_is_read_again_once(
     notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index_folder(notes, folder)
@@ -113,16 +113,16 @@ def test_files_that_cannot_be_read_are_named_and_others_are_read(
     assert report.failed["bad.pdf"].startswith("bad.pdf: The file is not a PDF")
 
 
-def test_a_file_that_can_no_longer_be_read_keeps_what_was_read(
-    notes: Collection, folder: Path
-) -> None:
+def test_an_unreadable_file_keeps_its_document(notes: Collection, folder: Path) -> None:
     index_folder(notes, folder)
     (folder / "a.txt").write_bytes(b"\0")
     assert list(index_folder(notes, folder).failed) == ["a.txt"]
     assert "1890" in notes.search("harbour")[0].source.text
 
 
-def test_links_do_not_lead_out(notes: Collection, folder: Path, tmp_path: Path) -> None:
+def test_links_to_files_outside_are_ignored(
+    notes: Collection, folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "secret.txt").write_text("The secret.")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "d.txt").write_text("The secret.")
@@ -136,7 +136,7 @@ def test_links_do_not_lead_out(notes: Collection, folder: Path, tmp_path: Path) 
     assert [each.name for each in notes.documents()] == ["a.txt", "inside.txt", "sub/b.md"]
 
 
-def test_names_that_are_no_text_are_told(notes: Collection, folder: Path) -> None:
+def test_invalid_file_names_are_reported(notes: Collection, folder: Path) -> None:
     try:
         Path(os.fsdecode(os.fsencode(folder) + b"/\xff.txt")).write_text("x")
     except OSError:
@@ -147,7 +147,7 @@ def test_names_that_are_no_text_are_told(notes: Collection, folder: Path) -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it takes no such names")
-def test_odd_names_are_names_or_told_in_a_line(notes: Collection, folder: Path) -> None:
+def test_unusual_names_are_indexed_or_reported_on_one_line(notes: Collection, folder: Path) -> None:
     good = ["\u202egnp.txt", "a 'b' \"c\".txt", "東京.txt", "%2e%2e.txt", "-rf.txt", "*.txt"]
     for name in [*good, "two\nlines.txt", "\x1b[31mred.txt", "back\\slash.txt"]:
         (folder / name).write_text(f"The {len(name)} zebras.")
@@ -157,7 +157,7 @@ def test_odd_names_are_names_or_told_in_a_line(notes: Collection, folder: Path) 
     assert all("\n" not in said and "\x1b" not in said for said in report.failed.values())
 
 
-def test_a_folder_that_cannot_be_looked_into_is_told_and_keeps_its_documents(
+def test_an_unreadable_folder_keeps_its_documents(
     notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index_folder(notes, folder)
@@ -179,20 +179,20 @@ def test_a_folder_that_cannot_be_looked_into_is_told_and_keeps_its_documents(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
-def test_a_file_that_becomes_something_else_is_told(
+def test_a_file_replaced_by_a_pipe_is_reported(
     notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bring = folder_module._bring
+    index = folder_module._index_file
 
     def change(*given: object) -> None:
         (folder / "a.txt").unlink(missing_ok=True)
         os.mkfifo(folder / "a.txt")
-        bring(*given)  # type: ignore[arg-type]
+        index(*given)  # type: ignore[arg-type]
         (folder / "a.txt").unlink()
 
-    monkeypatch.setattr(folder_module, "_bring", change)
+    monkeypatch.setattr(folder_module, "_index_file", change)
     report = index_folder(notes, folder)
-    assert report.failed == {"a.txt": "a.txt: cannot be read: it is no file any more"}
+    assert report.failed == {"a.txt": "a.txt: cannot be read: not a regular file"}
     assert [each.name for each in notes.documents()] == ["sub/b.md"]
 
 
@@ -239,13 +239,15 @@ def test_a_folder_may_move(notes: Collection, folder: Path, tmp_path: Path) -> N
     assert [each.name for each in notes.documents()] == ["sub/b.md"]
 
 
-def test_no_folder_and_no_documents(notes: Collection, folder: Path, tmp_path: Path) -> None:
+def test_missing_folders_and_empty_folders_are_rejected(
+    notes: Collection, folder: Path, tmp_path: Path
+) -> None:
     index_folder(notes, folder)
     with pytest.raises(InputError, match="No such folder"):
         index_folder(notes, tmp_path / "nothing")
     for path in (folder / "a.txt", folder / "sub" / "b.md"):
         path.unlink()
-    with pytest.raises(InputError, match=r"other kinds: 1"):
+    with pytest.raises(InputError, match=r"1 files have unsupported"):
         index_folder(notes, folder)
     assert len(notes.documents()) == 2
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from semqa.documents import Passage, split
 from semqa.errors import ForbiddenError, InputError, NotFoundError, SemqaError, UnavailableError
 from semqa.quotes import Source
-from semqa.retrieval.encoder import FEW
+from semqa.retrieval.encoder import MAX_QUICK
 from semqa.retrieval.passages import Collection, Library, search, store
 from semqa.retrieval.passages import collection as collection_module
-from semqa.retrieval.passages.search import Dense
+from semqa.retrieval.passages.search import DenseEncoder
 from tests.documents import makers
 
 HARBOUR = b"The harbour of Oslo was built in 1890. It burnt down twice.\n\nFerries leave daily."
@@ -52,7 +52,7 @@ def notes(library: Library) -> Collection:
 
 
 def use(library: Library, encoder: object) -> None:
-    library._dense = Dense(encoder)  # type: ignore[arg-type]
+    library._dense = DenseEncoder(encoder)  # type: ignore[arg-type]
 
 
 def check_exact(collection: Collection, query: str) -> None:
@@ -68,7 +68,7 @@ def check_exact(collection: Collection, query: str) -> None:
         )
 
 
-def test_what_is_put_there_is_found_with_its_place(notes: Collection) -> None:
+def test_added_documents_are_found_with_offsets(notes: Collection) -> None:
     info = notes.put("sub/harbour.txt", HARBOUR)
     assert (info.name, info.kind, info.title, info.passages) == (
         "sub/harbour.txt",
@@ -83,7 +83,7 @@ def test_what_is_put_there_is_found_with_its_place(notes: Collection) -> None:
     assert notes.info().passages == 1
 
 
-def test_pages_of_a_pdf_are_told(notes: Collection) -> None:
+def test_pages_of_a_pdf_are_returned(notes: Collection) -> None:
     notes.put("r.pdf", makers.pdf([["The ferry leaves."], ["Zebras eat grass."]], title="Report"))
     (found, *_) = notes.search("zebras")
     assert (found.page, found.source.text, found.source.title) == (2, "Zebras eat grass.", "Report")
@@ -100,14 +100,14 @@ def test_offsets_are_code_points(notes: Collection) -> None:
     assert "zebra" in notes.search("zebra")[0].source.text
 
 
-def test_the_same_bytes_do_nothing(notes: Collection) -> None:
+def test_unchanged_files_are_not_added_again(notes: Collection) -> None:
     first = notes.put("a.txt", HARBOUR)
     version = notes._documents.version, notes._passages.version
     assert notes.put("a.txt", HARBOUR) == first
     assert (notes._documents.version, notes._passages.version) == version
 
 
-def test_other_bytes_take_the_place(notes: Collection) -> None:
+def test_changed_files_replace_documents(notes: Collection) -> None:
     first = notes.put("a.txt", HARBOUR)
     second = notes.put("a.txt", b"Zebras eat grass.")
     assert second.id != first.id
@@ -128,14 +128,14 @@ def test_all_or_none_of_several_files(notes: Collection) -> None:
     ]
 
 
-def test_removed_documents_are_gone(notes: Collection) -> None:
+def test_removed_documents_are_not_found(notes: Collection) -> None:
     info = notes.put("a.txt", HARBOUR)
     other = notes.put("b.txt", b"Zebras live near no harbour.")
     notes.remove(info.id)
     assert notes.documents() == [other]
     assert [each.document_id for each in notes.search("harbour")] == [other.id]
     for call in (notes.remove, notes.document, notes.find):
-        with pytest.raises(NotFoundError, match="No document"):
+        with pytest.raises(NotFoundError, match="not found"):
             call(info.id)
 
 
@@ -161,7 +161,7 @@ def test_owners_see_only_their_own(library: Library) -> None:
     assert theirs.documents() == [secret]
 
 
-def test_a_collection_that_was_removed_is_gone_for_who_holds_it(library: Library) -> None:
+def test_a_deleted_collection_raises_not_found(library: Library) -> None:
     held = library.create("", "notes")
     held.put("a.txt", HARBOUR)
     library.delete("", "notes")
@@ -219,9 +219,9 @@ def test_any_question_can_be_asked(notes: Collection, query: str) -> None:
     notes.search(query)
 
 
-def test_questions_that_cannot_be(notes: Collection) -> None:
+def test_invalid_queries_are_rejected(notes: Collection) -> None:
     for query in ("", "  \n", "x" * 10_001):
-        with pytest.raises(InputError, match="A query has words"):
+        with pytest.raises(InputError, match="The query "):
             notes.search(query)
     for limit in (0, 101):
         with pytest.raises(InputError, match="limit must be"):
@@ -229,7 +229,7 @@ def test_questions_that_cannot_be(notes: Collection) -> None:
     assert notes.search("harbour") == []
 
 
-def test_passages_that_repeat_others_are_left_out(notes: Collection) -> None:
+def test_duplicate_passages_are_left_out(notes: Collection) -> None:
     for i in range(5):
         notes.put(f"{i}.txt", HARBOUR)
     notes.put("other.txt", HARBOUR.replace(b"1890", b"1891"))
@@ -254,7 +254,7 @@ Visitors get it back in June.
 """
 
 
-def test_a_passage_is_found_by_what_stands_above_it(notes: Collection) -> None:
+def test_a_passage_is_found_by_its_context(notes: Collection) -> None:
     notes.put(
         "rules.md", RULES.format("The office keeps a list of all that was paid. " * 20).encode()
     )
@@ -265,16 +265,16 @@ def test_a_passage_is_found_by_what_stands_above_it(notes: Collection) -> None:
     assert (parking.source.context, "Parking" in parking.source.text) == ("Parking", False)
 
 
-def test_passages_that_say_the_same_of_other_things_are_kept() -> None:
+def test_equal_passages_with_other_contexts_are_kept() -> None:
     text = "It costs 40 euros, is paid in advance, and is not paid back if it rains."
     some = [
         search.Candidate("d", "n", "t", i, i, None, text, context)
         for i, context in enumerate(("Fees\nBoats", "Fees\nBikes and skates", "Fees\nBoats"))
     ]
-    assert search.drop_repeats(some, 5) == some[:2]
+    assert search.drop_duplicates(some, 5) == some[:2]
 
 
-def test_a_collection_of_before_is_searched_and_read_again(
+def test_an_old_recipe_is_searched_and_read_again(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = RULES.format("The office keeps a list of all that was paid. " * 20).encode()
@@ -302,7 +302,7 @@ def test_words_are_found_in_many_languages(notes: Collection) -> None:
         assert notes.search(query)[0].name == name
 
 
-def test_meaning_is_searched_with_an_encoder(library: Library) -> None:
+def test_vector_search_with_an_encoder(library: Library) -> None:
     use(library, Letters())
     collection = library.create("", "letters")
     collection.put("a.txt", b"zzzz zzz zz.")
@@ -311,7 +311,7 @@ def test_meaning_is_searched_with_an_encoder(library: Library) -> None:
     assert [each.name for each in collection.search("aaz")] == ["b.txt", "a.txt"]
 
 
-def test_an_encoder_is_made_warm_before_there_is_anything_to_search(library: Library) -> None:
+def test_warm_up_loads_the_encoder(library: Library) -> None:
     class Counted(Letters):
         most = 0
 
@@ -319,15 +319,15 @@ def test_an_encoder_is_made_warm_before_there_is_anything_to_search(library: Lib
             self.most = max(self.most, len(texts))
             return super().embed(texts)
 
-    library.warm()  # without one there is nothing to do
+    library.warm_up()  # without one there is nothing to do
     encoder = Counted()
     use(library, encoder)
-    library.warm()
+    library.warm_up()
     # A few texts are embedded without what an upload needs, and would leave it to be loaded.
-    assert encoder.most > FEW
+    assert encoder.most > MAX_QUICK
 
 
-def test_an_encoder_that_comes_later_is_used_when_documents_come_again(library: Library) -> None:
+def test_a_new_encoder_is_used_for_new_documents(library: Library) -> None:
     old = library.create("", "letters")
     old.put("a.txt", b"zzzz zzz zz.")
     old.put("b.txt", b"aaaa aaa aa.")
@@ -341,7 +341,7 @@ def test_an_encoder_that_comes_later_is_used_when_documents_come_again(library: 
     assert new._passages.count_rows() == 3
 
 
-def test_threads_put_and_search_at_a_time(notes: Collection) -> None:
+def test_threads_add_and_search_concurrently(notes: Collection) -> None:
     failed: list[BaseException] = []
 
     def put(number: int) -> None:
@@ -363,9 +363,7 @@ def test_threads_put_and_search_at_a_time(notes: Collection) -> None:
     assert notes._passages.count_rows() == 20
 
 
-def test_a_write_that_fails_in_the_middle_leaves_nothing(
-    notes: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_nothing(notes: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     before = notes.put("a.txt", HARBOUR)
     with monkeypatch.context() as patch:
         patch.setattr(collection_module.Collection, "_document_row", lambda *_: 1 / 0)
@@ -378,17 +376,17 @@ def test_a_write_that_fails_in_the_middle_leaves_nothing(
     assert notes._passages.count_rows() == 2
 
 
-def test_only_a_write_that_was_cut_off_has_all_passages_looked_through(
+def test_orphans_are_deleted_only_after_an_interrupted_write(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[int] = []
-    clear = store.clear_leftovers
+    clear = store.delete_orphans
 
     def counted(passages: object, documents: object) -> None:
         looked.append(1)
         clear(passages, documents)
 
-    monkeypatch.setattr(store, "clear_leftovers", counted)
+    monkeypatch.setattr(store, "delete_orphans", counted)
     info = notes.put("a.txt", HARBOUR)
     notes.put("a.txt", b"Zebras.")
     notes.put("b.txt", b"More zebras.")
@@ -396,7 +394,7 @@ def test_only_a_write_that_was_cut_off_has_all_passages_looked_through(
     notes.optimize()
     assert not looked
     with monkeypatch.context() as patch:
-        patch.setattr(collection_module, "clear", lambda *_: 1 / 0)
+        patch.setattr(collection_module, "delete_passages", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             notes.remove(notes.documents()[0].id)  # and its passages stay
     assert (notes.documents(), notes._passages.count_rows()) == ([], 1)
@@ -407,7 +405,7 @@ def test_only_a_write_that_was_cut_off_has_all_passages_looked_through(
     assert notes._passages.count_rows() == 1
 
 
-def test_a_disk_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_disk_errors_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(UnavailableError, match="cannot be read or written"):
         Library(tmp_path / "file" / "library", encoder=None)
@@ -420,18 +418,18 @@ def test_a_disk_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     ).map(" ".join),
     st.text(max_size=80),
 )
-def test_words_are_compared_by_what_the_question_needs(query: str, more: str) -> None:
+def test_stems_are_limited_to_the_question(query: str, more: str) -> None:
     text = f"{more} {query[2:]} {more}"
     asked = search._stems(query)
-    heads = {stem[: search._HEAD] for stem in asked}
+    heads = {stem[: search._STEM_LENGTH] for stem in asked}
     assert asked & search._stems(text, heads) == asked & search._stems(text)
 
 
 @pytest.mark.parametrize("most", [0, 20_000])
-def test_a_search_knows_what_another_process_did(
+def test_a_search_sees_changes_by_other_processes(
     library: Library, notes: Collection, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "ALL", most)
+    monkeypatch.setattr(search, "READ_ALL", most)
     info = notes.put("a.txt", HARBOUR)
     assert notes.search("harbour")
     other = Library(library._store.where, encoder=None).collection("", "notes")
@@ -443,16 +441,14 @@ def test_a_search_knows_what_another_process_did(
     assert notes.search("harbour") == []
     other.put("a.txt", HARBOUR)
     assert [each.document_id for each in notes.search("harbour")] == [info.id]
-    assert notes._live.find([info.id, found.document_id]).keys() == {info.id}
-    assert notes._live.find([]) == {}
+    assert notes._rows.find([info.id, found.document_id]).keys() == {info.id}
+    assert notes._rows.find([]) == {}
 
 
-def test_many_vectors_are_searched_through_an_index(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_vectors_use_an_index(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found through it is nearly what is found without, of few numbers or of many."""
-    monkeypatch.setattr(search, "MANY", 300)
-    monkeypatch.setattr(search, "PART", 100)
+    monkeypatch.setattr(search, "MIN_INDEXED_VECTORS", 300)
+    monkeypatch.setattr(search, "PARTITION_SIZE", 100)
     draw = np.random.default_rng(3)
     for width in (26, 256):
         rows = draw.standard_normal((400, width))
@@ -492,7 +488,7 @@ def test_indexes_are_kept(notes: Collection) -> None:
     assert notes.search("zebra 17")[0].name == "17.txt"
 
 
-def test_a_question_does_not_wait_for_a_book() -> None:
+def test_a_question_does_not_wait_for_an_upload() -> None:
     """Embedding is for one thread at a time, and a long job lets others in between."""
     order: list[str] = []
     begun = threading.Event()
@@ -504,7 +500,7 @@ def test_a_question_does_not_wait_for_a_book() -> None:
             time.sleep(0.05)
             return super().embed(texts)
 
-    dense = Dense(Slow())  # type: ignore[arg-type]
+    dense = DenseEncoder(Slow())  # type: ignore[arg-type]
     book = threading.Thread(target=dense.embed, args=(["book"] * 640,))
     book.start()
     begun.wait()
@@ -514,7 +510,7 @@ def test_a_question_does_not_wait_for_a_book() -> None:
     assert order.index("question") <= 3
 
 
-def test_a_list_without_what_is_removed_meanwhile(
+def test_listing_skips_collections_deleted_meanwhile(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.create("", "goes")
@@ -531,7 +527,7 @@ def test_a_list_without_what_is_removed_meanwhile(
     assert [info.name for info in library.collections("")] == ["stays"]
 
 
-def test_who_writes_to_what_is_removed_meanwhile_is_told_so(library: Library) -> None:
+def test_writing_to_a_deleted_collection_raises_not_found(library: Library) -> None:
     held = [library.create("", f"notes {i}") for i in range(5)]
     told: list[BaseException] = []
 
@@ -552,7 +548,7 @@ def test_who_writes_to_what_is_removed_meanwhile_is_told_so(library: Library) ->
     assert library._store.names() == ["collections"]
 
 
-def test_one_whose_tables_are_damaged_is_named_and_can_be_removed(
+def test_damaged_collections_are_reported_and_can_be_deleted(
     library: Library, tmp_path: Path
 ) -> None:
     library.create("", "good").put("a.txt", HARBOUR)
@@ -569,7 +565,7 @@ def test_one_whose_tables_are_damaged_is_named_and_can_be_removed(
         assert [info.name for info in opened.collections()] == ["good"]
 
 
-def test_a_full_disk_does_not_keep_what_would_make_room(
+def test_collections_can_be_deleted_on_a_full_disk(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = library.create("", "large")
@@ -592,7 +588,7 @@ def test_a_full_disk_does_not_keep_what_would_make_room(
     assert [info.name for info in library.collections()] == ["other"]
 
 
-def test_what_is_read_ahead_is_what_searches_find(tmp_path: Path) -> None:
+def test_read_ahead_gets_the_sources_of_searches(tmp_path: Path) -> None:
     ahead: list[Source] = []
     library = Library(tmp_path / "library", encoder=None, read_ahead=ahead.extend)
     notes = library.create("", "notes")
@@ -605,9 +601,7 @@ def test_what_is_read_ahead_is_what_searches_find(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_shared_lives_and_ends_with_the_collection(
-    library: Library, tmp_path: Path
-) -> None:
+def test_a_share_ends_with_its_collection(library: Library, tmp_path: Path) -> None:
     notes = library.create("ann", "notes")
     notes.put("a.txt", b"The harbour of Oslo was built in 1890.")
     library.create("bob", "notes")

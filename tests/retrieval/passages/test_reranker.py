@@ -44,13 +44,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_it_says_is_the_order(tmp_path: Path, model: Path) -> None:
+def test_the_reranker_decides_the_order(tmp_path: Path, model: Path) -> None:
     plain = Library(tmp_path, encoder=None)
     texts = ["Zebra built oslo.", "Harbour eat grass.", "Zebra eat grass.", "Oslo built harbour."]
     collection = plain.create("", "notes")
     collection.put_all([(f"{i}.txt", text.encode()) for i, text in enumerate(texts)])
     library = Library(tmp_path, encoder=None, reranker=str(model))
-    library.warm()
+    library.warm_up()
     reranker = Reranker(str(model))
     query = "zebra harbour eat oslo"
     found = library.collection("", "notes").search(query)
@@ -63,8 +63,8 @@ def test_what_it_says_is_the_order(tmp_path: Path, model: Path) -> None:
     assert library.collection("", "notes").search("nothing") == []
 
 
-def test_what_is_no_cross_encoder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist: '/no/such'"):
+def test_models_other_than_cross_encoders_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be an existing folder"):
         Library(tmp_path, encoder=None, reranker="/no/such")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"reranker cannot be loaded"):
@@ -72,7 +72,7 @@ def test_what_is_no_cross_encoder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [np.ones((2, 3)), np.array([np.nan, 1.0]), None])
-def test_a_model_that_gives_no_scores(found: np.ndarray | None, tmp_path: Path) -> None:
+def test_invalid_scores_are_rejected(found: np.ndarray | None, tmp_path: Path) -> None:
     class Broken:
         def predict(self, *_: object, **__: object) -> Any:
             if found is None:

