@@ -265,7 +265,7 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLines(JsonLines):
-    """Formats a record as a short line for a terminal, without exception messages either."""
+    """Formats a record as a short line for a terminal, also without exception messages."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format a record."""

@@ -58,7 +58,7 @@ def test_looking_at_a_pipe_does_not_empty_it(tmp_path: Path) -> None:
         ("[]", "r.json: kind must"),
         ('{"rows": []}', "r.json: kind must"),
         ('{"kind": "toy"}', "r.json: rows must"),
-        ('{"kind": "toy", "rows": [3]}', "row 1: not an object"),
+        ('{"kind": "toy", "rows": [3]}', "row 1: must be an object"),
         ("{", "invalid JSON"),
     ],
 )

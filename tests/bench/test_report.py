@@ -205,7 +205,7 @@ def test_torn_foreign_and_unfinished_runs(runs: Path, tmp_path: Path) -> None:
     loaded = load_runs(tmp_path)
     assert [each.label for each in loaded.runs] == ["lead-1", "extractive"]
     assert any("lead-1: not finished: 2 of 3 examples" in note for note in loaded.notes)
-    assert any("examples.jsonl:1: not an object" in note for note in loaded.notes)
+    assert any("examples.jsonl:1: must be an object" in note for note in loaded.notes)
     assert (tmp_path / "a/examples.jsonl").read_bytes() == torn, "a report changes nothing"
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="has no readable run"):

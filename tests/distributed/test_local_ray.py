@@ -74,4 +74,4 @@ def test_a_killed_command_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["answered"] == 400
     assert record_of(out) == record_of(tmp_path / "here")
     wait_until(lambda: not [*marked(mark)])
-    assert b"going on: " in again.stderr
+    assert b"resuming: " in again.stderr

@@ -154,7 +154,7 @@ def test_nearest_compares_meaning() -> None:
 
 
 def test_nearest_takes_another_encoder() -> None:
-    with pytest.raises(InputError, match=r"does not exist: './none'"):
+    with pytest.raises(InputError, match=r"got './none'"):
         NearestEngine("./none")
     with pytest.raises(InputError, match=r"encoder is not an option"):
         create_engine("bm25", {"encoder": "x"})

@@ -58,7 +58,7 @@ def test_a_damaged_gz_is_refused(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('{"a": 1}', "must be a JSON array"),
-        ('[{"a": 1}, 3]', "item 2: not an object"),
+        ('[{"a": 1}, 3]', "item 2: must be an object"),
         ('[{"a": 1}', "is not closed"),
         ('[{"a": ', "item 1: invalid JSON"),
         ("", "is not closed"),

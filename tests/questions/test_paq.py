@@ -100,7 +100,7 @@ def test_questions_merge_as_in_a_dictionary(
         ),
         ('{"question": "who", "answers": ["Ann"]}', "must contain objects with"),
         ('{"question": "who", ', "invalid JSON"),
-        ("[1]", "not an object"),
+        ("[1]", "must be an object"),
     ],
 )
 def test_lines_of_another_shape_are_refused(tmp_path: Path, line: str, message: str) -> None:

@@ -132,7 +132,7 @@ def test_an_upload_is_either_stored_or_refused(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with client(library=library) as server:
-        for place in ("keep_indexed", "clear"):
+        for place in ("update_indexes", "delete_passages"):
             with monkeypatch.context() as patch:
                 patch.setattr(of_collection, place, full)
                 files = {"file": (f"{place}.txt", b"The bridge was opened.")}

@@ -95,7 +95,7 @@ class Encoded(Library):
         super().__init__()
         self.go, self.begun, self.fails = threading.Event(), threading.Event(), fails
 
-    def warm(self) -> None:
+    def warm_up(self) -> None:
         self.begun.set()
         assert self.go.wait(20)
         if self.fails is not None:

@@ -111,7 +111,7 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
     assert "written: p.svg" in done.err
     assert Path("p.svg").read_bytes().startswith(b"<?xml")
     assert "overlap" in done.out
-    assert "have no label" in semqa("meta", "a.csv", "consistent.csv").out
+    assert "no labels in the file" in semqa("meta", "a.csv", "consistent.csv").out
 
 
 @pytest.mark.parametrize(

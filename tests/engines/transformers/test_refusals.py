@@ -82,7 +82,7 @@ def test_nothing_is_compiled_for_a_prompt_that_is_too_long(
         LoadedModel(made.model, made.tokenizer), TransformersOptions(context=300), warm=False
     )
     monkeypatch.setattr(cold, "_constrain", fail)
-    with pytest.raises(InputError, match=r"tokens without any exemplar"):
+    with pytest.raises(InputError, match=r"tokens without exemplars"):
         cold.answer("Who?", [Source("word for word " * 400)])
     with pytest.raises(AssertionError, match="compiled"):
         cold.warm_up()
