@@ -62,7 +62,7 @@ class Exchange(NamedTuple):
 
     Attributes:
         question: the question.
-        answer: the answer as plain text, without marks; empty if there is none.
+        answer: the answer as plain text, without marks; empty if unanswered.
     """
 
     question: str

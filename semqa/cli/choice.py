@@ -37,7 +37,7 @@ def saved_path() -> Path:
 
 
 def saved_default() -> Saved | None:
-    """Return the saved engine, or None if there is none."""
+    """Return the saved engine, or None."""
     path = saved_path()
     try:
         value = json.loads(path.read_text("utf-8"))

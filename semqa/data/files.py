@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 STDIN = "-"
-"""The path that stands for standard input."""
+"""The path that means standard input."""
 
 BYTES_SETTING = "SEMQA_MAX_BYTES"
 MAX_BYTES = 256 * 2**20

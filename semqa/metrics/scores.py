@@ -50,7 +50,7 @@ class Example:
     Attributes:
         qid: question id, for reports and errors.
         references: human answers.
-        short_answers: short answers covered by each reference; "" if there are none.
+        short_answers: short answers covered by each reference; "" without any.
         present: numbers of the question's sources, from 1.
 
     Raises:
@@ -430,7 +430,7 @@ def leave_one_out(
         raise InputError(
             f"of question {qid} has {len(short_answers)} entries for {len(references)} references.",
             field="short_answers",
-            hint='Write "" if there is none.',
+            hint='Write "" for a reference without one.',
         )
     if not references:
         raise NoReferenceError(f"Question {qid} has no reference.")
@@ -642,7 +642,7 @@ def _reasons(rows: Sequence[ExampleScores], metric: str) -> dict[str, int]:
 
 
 class QuotedScores(NamedTuple):
-    """Scores over the quoted sources, 0-100; None if there are none.
+    """Scores over the quoted sources, 0-100; None without quoted sources.
 
     Attributes:
         f1: mean over sources quoted in the prediction or a reference. Each source counts with its

@@ -135,7 +135,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
 
     @app.get("/v1/next")
     def next_item(request: Request) -> dict[str, Any]:
-        """Return the next item of a rater, or the reason why there is none."""
+        """Return the next item of a rater, or the reason there is no more."""
         name = _with_role(store, request, "rater")
         if store.rater(name).state == "failed":
             return {"end": "failed"}

@@ -114,7 +114,7 @@ class Assignment(NamedTuple):
         opened: when the rater first saw the item, or None.
         stage: number of answered stages.
         done: when the item was finished, or None.
-        latest: number of the newest saved answer; 0 if there is none.
+        latest: number of the newest saved answer, or 0.
     """
 
     id: int

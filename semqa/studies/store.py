@@ -181,7 +181,7 @@ class Store:
             return self._rater(connection, name)
 
     def add_raters(self, names: Iterable[str]) -> None:
-        """Add raters, and reassign the items that nobody has opened."""
+        """Add raters, and reassign unopened items."""
         with self._database.writing() as connection:
             for name in names:
                 self._check_free(connection, name)

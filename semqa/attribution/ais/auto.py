@@ -62,7 +62,7 @@ class SentenceCheck:
         text: the sentence, without its citations.
         start, end: its span in the plain answer.
         sources: numbers of the sources in the premise.
-        entailment: the judge's probabilities; if None, `reason` says why there are none.
+        entailment: the judge's probabilities; if None, `reason` explains it.
     """
 
     text: str

@@ -135,7 +135,7 @@ class Comparison:
     Attributes:
         other: the best system for the measure, or the baseline.
         difference: system minus other, in percentage points; None if a rate is undefined.
-        p: p-value of the test before correction; if None, `unscored` says why.
+        p: p-value of the test before correction; if None, `unscored` is the reason.
         adjusted: p-value after correction for all comparisons of this measure.
         significant: whether `adjusted` is below the level.
         pairs: McNemar's test on the examples of both systems.

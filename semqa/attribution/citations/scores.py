@@ -361,7 +361,7 @@ class PairScore:
 
 @dataclass(frozen=True, slots=True)
 class DisambigScores:
-    """Scores of an answer's sub-questions; `unscored` is the reason if there are none."""
+    """Scores of an answer's sub-questions; `unscored` is the reason if they are missing."""
 
     pairs: tuple[PairScore, ...]
     unscored: str | None = None

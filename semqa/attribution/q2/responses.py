@@ -171,10 +171,10 @@ class Question:
 
     Attributes:
         text: the question; empty if the span was too long for the judge.
-        own_answer: its answer in the response; None if there is none or it was not asked.
+        own_answer: its answer in the response; None if unanswered or not asked.
         rejected: the reason if it is not valid: `PERSONAL`, `UNANSWERED`, `ANOTHER_ANSWER` or
             `TOO_LONG`.
-        answer: its answer in the knowledge; None if there is none or it was not asked.
+        answer: its answer in the knowledge; None if unanswered or not asked.
         entailment: relation of the response's answer to the knowledge's answer; None if unknown.
         stated: the overlap of the answers, if read from a file; None if it is computed.
     """

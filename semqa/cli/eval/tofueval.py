@@ -486,7 +486,7 @@ def score(
 def _annotated(
     files: Sequence[Path] | None, topics: Sequence[Path] | None, *, extra: bool
 ) -> tuple[list[AnnotatedSentence], dict[str, dict[str, str]]]:
-    """Read annotated sentences and topic categories, and print what is left out."""
+    """Read annotated sentences and topic categories, and report skipped rows."""
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_annotations, read_categories
     from semqa.attribution.tofueval.meta import category_of
 

@@ -22,7 +22,7 @@ COST = 1
 
 @jit
 def child_of(h: Any, node: int, byte: int) -> int:
-    """Return the child of a node in the token trie; -1 if there is none."""
+    """Return the child of a node in the token trie, or -1."""
     nodes = ints_at(h, NODES)
     row = nodes[4 * node + CHILD_TABLE]
     if row >= 0:

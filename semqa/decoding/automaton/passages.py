@@ -141,7 +141,7 @@ def find_ends(text: Any, flags: Any, needs: Any, begin: int, end: int, last: Any
         needs: int32[n + 1].
         begin: the first byte of the range.
         end: the end of the range; its last byte is a barrier.
-        last: int32[end - begin], written: the last end for each position, 0 if there is none.
+        last: int32[end - begin], written: the last end for each position, or 0.
 
     Returns:
         The largest number of bytes from a position to the first end of a valid span.

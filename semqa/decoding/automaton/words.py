@@ -20,7 +20,7 @@ LEADS_ON = 1 << 10  # FREE_WORD here or below
 
 @jit
 def word_child(trie: Any, node: int, byte: int) -> int:
-    """Return the child of a node in the word trie; 0 if there is none."""
+    """Return the child of a node in the word trie, or 0."""
     child = trie[4 * node + 1]
     while child and trie[4 * child] & 0xFF != byte:
         child = trie[4 * child + 2]

@@ -190,7 +190,7 @@ class JudgedSentence(NamedTuple):
 
     @property
     def held_against(self) -> str:
-        """The sources that it was judged against, or why there are none.
+        """The sources that it was judged against, or the reason they are missing.
 
         Example:
             >>> JudgedSentence("Bing sang.", "supported", (1, 3)).held_against

@@ -39,9 +39,9 @@ function* linesOf(parts) {
 }
 
 function kindOf(line) {
-  const told = line.filter((part) => part.kind !== "text" || part.text.trim());
-  const [only] = told;
-  if (told.length === 1 && only.kind === "quote" && only.mark.status === "verified" && only.text.includes("|")) {
+  const shown = line.filter((part) => part.kind !== "text" || part.text.trim());
+  const [only] = shown;
+  if (shown.length === 1 && only.kind === "quote" && only.mark.status === "verified" && only.text.includes("|")) {
     return `table ${cells(only.mark).length}`;
   }
   return line[0]?.kind === "text" && line[0].text.startsWith(ITEM) ? "list" : "text";

@@ -36,11 +36,11 @@ function block({ kind, lines }) {
 const line = (parts) => parts.map(shown).join("").replace(EDGES, "").replace(LIST_ITEM, "$1\\$2");
 
 function shown({ kind, text, mark }) {
-  const told = escape(text);
-  if (kind === "dropped") return `~~${told}~~ *(dropped)*`;
-  if (kind !== "quote") return told;
-  if (mark.status === "verified") return `**${told}**${footnote(mark)}`;
-  return `~~${told}~~ *(${mark.status})*`;
+  const escaped = escape(text);
+  if (kind === "dropped") return `~~${escaped}~~ *(dropped)*`;
+  if (kind !== "quote") return escaped;
+  if (mark.status === "verified") return `**${escaped}**${footnote(mark)}`;
+  return `~~${escaped}~~ *(${mark.status})*`;
 }
 
 function footnote(mark) {

@@ -22,9 +22,9 @@ export function noteOf(quote) {
 export function outcome(quote) {
   if (quote.status !== "verified") return `Not verified: ${quote.reason || WORDS[quote.status]}`;
   const relevance = quote.relevance ?? null;
-  const told = relevance === null ? "" : `. Relevance: ${percent(relevance)}`;
-  if (quote.cut) return `Verified, but it cuts a word of its source${told}`;
-  return `Verified, ${noteOf(quote) || "character for character"}${told}`;
+  const suffix = relevance === null ? "" : `. Relevance: ${percent(relevance)}`;
+  if (quote.cut) return `Verified, but it cuts a word of its source${suffix}`;
+  return `Verified, ${noteOf(quote) || "character for character"}${suffix}`;
 }
 
 const isLow = ({ relevance = null }) => relevance !== null && relevance < LOW;
@@ -39,30 +39,30 @@ const STATUSES = ["verified", "misattributed", "fabricated", "malformed"];
 const MOST_CLAIMS = 5;
 const LOW = 0.2;
 
-// The verdict of an answer, the same as semqa.quotes.render.verdict.verdict_text; a test compares both.
+// The verdict of an answer, the same as semqa.quotes.render.verdict_text; a test compares both.
 export function verdictText({ verdict, quotes, dropped = [], claims = [], relevance = null, unanswered = [] }) {
   if (verdict === "abstained") return "No answer, so nothing to check.";
   const total = quotes.length + dropped.length;
   if (!total) return "! Nothing is quoted, so nothing can be checked.";
   const noun = total === 1 ? "quote" : "quotes";
-  const said = [];
+  const sentences = [];
   if (verdict === "unverified") {
     const counts = STATUSES.map((status) => [quotes.filter((quote) => quote.status === status).length, status]);
-    const told = [...counts, [dropped.length, "dropped"]].filter(([count]) => count).map((each) => each.join(" "));
-    said.push(`✗ ${total} ${noun}: ${told.join(", ")}.`);
-  } else said.push(`${hasTick({ verdict, quotes, relevance, unanswered }) ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
+    const named = [...counts, [dropped.length, "dropped"]].filter(([count]) => count).map((each) => each.join(" "));
+    sentences.push(`✗ ${total} ${noun}: ${named.join(", ")}.`);
+  } else sentences.push(`${hasTick({ verdict, quotes, relevance, unanswered }) ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
   const repaired = quotes.filter((quote) => quote.repaired).length;
-  if (repaired) said.push(`${repaired} ${repaired === 1 ? "was" : "were"} repaired.`);
+  if (repaired) sentences.push(`${repaired} ${repaired === 1 ? "was" : "were"} repaired.`);
   const cut = quotes.filter((quote) => quote.cut).length;
-  if (cut) said.push(`${cut} ${cut === 1 ? "cuts a word" : "cut words"} of the source.`);
+  if (cut) sentences.push(`${cut} ${cut === 1 ? "cuts a word" : "cut words"} of the source.`);
   if (claims.length) {
     const named = claims.slice(0, MOST_CLAIMS).map((claim) => `“${claim.text.replace(SPACES, " ")}”`);
     const more = claims.length - MOST_CLAIMS;
-    said.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
+    sentences.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
   }
-  if (relevance !== null) said.push(`Relevance: ${percent(relevance)}${isLow({ relevance }) ? "; see whether it answers the question" : ""}.`);
-  for (const part of unanswered) said.push(`Nothing found for: “${part.trim().replace(SPACES, " ")}”.`);
-  return said.join(" ");
+  if (relevance !== null) sentences.push(`Relevance: ${percent(relevance)}${isLow({ relevance }) ? "; see whether it answers the question" : ""}.`);
+  for (const part of unanswered) sentences.push(`Nothing found for: “${part.trim().replace(SPACES, " ")}”.`);
+  return sentences.join(" ");
 }
 
 // The same without the sign, which the page shows as an icon.
@@ -79,7 +79,7 @@ export function meaning({ verdict, quotes, claims = [] }) {
 
 // Further remarks about an answer, one sentence each.
 export function remarks(answer) {
-  const said = (answer.dropped ?? []).map((mark) => `“${short(mark.text || `[${mark.source}]`, 80)}” is not a quote: ${mark.reason}.`);
-  if (answer.finished === false) said.push("The answer was cut off.");
-  return said;
+  const sentences = (answer.dropped ?? []).map((mark) => `“${short(mark.text || `[${mark.source}]`, 80)}” is not a quote: ${mark.reason}.`);
+  if (answer.finished === false) sentences.push("The answer was cut off.");
+  return sentences;
 }
