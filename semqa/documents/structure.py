@@ -47,6 +47,9 @@ _TURN = re.compile(
 )
 _FIELD = re.compile(r"(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
+_BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*[ \t]*")
+"""A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
+_FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(
     r"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++[\"'”’»*_)\]]*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
@@ -197,6 +200,7 @@ def read_structure(text: str) -> Structure:
 class _Line:
     start: int
     text: str
+    is_code: bool = False
 
     @property
     def end(self) -> int:
@@ -222,6 +226,9 @@ class _Reader:
 
     def read(self) -> None:
         for number, block in enumerate(self._blocks):
+            if block[0].is_code:
+                self._read_code(block)
+                continue
             at = 0
             self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1
             if _is_delimited(block):
@@ -402,6 +409,14 @@ class _Reader:
             return False
         return True
 
+    def _read_code(self, block: Sequence[_Line]) -> None:
+        """Read a fenced code block as one item of the sentence that introduces it."""
+        over = self._lead_in()
+        self._list = None
+        self._group += 1
+        for start, stop in cut_long(self.text, block[0].start, block[-1].end):
+            self._add(start, stop, "item", over, self._group)
+
     def _read_paragraph(self, block: Sequence[_Line], at: int) -> int:
         last = at + 1
         while last < len(block) and not (
@@ -443,19 +458,39 @@ class _Reader:
 
 
 def _blocks(text: str) -> Iterator[list[_Line]]:
-    """Yield the blocks of a text: lines between blank lines or rules."""
+    """Yield the blocks of a text: lines between blank lines, rules or code fences."""
+    lines = text.split("\n")
+    code = _code_lines(lines)
     block: list[_Line] = []
     at = 0
-    for line in text.split("\n"):
-        if not line.strip() or (_is_rule(line) and not block):
+    for number, line in enumerate(lines):
+        is_code = number in code
+        boxed = None if is_code else _BOXED.fullmatch(line)
+        start, content = (at + boxed.start(1), boxed[1]) if boxed else (at, line)
+        is_break = not content.strip() or (_is_rule(content) and not block)
+        if _FENCE.match(line) or (is_break and not is_code):
             if block:
                 yield block
                 block = []
-        else:
-            block.append(_Line(at, line))
+        elif block or content.strip():
+            block.append(_Line(start, content, is_code))
         at += len(line) + 1
     if block:
         yield block
+
+
+def _code_lines(lines: Sequence[str]) -> set[int]:
+    """Return the numbers of the lines between code fences, if both fences are there."""
+    fences = [(n, mark) for n, line in enumerate(lines) if (mark := _FENCE.match(line))]
+    code: set[int] = set()
+    opened: tuple[int, str] | None = None
+    for number, mark in fences:
+        if opened and mark[1] == opened[1] and not mark[2]:
+            code.update(range(opened[0] + 1, number))
+            opened = None
+        else:
+            opened = number, mark[1]
+    return code
 
 
 def _is_rule(line: str) -> bool:

@@ -144,3 +144,45 @@ def test_every_word_is_in_one_unit(text: str) -> None:
             assert 0 <= index < len(structure.units)
     inside = {i for unit in structure.units for i in range(unit.start, unit.end)}
     assert {i for i, char in enumerate(text) if char.isalnum()} <= inside
+
+
+def test_a_code_block_is_one_unit_of_the_sentence_before_it() -> None:
+    text = (
+        "To install it, run:\n\n```sh\n# in a clone. Then\n\npip install .\n```\n\nThen start it."
+    )
+    assert units(text)[1:] == [
+        ("item", "# in a clone. Then\n\npip install ."),
+        ("sentence", "Then start it."),
+    ]
+    assert over(text, "pip install .") == "To install it, run:"
+
+
+def test_a_fence_without_its_other_end_is_no_code() -> None:
+    text = "pip install .\n```\n\nIt starts when you log in. It stops when you leave.\n\n```sh\nmake\n```\n\nThat is all."
+    assert [unit for _, unit in units(text)] == [
+        "pip install .",
+        "It starts when you log in.",
+        "It stops when you leave.",
+        "make",
+        "That is all.",
+    ]
+
+
+def test_a_box_of_asterisks_is_read_without_its_frame() -> None:
+    text = """\
+************************************
+*                                  *
+*  6. Disclaimer                   *
+*  -------------                   *
+*                                  *
+*  No use of any software is       *
+*  authorized, except under this   *
+*  disclaimer. You bear the risk.  *
+*                                  *
+************************************
+"""
+    assert headings(text, "the risk.") == ["6. Disclaimer"]
+    assert [kind for kind, _ in units(text)] == ["heading", "sentence", "sentence"]
+    first = units(text)[1][1]
+    assert first.startswith("No use of")
+    assert first.endswith("disclaimer.")
