@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -149,7 +150,11 @@ def ended_with(args: list[str], typed: bytes) -> int:
         said += os.read(terminal, 4096)
     os.write(terminal, typed)
     with suppress(OSError):  # Linux's way to say that the other end is closed
-        while os.read(terminal, 4096):
-            pass
+        while True:
+            if not select.select([terminal], [], [], 5)[0]:
+                # Python misses a Ctrl-C right before it starts to read; a person presses it again.
+                os.write(terminal, typed)
+            elif not os.read(terminal, 4096):
+                break
     os.close(terminal)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
