@@ -15,6 +15,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 
 import semqa
+from semqa.data.files import make_folder
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.retrieval.passages import Library
 from semqa.server import answers, chat, collections, conversations, engines, messages, responses
@@ -24,7 +25,7 @@ from semqa.server.errors import add_handlers
 from semqa.server.measures import Measures
 from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
 from semqa.server.schemas import errors
-from semqa.server.store.store import make_folder, open_store
+from semqa.server.store.store import open_store
 from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
 
 
 def _library(settings: ServerSettings) -> Library:
-    make_folder(settings.library)
+    make_folder(settings.library, private=True)
     read_ahead = in_background(ExtractiveEngine().read_ahead)
     return Library(settings.library, reranker=settings.reranker, read_ahead=read_ahead)
 

@@ -11,7 +11,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import semqa
-from semqa.bench.folder import make_folder
 from semqa.bench.report.examples import make_examples
 from semqa.bench.report.families import (
     baselines_table,
@@ -31,7 +30,7 @@ from semqa.bench.report.tables import (
     quoting_table,
     records_table,
 )
-from semqa.data.files import write_atomic
+from semqa.data.files import make_folder, write_atomic
 from semqa.errors import InputError
 from semqa.quotes.render.common import safe_text
 
