@@ -28,15 +28,12 @@ CacheDir = Annotated[
 
 @app.command("fetch")
 def fetch_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The dataset: quotesum.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Dataset: quotesum.")],
     split: Annotated[str, typer.Option(help="dev, train, test, or all.")] = "dev",
     cache_dir: CacheDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Download a public dataset to the cache and print its path.
-
-    Files are checked against pinned digests.
-    """
+    """Download a public dataset to the cache, check its digest, and print its path."""
     from semqa.data.fetch import REMOTE_FILES, fetch, remote_file
 
     splits = [file.split for file in REMOTE_FILES if file.dataset == name]
@@ -52,10 +49,9 @@ def fetch_command(
         write_result(json_line({"files": [_entry(file, cache_dir) for file in chosen]}))
 
 
-@app.command("ls", hidden=True)
 @app.command("list")
 def list_command(cache_dir: CacheDir = None, as_json: AsJson = False) -> None:
-    """List the files that can be fetched, and show which are cached."""
+    """List the available files and whether they are cached."""
     from semqa.data.fetch import REMOTE_FILES
 
     entries = [_entry(file, cache_dir) for file in REMOTE_FILES]
@@ -75,7 +71,7 @@ def check_command(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Check a QuoteSum file: print its counts, or its errors (exit code 2)."""
+    """Validate a QuoteSum file: print its counts, or its errors with exit code 2."""
     from semqa.data.quotesum import check_quotesum
 
     check = check_quotesum(file)

@@ -23,7 +23,13 @@ from semqa.server.answering import Answering
 from semqa.server.engines import EngineRegistry
 from semqa.server.errors import add_handlers
 from semqa.server.measures import Measures
-from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
+from semqa.server.middleware import (
+    PAGE_POLICY,
+    HeadMiddleware,
+    KeyRing,
+    RateLimit,
+    RequestMiddleware,
+)
 from semqa.server.schemas import errors
 from semqa.server.store.store import open_store
 from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background
@@ -101,8 +107,10 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     _document(app)
     keys = KeyRing(settings.api_keys, store)
     rate = RateLimit(settings.rate_limit)
-    app.add_middleware(Head)
-    app.add_middleware(Guard, settings=settings, keys=keys, rate=rate, measures=measures)
+    app.add_middleware(HeadMiddleware)
+    app.add_middleware(
+        RequestMiddleware, settings=settings, keys=keys, rate=rate, measures=measures
+    )
     if settings.allowed_origins:
         # Outermost, so that pages can read refusals; and preflight requests carry no key.
         app.add_middleware(

@@ -226,7 +226,7 @@ def test_the_command_prints_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
         result = run("fetch", "quotesum")
         assert (result.exit_code, result.stdout) == (0, f"{small_file().path()}\n")
-        listed = json.loads(run("ls", "--json").stdout)["files"]
+        listed = json.loads(run("list", "--json").stdout)["files"]
         assert [(entry["split"], entry["state"]) for entry in listed] == [
             ("train", "absent"),
             ("dev", "cached"),
@@ -236,7 +236,7 @@ def test_the_command_prints_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -
     assert [file["split"] for file in files] == ["train", "dev"]
     assert {file["sha256"] for file in files} == {hashlib.sha256(DATA).hexdigest()}
     assert all(Path(file["path"]).read_bytes() == DATA for file in files)
-    text = run("ls").stdout.splitlines()
+    text = run("list").stdout.splitlines()
     assert len(text) == 2
     assert all("cached" in line and "100000 bytes" in line for line in text)
 
