@@ -77,8 +77,6 @@ def _start(where: str, options: VllmOptions) -> Any:
         "dtype": options.dtype,
         "trust_remote_code": options.trust_remote_code,
         "tensor_parallel_size": options.tensor_parallel_size,
-        "pipeline_parallel_size": options.pipeline_parallel_size,
-        "data_parallel_size": options.data_parallel_size,
         "seed": options.seed % 2**32,
         # Named here because vLLM ignores processors from entry points in some configurations.
         "logits_processors": [NAME],
@@ -86,14 +84,8 @@ def _start(where: str, options: VllmOptions) -> Any:
         "use_tqdm_on_load": False,
         **options.engine_args,
     }
-    for name in (
-        "revision",
-        "quantization",
-        "gpu_memory_utilization",
-        "distributed_executor_backend",
-    ):
-        if getattr(options, name) is not None:
-            given[name] = getattr(options, name)
+    if options.revision is not None:
+        given["revision"] = options.revision
     if options.context is not None:
         given["max_model_len"] = options.context
     if options.temperature > 0 and "max_num_batched_tokens" not in given:
