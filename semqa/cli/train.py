@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.bench_watch import Lines, duration
+from semqa.cli.bench_watch import duration
 from semqa.cli.declared import DeclaredCommand
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
@@ -102,16 +102,8 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
             yield Progress()
             return
         with progress_bar("train", "examples") as bar:
-            lines = Lines(say)
-
-            def step(done: int, total: int | None) -> None:
-                if bar is not None:
-                    bar(done, total)
-                elif not quiet:
-                    lines.update(done, total, "steps", list)
-
             reports = (None, None) if quiet else (say, _report_fit)
-            yield Progress(step, lambda at: say(f"resuming from step {at}"), *reports)
+            yield Progress(bar, lambda at: say(f"resuming from step {at}"), *reports)
     except KeyboardInterrupt as error:
         if first:
             say("interrupted; run the same command again to continue from the last checkpoint")
