@@ -16,12 +16,9 @@ from semqa.bench.report.families import (
     baselines_table,
     exemplars_table,
     prompts_table,
-    seeds_table,
 )
 from semqa.bench.report.table import to_csv, to_latex, to_markdown
 from semqa.bench.report.tables import (
-    GROUPINGS,
-    breakdown,
     choose_baseline,
     comparison_table,
     judged_table,
@@ -94,8 +91,6 @@ def make_report(
         prompts_table(runs),
         exemplars_table(runs),
         baselines_table(runs),
-        seeds_table(runs),
-        *(breakdown(runs, key) for key in GROUPINGS),
         records_table(runs),
     ]
     shown, questions = make_examples(runs, examples)
