@@ -125,6 +125,14 @@ def test_tests_that_cannot_be_told_apart_are_said_to_be_so(runs: Path) -> None:
             assert not any(cell.strong for row in compared.rows for cell in row)
 
 
+def test_groups_cover_all_questions(runs: Path) -> None:
+    report = make_report(load_runs(runs))
+    for key in ("by-sources", "by-question-word", "by-origin"):
+        broken = table(report, key)
+        assert sum(cell.n or 0 for cell in broken.rows[0][1:]) == 3
+    assert table(report, "by-origin").columns == ("run", "other (n = 3)")
+
+
 def test_runs_over_one_question_have_no_intervals_and_are_not_compared(tmp_path: Path) -> None:
     for engine in ("lead-1", "tail-1"):
         run(Plan(DATA, engine, limit=1), tmp_path / engine)

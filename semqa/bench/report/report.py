@@ -19,6 +19,8 @@ from semqa.bench.report.families import (
 )
 from semqa.bench.report.table import to_csv, to_latex, to_markdown
 from semqa.bench.report.tables import (
+    GROUPINGS,
+    breakdown,
     choose_baseline,
     comparison_table,
     judged_table,
@@ -91,6 +93,7 @@ def make_report(
         prompts_table(runs),
         exemplars_table(runs),
         baselines_table(runs),
+        *(breakdown(runs, key) for key in GROUPINGS),
         records_table(runs),
     ]
     shown, questions = make_examples(runs, examples)

@@ -1,7 +1,8 @@
-"""Tables of all runs: scores, quoting, comparisons, judgements and settings."""
+"""Tables of all runs: scores, quoting, comparisons, judgements, breakdowns and settings."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING
@@ -11,14 +12,17 @@ from semqa.bench.report.runs import as_object, short_judge
 from semqa.bench.report.table import Cell, Table, figure, number, words
 from semqa.bench.results import RESAMPLES, SEED
 from semqa.errors import InputError
+from semqa.metrics import summarise
 from semqa.metrics.bootstrap import paired_bootstrap, question_mean
 from semqa.metrics.statistics import holm
 from semqa.quotes import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from semqa.bench.report.runs import FinishedRun
+    from semqa.data.quotesum import Question
+    from semqa.metrics import ExampleScores
     from semqa.metrics.bootstrap import PairedTest
 
 COMPARED_RESAMPLES = 10_000
@@ -246,6 +250,57 @@ def _judged_cell(value: object, interval: object, n: object) -> Cell:
     bounds = [float(end) for end in ends if isinstance(end, int | float)]
     count = n if isinstance(n, int) else None
     return figure(float(value), bounds if len(bounds) == 2 else None, count)
+
+
+def _question_word(question: Question) -> str:
+    """Return the first question word, which need not come first (``in which``).
+
+    Example:
+        >>> from semqa.data.quotesum import Question
+        >>> [_question_word(Question("q", text, (), ())) for text in ("In WHICH year?", "What's up?")]
+        ['which', 'what']
+    """
+    known = ("who", "what", "when", "where", "which", "how", "why")
+    found = re.findall(r"\w+", question.question.lower())
+    return next((word for word in found if word in known), "other")
+
+
+GROUPINGS: dict[str, tuple[str, Callable[[Question], str]]] = {
+    "sources": ("number of sources", lambda question: str(len(question.numbers))),
+    "question-word": ("question word", _question_word),
+    "origin": ("origin", lambda question: question.origin),
+}
+"""Breakdowns of the results: title, and function from question to group."""
+
+
+def breakdown(runs: Sequence[FinishedRun], key: str) -> Table:
+    """Return SEMQA by group of questions."""
+    title, group_of = GROUPINGS[key]
+    grouped: dict[str, dict[str, list[ExampleScores]]] = {}
+    for run in runs:
+        own = grouped.setdefault(run.label, {})
+        for item, scores in zip(run.items, run.scores, strict=True):
+            own.setdefault(group_of(item.question), []).append(scores)
+    names = {name for groups in grouped.values() for name in groups}
+    order = sorted(names, key=lambda name: (not name.isdigit(), name == "other", name))
+    rows: list[list[Cell]] = []
+    for label, groups in grouped.items():
+        cells = [words(label)]
+        for name in order:
+            found = groups.get(name, [])
+            estimate = summarise(found, resamples=RESAMPLES, seed=SEED).estimates["semqa"]
+            questions = len({each.qid for each in found if each.semqa is not None})
+            cells.append(
+                figure(estimate.value, estimate.interval if questions > 1 else None, questions)
+            )
+        rows.append(cells)
+    counts = {
+        name: max(len({s.qid for s in groups.get(name, ())}) for groups in grouped.values())
+        for name in order
+    }
+    columns = ("run", *(f"{name} (n = {counts[name]})" for name in order))
+    note = "n is the number of scored questions. Groups of one question have no interval."
+    return Table(f"by-{key}", f"{SCORES['semqa']} by {title}", columns, rows, (note,))
 
 
 def records_table(runs: Sequence[FinishedRun]) -> Table:
