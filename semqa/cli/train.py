@@ -26,12 +26,6 @@ TERMINATED = 128 + 15  # exit code after SIGTERM
 SHOWN = (("ROUGE-L", "rougeLsum"), ("Sem-F1", "sem_f1"), ("Sem-Rec", "sem_recall"))
 
 
-KeepCheckpoints = Annotated[
-    bool, typer.Option("--keep-checkpoints", help="Keep the checkpoints after training.")
-]
-MaxCheckpoints = Annotated[int, typer.Option(help="Maximum number of checkpoints.")]
-
-
 class TrainCommand(DeclaredCommand):
     """A command that has the options of `TrainingOptions`."""
 
@@ -51,8 +45,6 @@ def train(
         typer.Option(help="QuoteSum JSON lines to select a checkpoint.", show_default=False),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
-    keep_checkpoints: KeepCheckpoints = False,
-    max_checkpoints: MaxCheckpoints = 2,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on human answers that quote their sources.
@@ -74,8 +66,6 @@ def train(
             read_quotesum(dev),
             out,
             options,
-            keep_checkpoints=keep_checkpoints,
-            max_checkpoints=max_checkpoints,
             progress=progress,
         )
     if not Ranks.first_here():

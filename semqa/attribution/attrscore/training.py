@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from semqa.attribution.attrscore.judging import AttrPrompt
 from semqa.attribution.attrscore.labels import LABELS, RELATIONS, Label
 from semqa.attribution.judges.models import longest_input
-from semqa.checks import check_whole
 from semqa.data.jsonl import encode_row
 from semqa.engines.model.hub import ModelFiles, quiet
 from semqa.errors import InputError
@@ -124,8 +123,6 @@ def train(
     out: Path,
     options: TrainingOptions,
     *,
-    keep_checkpoints: bool = False,
-    max_checkpoints: int = 2,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
     """Fine-tune a model, or resume the training run in a folder.
@@ -135,8 +132,6 @@ def train(
         dev: labelled examples for selecting the best model.
         out: folder of the run; the model is saved in its subfolder ``model``.
         options: model and hyperparameters.
-        keep_checkpoints: whether to keep checkpoints after training.
-        max_checkpoints: maximum number of checkpoints during training.
         progress: callbacks.
 
     Returns:
@@ -148,7 +143,6 @@ def train(
         UnavailableError: the disk failed, another process uses the folder, or a package is missing.
         KeyboardInterrupt: Ctrl-C or SIGTERM (`Terminated`); a checkpoint has the progress.
     """
-    check_whole("max_checkpoints", max_checkpoints, 1)
     for name, some in (("training", examples), ("dev", dev)):
         if not some:
             raise InputError(f"There are no {name} examples.")
@@ -162,10 +156,8 @@ def train(
             require(package, extra="eval", purpose="training for AttrScore")
     ranks = Ranks.join(options.device)
     folder = ranks.first(lambda: TrainingFolder(out, "attrscore.json"))
-    return Session(folder, ranks, progress, max_checkpoints).run(
-        plan,
-        lambda session: _train(examples, dev, session, plan, options),
-        keep_checkpoints=keep_checkpoints,
+    return Session(folder, ranks, progress).run(
+        plan, lambda session: _train(examples, dev, session, plan, options)
     )
 
 

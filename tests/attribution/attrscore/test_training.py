@@ -16,7 +16,7 @@ from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.attrscore.training import split_by_question, train
 from semqa.attribution.judges import create_judge
 from semqa.errors import InputError, UnavailableError
-from semqa.training.folder import Progress
+from semqa.training.folder import Progress, TrainingFolder
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
 
 
@@ -119,7 +119,10 @@ def test_an_entailment_model_keeps_its_last_layer(
 
 @pytest.mark.parametrize("end", [{"epochs": 2}, {"max_steps": 12}])
 def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
-    tmp_path: Path, data: tuple[list[Example], list[Example]], end: dict[str, Any]
+    tmp_path: Path,
+    data: tuple[list[Example], list[Example]],
+    end: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Or a training that goes on from it would leave the epoch out."""
     options = TrainingOptions(
@@ -130,7 +133,18 @@ def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
         device="cpu",
         **end,
     )
-    record = train(*data, tmp_path / "out", options, keep_checkpoints=True)
+    records: list[Any] = []
+
+    def die(_: TrainingFolder, record: Any) -> None:
+        records.append(record)
+        raise ZeroDivisionError
+
+    # Killed after its last step, before the record is written.
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingFolder, "finish", die)
+        with pytest.raises(ZeroDivisionError):
+            train(*data, tmp_path / "out", options)
+    (record,) = records
     evaluated = [each["step"] for each in record["history"]]
     assert evaluated == [9, 18 if "epochs" in end else 12]
     found = {}
@@ -142,9 +156,6 @@ def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
     assert found == {step: [done for done in evaluated if done <= step] for step in sorted(found)}
     assert len(found) == 2
     assert max(found) == evaluated[-1]
-
-    # As when it was killed after its last step, before the record was written.
-    (tmp_path / "out/training.json").unlink()
     assert train(*data, tmp_path / "out", options) == record
 
 
