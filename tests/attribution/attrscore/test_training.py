@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,6 @@ from semqa.attribution.judges import create_judge
 from semqa.errors import InputError, UnavailableError
 from semqa.training.folder import Progress, TrainingFolder
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads cost a tiny model more than they save, and order sums differently."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
