@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import EXAMPLES
 from tests.engines.openai.server import Answer, serving
+from tests.terminal import Talk
+from tests.terminal import talking as in_terminal
 
 LETTING = """# Letting of the mill
 
@@ -44,77 +43,9 @@ def piped(lines: str, *args: str | Path, folder: Path) -> subprocess.CompletedPr
     )
 
 
-class Talk:
-    """A program in a terminal, with its output so far and a way to send keys."""
-
-    def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
-        self.process, self._master = process, master
-        self.screen = ""
-        self._lock = threading.Lock()
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        while True:
-            try:
-                block = os.read(self._master, 65_536)
-            except OSError:
-                return
-            if not block:
-                return
-            with self._lock:
-                self.screen += block.decode("utf-8", "replace")
-
-    def until(self, text: str) -> str:
-        end = time.monotonic() + 120
-        while text not in self.screen:
-            assert time.monotonic() < end, self.screen
-            assert self.process.poll() is None or text in self.screen, self.screen
-            time.sleep(0.02)
-        with self._lock:
-            shown, _, self.screen = self.screen.partition(text)
-        return shown + text
-
-    def keys(self, text: str) -> None:
-        os.write(self._master, text.encode())
-
-    def end(self) -> int:
-        code = self.process.wait(timeout=60)
-        self._reader.join(10)
-        return code
-
-
-def _own_terminal() -> None:
-    """Make standard input the terminal that sends Ctrl-C."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-@contextmanager
-def talking(folder: Path, *args: str | Path) -> Iterator[Talk]:
-    pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
-    master, slave = pty.openpty()
-    env = {**os.environ, "TERM": "xterm", "XDG_DATA_HOME": str(folder / "data")}
-    env.pop("NO_COLOR", None)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "semqa", "chat", *map(str, args)],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        cwd=folder,
-        env=env,
-        start_new_session=True,
-        preexec_fn=_own_terminal,  # noqa: PLW1509 - the reading thread begins later
-    )
-    os.close(slave)
-    try:
-        yield Talk(process, master)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(master)
+def talking(folder: Path, *args: str | Path) -> AbstractContextManager[Talk]:
+    command = [sys.executable, "-m", "semqa", "chat", *map(str, args)]
+    return in_terminal(command, folder, {"XDG_DATA_HOME": str(folder / "data")})
 
 
 def test_a_pipe_asks_one_question_per_line_with_history(letting: Path, tmp_path: Path) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import select
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from tests.attribution.commands import Command, command_in
 from tests.documents import makers
+from tests.terminal import talking
 
 WORDS = ("--encoder", "none")
 
@@ -129,32 +129,20 @@ def test_an_invalid_name_is_not_found(run: Command, docs: Path) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "code", "left"),
-    [(b"n\n", 1, 1), (b"\x03", 130, 1), (b"y\n", 0, 0)],
+    [("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)],
 )
 def test_delete_asks_for_confirmation(
-    run: Command, docs: Path, typed: bytes, code: int, left: int
+    run: Command, docs: Path, typed: str, code: int, left: int
 ) -> None:
     run("index", docs, *WORDS)
-    assert ended_with(["collections", "delete", "My papers"], typed) == code
+    command = [sys.executable, "-m", "semqa", "collections", "delete", "My papers"]
+    with talking(command, docs) as talk:
+        talk.until("[y/N]")
+        talk.keys(typed)
+        with suppress(subprocess.TimeoutExpired):
+            talk.end(5)
+        if talk.process.poll() is None:
+            # Python misses a Ctrl-C right before it starts to read; a person presses it again.
+            talk.keys(typed)
+        assert talk.end() == code
     assert len(run("collections", "list", "--json").json) == left
-
-
-def ended_with(args: list[str], typed: bytes) -> int:
-    """Return the exit code of a command in a terminal, after typing this at its prompt."""
-    pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execv(sys.executable, [sys.executable, "-m", "semqa", *args])
-    said = b""
-    while b"[y/N]" not in said:
-        said += os.read(terminal, 4096)
-    os.write(terminal, typed)
-    with suppress(OSError):  # Linux's way to say that the other end is closed
-        while True:
-            if not select.select([terminal], [], [], 5)[0]:
-                # Python misses a Ctrl-C right before it starts to read; a person presses it again.
-                os.write(terminal, typed)
-            elif not os.read(terminal, 4096):
-                break
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

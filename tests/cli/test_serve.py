@@ -11,11 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
+
+from tests.terminal import talking
 
 ASKED = {"question": "When was it opened?", "sources": [{"text": "It was opened in 1932."}]}
 
@@ -99,33 +101,19 @@ def test_serve_needs_no_settings_and_shuts_down_cleanly(
 
 
 def test_a_terminal_shows_the_address(tmp_path: Path) -> None:
-    pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
-    master, slave = pty.openpty()
     command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", str(tmp_path)]
-    process = subprocess.Popen(command, stdout=slave, stderr=slave)
-    os.close(slave)
-    sent = b""
-    try:
-        while not sent.endswith(b"stops it\r\n"):
-            sent += os.read(master, 65_536)
-        first, *others = sent.decode().splitlines()
+    with talking(command, tmp_path) as talk:
+        first, *others = talk.until("stops it\r\n").splitlines()
         assert re.fullmatch(r"starting semqa \d\S+", first)
         said = re.fullmatch(
             r"semqa is at (http://127\.0\.0\.1:\d+)/ with .*; Ctrl-C stops it", "".join(others)
         )
-        assert said, sent
+        assert said, others
         httpx.get(f"{said[1]}/nowhere/secret?key=secret")
         time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        with suppress(OSError):  # Linux's way to say that the other end is closed
-            while block := os.read(master, 65_536):
-                sent += block
-        assert process.wait(30) == 0
-    finally:
-        process.kill()
-        process.wait()
-        os.close(master)
-    *_, request = sent.decode().splitlines()
+        talk.process.send_signal(signal.SIGINT)
+        assert talk.end() == 0
+        *_, request = talk.screen.splitlines()
     assert re.fullmatch(r"[0-9:]{8}  GET \(none\)  404  [0-9.]+ ms", request)
 
 

@@ -18,6 +18,7 @@ from semqa.data.quotesum import read_quotesum
 from semqa.questions.rules import AMBIGQA, DOCUMENTS, PAQ
 from tests.cli.conftest import Command, forks, semqa
 from tests.questions.released import write_ambigqa, write_paq
+from tests.terminal import talking
 
 __all__ = ["forks", "semqa"]
 
@@ -204,22 +205,15 @@ def test_questions_over_documents_wait_to_be_checked(proposed: Path) -> None:
 
 
 def test_a_person_keeps_edits_and_drops(proposed: Path) -> None:
-    pty = pytest.importorskip("pty")
     questions = rows(proposed / "questions.jsonl")
     assert len(questions) >= 2
 
     def check(keys: str) -> str:
-        master, slave = pty.openpty()
         command = [sys.executable, "-P", "-m", "semqa", "questions", "check", str(proposed)]
-        with subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=subprocess.PIPE
-        ) as process:
-            os.write(master, keys.encode())
-            _, err = process.communicate(timeout=PATIENCE_SECONDS)
-        os.close(slave)
-        os.close(master)
-        assert process.returncode == 0, err
-        return err.decode()
+        with talking(command, proposed) as talk:
+            talk.keys(keys)
+            assert talk.end() == 0, talk.screen
+            return talk.screen
 
     shown = check("e\nWho manages the account?\nq\n")
     assert questions[0]["question"] in shown
