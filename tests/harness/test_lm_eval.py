@@ -233,32 +233,3 @@ def test_from_the_shell(data: Path, train: Path, tmp_path: Path) -> None:
     prompts = [json.loads(line)["arguments"] for line in rows.read_text("utf-8").splitlines()]
     assert len(prompts) == 2
     assert "The a tower fell." in str(prompts[0])
-
-
-@pytest.mark.slow
-def test_a_tiny_model_runs(replay: Run, data: Path, tmp_path: Path) -> None:
-    import lm_eval
-    from lm_eval.tasks import TaskManager
-
-    found = lm_eval.simple_evaluate(
-        model="hf",
-        model_args={"pretrained": str(save("llama-chat", tmp_path)), "dtype": "float32"},
-        tasks=["quotesum"],
-        task_manager=TaskManager(
-            include_path=str(harness_path("lm_eval")),
-            include_defaults=False,
-            metadata={"data": str(data)},
-        ),
-        gen_kwargs="max_gen_toks=8",
-        limit=2,
-        device="cpu",
-        apply_chat_template=True,
-        log_samples=True,
-    )
-    questions = QuestionSet(HarnessSettings(data=str(data)))
-    rows = found["samples"]["quotesum"]
-    assert len(rows) == 2
-    for row in rows:
-        own = questions.score(row["doc"]["qid"], row["filtered_resps"][0])
-        assert row["rougeLsum"] == own.rougeLsum
-        assert row["arguments"][0][1]["max_gen_toks"] == 8

@@ -115,12 +115,6 @@ def test_draws_in_parts_cover_all_resamples(monkeypatch: pytest.MonkeyPatch) -> 
     assert bootstrap_intervals(ROWS, resamples=4000)["semqa"] == pytest.approx(whole, abs=0.5)
 
 
-def test_identical_systems_do_not_differ() -> None:
-    result = paired_bootstrap(ROWS, ROWS[::-1])
-    assert (result.difference, result.low, result.high, result.p) == (0, 0, 0, 1)
-    assert result.n == 60
-
-
 @pytest.mark.parametrize("metric", ["rouge1", "semqa"])
 def test_a_clear_difference_is_significant_and_changes_sign_with_the_sides(metric: str) -> None:
     better = shifted(3)
@@ -132,10 +126,6 @@ def test_a_clear_difference_is_significant_and_changes_sign_with_the_sides(metri
     assert other.difference == -result.difference
     assert (other.low, other.high) == pytest.approx((-result.high, -result.low))
     assert other.p == result.p
-
-
-def test_noise_is_not_significant() -> None:
-    assert paired_bootstrap(shifted(0.2), ROWS, metric="rouge1").p > 0.1
 
 
 def test_p_value_equals_its_definition_on_every_possible_resample() -> None:

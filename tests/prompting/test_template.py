@@ -99,13 +99,6 @@ def test_citations_end_sentences() -> None:
     assert shown["alce"] == "Ann and Bob [1][2]. Bob rang [2]."
 
 
-def test_alce_repeats_its_instruction() -> None:
-    prompt = Template.load("alce").fill("Who?", SOURCES, EXEMPLARS)
-    assert prompt.text.count("Instruction: ") == 3
-    assert "Document [1](Title: White Christmas): Bing sang it in 1943." in prompt.text
-    assert "Document [3](Title: none): Kay did too." in prompt.text
-
-
 def test_zero_shot_shows_a_true_quote() -> None:
     """The example in the instruction obeys its own rules."""
     from semqa import QuotedAnswer
@@ -254,16 +247,6 @@ def test_errors_name_the_line(text: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         Template.parse(text.encode(), "own.jinja", "own")
     assert str(caught.value).startswith(said)
-
-
-def test_a_macro_fails_with_its_own_line() -> None:
-    text = (
-        "{% macro user(question, sources) %}\n"
-        "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %}\n"
-        "{{ question.foo }}\n{% endmacro %}"
-    )
-    with pytest.raises(InputError, match=r"own\.jinja:3: .*has no attribute 'foo'"):
-        Template.parse(text.encode(), "own.jinja", "own")
 
 
 def test_unknown_templates_are_rejected(tmp_path: Path) -> None:

@@ -13,9 +13,7 @@ from typing import Any
 
 import pytest
 
-from semqa.cli.questions import RuleOptions
 from semqa.data.quotesum import read_quotesum
-from semqa.questions.rules import AMBIGQA, DOCUMENTS, PAQ
 from tests.cli.conftest import Command, forks, semqa
 from tests.questions.released import write_ambigqa, write_paq
 from tests.terminal import talking
@@ -230,8 +228,3 @@ def test_without_a_terminal_it_says_what_to_do(semqa: Command, proposed: Path) -
     outcome = semqa("questions", "check", proposed)
     assert outcome.code == 2
     assert "edit the file" in outcome.err
-
-
-def test_without_flags_each_command_has_its_own_rules() -> None:
-    for usual in (PAQ, AMBIGQA, DOCUMENTS):
-        assert RuleOptions().rules(usual) == usual
