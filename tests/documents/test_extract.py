@@ -424,3 +424,113 @@ def test_any_bytes_are_a_document_or_a_users_mistake(name: str, data: bytes) -> 
     assert all(0 <= page <= len(found.text) for page in found.pages)
     for passage in split(found):
         assert found.text[passage.start : passage.end].strip()
+
+
+def drawn_pdf(*parts: str) -> str:
+    """Return the text of a PDF with a page of the given PDF operators."""
+    return extract("r.pdf", makers.pdf_contents([makers.stream("\n".join(parts).encode())])).text
+
+
+def written(x: float, y: float, text: str) -> str:
+    return f"BT /F1 12 Tf {x} {y} Td ({text}) Tj ET"
+
+
+def grid(xs: list[int], ys: list[int]) -> str:
+    """Rules at the given places, as thin rectangles or as lines."""
+    lying = [f"{xs[0]} {y} {xs[-1] - xs[0]} 0.7 re f" for y in ys]
+    standing = [f"{x} {ys[0]} m {x} {ys[-1]} l S" for x in xs]
+    return "\n".join([*lying, *standing])
+
+
+def test_a_table_of_a_pdf_has_rows() -> None:
+    found = drawn_pdf(
+        written(72, 720, "The doses are:"),
+        grid([70, 170, 270, 370], [700, 680, 650, 630]),
+        *[written(x, 686, text) for x, text in ((72, "Age"), (172, "Dose (g)"), (272, "Hours"))],
+        *[written(72, 668, "Children from"), written(72, 654, "six years")],
+        *[written(172, 660, "0.5"), written(272, 660, "8")],
+        *[written(x, 636, text) for x, text in ((72, "Adults"), (172, "1.0"), (272, "6"))],
+        written(72, 600, "Do not take more."),
+    )
+    assert found == (
+        "The doses are:\n\n| Age | Dose (g) | Hours |\n| --- | --- | --- |\n"
+        "| Children from six years | 0.5 | 8 |\n| Adults | 1.0 | 6 |\n\nDo not take more."
+    )
+
+
+def test_merged_cells_of_a_pdf_are_repeated() -> None:
+    found = drawn_pdf(
+        *[f"{x} 640 m {x} 700 l S" for x in (70, 170, 370)],
+        *["270 640 m 270 680 l S", "70 700 m 370 700 l S", "170 680 m 370 680 l S"],
+        *["70 660 m 370 660 l S", "70 640 m 370 640 l S"],
+        *[written(72, 674, "Plan"), written(220, 686, "Speed in Mbit/s")],
+        *[written(172, 666, "down"), written(272, 666, "up")],
+        *[written(x, 646, text) for x, text in ((72, "M"), (172, "300"), (272, "100"))],
+    )
+    assert found.split("\n")[0] == "| Plan | Speed in Mbit/s down | Speed in Mbit/s up |"
+    assert found.split("\n")[2] == "| M | 300 | 100 |"
+
+
+def test_rows_without_rules_between_them_are_rows() -> None:
+    rows = [("Bolts", "40", "2.10"), ("Nuts", "80", "1.90"), ("Screws", "10", "3.00")]
+    found = drawn_pdf(
+        grid([70, 170, 270, 370], [700, 680, 600]),
+        *[written(x, 686, text) for x, text in ((72, "Item"), (172, "Pieces"), (272, "Price"))],
+        *[
+            written(x, 660 - 16 * i, text)
+            for i, row in enumerate(rows)
+            for x, text in zip((72, 172, 272), row, strict=True)
+        ],
+    )
+    assert found.split("\n")[2:] == [f"| {' | '.join(row)} |" for row in rows]
+
+
+def test_a_frame_is_no_table() -> None:
+    found = drawn_pdf(
+        grid([70, 300], [700, 640]), written(72, 680, "Note"), written(72, 660, "Go.")
+    )
+    assert "|" not in found
+
+
+def test_drawn_bullets_are_items() -> None:
+    def dot(y: int) -> str:
+        return f"80 {y} 3 3 re f"
+
+    found = drawn_pdf(
+        *[written(72, 700, "Check:"), dot(683), written(90, 680, "the drain")],
+        *[dot(668), written(90, 665, "the filter.")],
+    )
+    assert found == "Check:\n\n• the drain\n• the filter."
+
+
+def test_what_browsers_print_around_a_page_is_left_out() -> None:
+    pages = [
+        ["11/25/26, 2:01 PM The manual", text, f"https://example.org/manual.html {i}/2"]
+        for i, text in enumerate(("Do not use high-pressure", "cleaners on the fins."), 1)
+    ]
+    found = extract("r.pdf", makers.pdf(pages))
+    assert found.text == "Do not use high-pressure cleaners on the fins."
+
+
+def test_a_table_that_goes_on_the_next_page_has_its_header_there() -> None:
+    pages = [
+        [["Item", "Price"], ["Bolts", "2.10"], ["Nuts", "1.90"]],
+        [["Screws", "3.00"], ["Nails", "1.20"], ["Hooks", "0.40"]],
+    ]
+    contents = [
+        "\n".join(
+            [
+                grid([70, 170, 270], [700, 680, 660, 640]),
+                *[
+                    written(72 + 100 * c, 686 - 20 * r, text)
+                    for r, row in enumerate(rows)
+                    for c, text in enumerate(row)
+                ],
+            ]
+        )
+        for rows in pages
+    ]
+    data = makers.pdf_contents([makers.stream(each.encode()) for each in contents])
+    lines = extract("r.pdf", data).text.split("\n")
+    assert lines.count("| Item | Price |") == 2
+    assert lines.index("| Screws | 3.00 |") == lines.index("| Nuts | 1.90 |") + 4
