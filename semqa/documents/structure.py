@@ -386,7 +386,10 @@ class _Reader:
             return last
         if self._list is None or self._list[2] < number - 1 or (self._list[2] < number and at):
             self._group += 1
-            self._list = (self._group, self._lead_in(), number)
+            over = self._lead_in()
+            if self.text[body].islower() and self.units and self.units[-1].kind == "heading":
+                over = len(self.units) - 1  # the items continue the heading
+            self._list = (self._group, over, number)
         group, over, _ = self._list
         self._list = (group, over, number)
         for count, (start, stop) in enumerate(self._with_labels(body, end)):

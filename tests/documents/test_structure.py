@@ -199,6 +199,12 @@ def test_numbered_steps_are_no_headings() -> None:
     assert [kind for kind, _ in units(text)] == ["sentence", "item", "item", "item"]
 
 
+def test_a_heading_that_its_items_continue_is_their_lead_in() -> None:
+    text = "### Do not take it\n\n- if you are allergic;\n- in pregnancy.\n\n### Fees\n\n- Card: 5"
+    assert over(text, "in pregnancy.") == "Do not take it"
+    assert over(text, "Card: 5") is None
+
+
 def test_a_turn_ends_a_list() -> None:
     text = "Ann: Two offers:\n- Renner: 21\n- Vogt: 19\nBob: We have 17.\nAnn: Fine.\nBob: Good."
     assert [kind for kind, _ in units(text)].count("item") == 2
