@@ -534,3 +534,78 @@ def test_a_table_that_goes_on_the_next_page_has_its_header_there() -> None:
     lines = extract("r.pdf", data).text.split("\n")
     assert lines.count("| Item | Price |") == 2
     assert lines.index("| Screws | 3.00 |") == lines.index("| Nuts | 1.90 |") + 4
+
+
+def test_a_note_of_a_word_document_stands_below_its_mark() -> None:
+    def noted(text: str, number: int) -> str:
+        mark = f'<w:r><w:footnoteReference w:id="{number}"/></w:r>'
+        return f"<w:p><w:r><w:t>{text}</w:t></w:r>{mark}</w:p>"
+
+    body = f"{noted('Pay goes on.', 2)}<w:p><w:r><w:t>Trains are paid.</w:t></w:r></w:p>"
+    notes = "".join(
+        f'<w:footnote w:id="{number}"><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:footnote>'
+        for number, text in ((2, "Not in the first month."), (3, "Nothing refers to it."))
+    )
+    relation = (
+        '<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/'
+        'relationships/footnotes" Target="footnotes.xml"/>'
+    )
+    relations = (
+        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
+        f'relationships">{relation}</Relationships>'
+    )
+    data = makers.docx_parts(
+        f"<w:document {makers.W}><w:body>{body}</w:body></w:document>",
+        {
+            "word/_rels/document.xml.rels": relations.encode(),
+            "word/footnotes.xml": f"<w:footnotes {makers.W}>{notes}</w:footnotes>".encode(),
+        },
+    )
+    assert extract("a.docx", data).text == (
+        "Pay goes on.\n\nNot in the first month.\n\nTrains are paid.\n\nNothing refers to it."
+    )
+
+
+def test_merged_cells_of_a_word_table() -> None:
+    made = python_docx.Document()
+    table = made.add_table(rows=3, cols=3)
+    for i, text in enumerate(["Day", "Hall", "Pool", "Mon", "9-12", "8-20", "", "14-18", ""]):
+        table.cell(i // 3, i % 3).text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    table.cell(2, 1).merge(table.cell(2, 2))
+    out = io.BytesIO()
+    made.save(out)
+    assert extract("a.docx", out.getvalue()).text.split("\n")[2:] == [
+        "| Mon | 9-12 | 8-20 |",
+        "| Mon | 14-18 |  |",
+    ]
+
+
+def test_merged_cells_of_an_html_table() -> None:
+    page = (
+        "<table><tr><th rowspan=2>Plan<th colspan=2>Speed (Mbit/s)<tr><th>down<th>up"
+        "<tr><td rowspan=2>Home<td>300<td>100<tr><td colspan=2>on request"
+        "<tr><td colspan=3>Business</table>"
+    )
+    assert extract("a.html", page.encode()).text.split("\n") == [
+        "| Plan | Speed (Mbit/s) down | Speed (Mbit/s) up |",
+        "| --- | --- | --- |",
+        "| Home | 300 | 100 |",
+        "| Home | on request | on request |",
+        "| Business |",
+    ]
+
+
+def test_notices_and_links_around_a_page_are_left_out() -> None:
+    page = (
+        "<a class=skip href='#main'>Skip to content</a>"
+        "<div id=cookie-banner><p>We use cookies.</p><button>Accept</button></div>"
+        "<div class='main menu'><a href=/>Home</a> <a href=/tv>TV</a></div>"
+        "<div class=breadcrumbs><a href=/>Home</a> › Fees</div>"
+        "<div class='page has-cookie-notice'><h1>Fees</h1><p>A card costs £12.<sup>"
+        "<a href='#n1'>[1]</a></sup> Rooms have 20 m<sup>2</sup>.</p><ul><li><a href=/a>Form A</a>"
+        "<li><a href=/b>Form B</a></ul>" + "<p>Long text.</p>" * 300 + "</div>"
+        "<footer><ul><li><a href=/jobs>Jobs</a><li><a href=/law>Law</a></ul><p>2 Mill Lane</p></footer>"
+    )
+    text = extract("a.html", page.encode()).text.replace("\n\nLong text.", "")
+    assert text == ("A card costs £12. Rooms have 20 m2.\n\n- Form A\n- Form B\n\n2 Mill Lane")
