@@ -609,3 +609,30 @@ def test_notices_and_links_around_a_page_are_left_out() -> None:
     )
     text = extract("a.html", page.encode()).text.replace("\n\nLong text.", "")
     assert text == ("A card costs £12. Rooms have 20 m2.\n\n- Form A\n- Form B\n\n2 Mill Lane")
+
+
+def test_an_email_is_read_as_shown() -> None:
+    data = (
+        b"From: Ann <ann@b.org>\nTo: bob@b.org\nSubject: =?utf-8?q?Gr=C3=BCn?=\nX-Spam: no\n"
+        b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\n"
+        b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n"
+        b"The grant is 12 percent inste=\nad of 15, for Gr=C3=BCnwinkel.\n--b\n"
+        b"Content-Type: application/pdf\nContent-Disposition: attachment; filename=offer.pdf\n\nx\n"
+        b"--b--\n"
+    )
+    found = extract("a.eml", data)
+    assert (found.title, found.text.strip()) == (
+        "Grün",
+        "From: Ann <ann@b.org>\nTo: bob@b.org\nSubject: Grün\nAttachments: offer.pdf\n\n"
+        "The grant is 12 percent instead of 15, for Grünwinkel.",
+    )
+
+
+def test_an_email_in_html() -> None:
+    data = b"Subject: Hi\nContent-Type: text/html; charset=latin-1\n\n<p>Caf\xe9 <b>open</b></p>"
+    assert extract("a.eml", data).text == "Subject: Hi\n\nCafé open"
+
+
+def test_a_file_that_is_no_email() -> None:
+    with pytest.raises(InputError, match="not an e-mail"):
+        extract("a.eml", b"Dear all,\n\nthe harbour is open.")
