@@ -636,3 +636,23 @@ def test_an_email_in_html() -> None:
 def test_a_file_that_is_no_email() -> None:
     with pytest.raises(InputError, match="not an e-mail"):
         extract("a.eml", b"Dear all,\n\nthe harbour is open.")
+
+
+def test_a_table_of_a_pdf_needs_no_upright_rules() -> None:
+    found = drawn_pdf(
+        written(72, 720, "The doses are:"),
+        *[
+            f"{left} {y} {right - left} 0.7 re f"
+            for y in (680, 660, 640)
+            for left, right in ((70, 170), (170, 270))
+        ],
+        *[written(72, 684, "Age"), written(172, 684, "Dose")],
+        *[written(72, 664, "Children"), written(172, 664, "0.5 g")],
+        *[written(72, 644, "Adults"), written(172, 644, "1.0 g")],
+    )
+    assert found.split("\n")[2:] == [
+        "| Age | Dose |",
+        "| --- | --- |",
+        "| Children | 0.5 g |",
+        "| Adults | 1.0 g |",
+    ]

@@ -35,6 +35,9 @@ _MIN_FILLED = 0.7
 _MAX_REPEATED = 100
 """A longer text is not repeated in the rows that its cell spans."""
 
+_HIGHEST_ROW = 150.0
+"""Maximum distance between the rules of a table that has no upright ones, in points."""
+
 _BULLET = (1.5, 7.0)
 """Minimum and maximum size of a bullet."""
 
@@ -336,8 +339,42 @@ def _tables(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[Table]:
     for i, rule in enumerate(rules):
         members.setdefault(root(i), []).append(rule)
     flat = set(across)
+    apart: list[Box] = []
     for boxes in members.values():
         lying = [box for box in boxes if box in flat]
         standing = [box for box in boxes if box not in flat]
         if lying and standing:
             yield Table(lying, standing)
+        else:
+            apart += lying
+    yield from _lined_tables(apart)
+
+
+def _lined_tables(across: Sequence[Box]) -> Iterator[Table]:
+    """Yield tables without upright rules, whose rules are drawn for each cell."""
+    lines: list[list[Box]] = []  # from the top, each from the left
+    for box in sorted(across, key=lambda box: (-round(box.bottom), box.left)):
+        last = lines[-1][-1] if lines else None
+        if last and abs(box.bottom - last.bottom) < 1 and abs(box.left - last.right) < _NEAR:
+            lines[-1].append(box)
+        else:
+            lines.append([box])
+    tables: list[list[list[Box]]] = []
+    for line in lines:
+        before = tables[-1][-1] if tables else [line[0]]
+        if (
+            len(line) == len(before) > 1
+            and before[0].bottom - line[0].bottom < _HIGHEST_ROW
+            and all(abs(a.right - b.right) < _NEAR for a, b in zip(line, before, strict=True))
+        ):
+            tables[-1].append(line)
+        else:
+            tables.append([line])
+    for table in tables:
+        heights = [above[0].bottom - below[0].bottom for above, below in pairwise(table)]
+        if heights:
+            # The header may have no rule above it.
+            top, bottom = table[0][0].bottom + min(heights), table[-1][0].bottom
+            places = [table[0][0].left, *(box.right for box in table[0])]
+            lying = [box for line in table for box in line]
+            yield Table(lying, [Box(place, bottom, place, top) for place in places])
