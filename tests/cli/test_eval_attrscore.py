@@ -67,6 +67,19 @@ def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Pat
     assert len((tmp_path / "e.jsonl").read_text().splitlines()) == 24
 
 
+def test_f1_by_domain(semqa: Command, tmp_path: Path) -> None:
+    rows = [
+        {"domain": "law", "label": "Attributable", "output": "Attributable"},
+        {"domain": "art", "label": "Contradictory", "output": "Attributable"},
+    ]
+    (tmp_path / "o.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    score = ("eval", "attrscore", "score", "o.jsonl")
+    found = semqa(*score, "--json").json["scores"]["domains"]
+    assert {name: own["micro_f1"] for name, own in found.items()} == {"law": 1.0, "art": 0.0}
+    table = [line.split() for line in semqa(*score).out.splitlines()]
+    assert ["law", "1", "100.0", "unscored", "unscored", "100.0", "100.0"] in table
+
+
 def test_the_mean_over_the_papers_four_prompts(semqa: Command, tmp_path: Path) -> None:
     rows = [
         {"answer": "It is red.", "reference": "It is red.", "label": "Attributable"},

@@ -1,7 +1,7 @@
 """Read and write files of examples: CSV, TSV, JSON or JSON lines.
 
 The columns are those of the released files: ``query``, ``answer``, ``reference``, ``label`` and
-optionally ``id``; others are ignored.
+optionally ``id`` and ``domain``; others are ignored.
 
 Source: the data sets AttrEval-GenSearch and AttrEval-Simulation on Hugging Face, osunlp/AttrScore.
 """
@@ -153,6 +153,7 @@ def _example(row: Row, number: int, labelled: bool) -> Example:
         label=_label(row, labelled),
         how=_how(row),
         where=row.where,
+        domain=row.text("domain", "").strip(),
     )
 
 

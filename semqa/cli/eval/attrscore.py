@@ -288,9 +288,15 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
             json_line(shown | ({} if figures is None else {"official": figures}), indent=2)
         )
         return
-    from semqa.cli.tables import print_tables
+    from semqa.attribution.attrscore.labels import LABELS
+    from semqa.attribution.attrscore.scores import f1_rows
+    from semqa.cli.tables import print_tables, things_table
 
-    print_tables(_table(scores, figures))
+    tables = [_table(scores, figures)]
+    if scores["domains"]:
+        titles = ("F1 by domain", "n", *LABELS, "micro", "macro")
+        tables.append(things_table(titles, f1_rows(scores["domains"], "unscored")))
+    print_tables(*tables)
     for line in _notes(scores, figures):
         write_result(line)
     if record.too_long:
