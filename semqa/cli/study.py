@@ -81,6 +81,9 @@ def new(
         str | None,
         typer.Option(help="Writing: names of the reviewers.", metavar="NAMES", show_default=False),
     ] = None,
+    survey: Annotated[
+        bool, typer.Option("--survey", help="AIS: ask raters about the task at the end.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
     """Create a study.
@@ -115,6 +118,7 @@ def new(
     given += [Input(path, gold=True) for path in gold or ()]
     given += [Input(answers)] if answers is not None else []
     items = chosen.read(given, settings.design)
+    items += [chosen.survey()] if survey else []
     people = [] if reviewers is None else _people(reviewers)
     study = new_study(out, settings, items, names, chosen.keep(given), people)
     ratings = len(study.ordinary) * settings.per_item
@@ -306,10 +310,11 @@ def report(
 ) -> None:
     """Report the figures of the paper that introduced this kind of study."""
     _require()
-    studies, people = [], []
+    studies, surveys, people = [], [], []
     for folder in folders:
         with closing(_store(folder)) as store:
             studies.append((store.study, store.rated()))
+            surveys.append((store.study, store.surveys()))
             name = f"{folder.name}: " if len(folders) > 1 else ""
             people += _progress_rows(store.progress(), name)
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
@@ -317,9 +322,13 @@ def report(
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
     if not any(rated for _, rated in studies):
         raise InputError("Nothing to report: no item is finished yet.")
+    from semqa.studies.analysis import survey_report
+    from semqa.studies.kind import Figures
+
     kind = studies[0][0].kind
+    survey = survey_report(surveys) if any(given for _, given in surveys) else Figures({}, [], [])
     if as_json:
-        record = {**kind.report(studies).record, "raters": people}
+        record = {**kind.report(studies).record, **survey.record, "raters": people}
         write_result(json_line(record, indent=2))
         return
     from semqa.cli.tables import print_tables, things_table
@@ -331,8 +340,9 @@ def report(
         figures = kind.report(studies)
         print_tables(*(things_table(title, rows) for title, rows in figures.tables))
         notes = figures.notes
+    print_tables(*(things_table(title, rows) for title, rows in survey.tables))
     print_tables(_raters_table(people))
-    for note in notes:
+    for note in (*notes, *survey.notes):
         write_result(note)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
@@ -166,6 +166,33 @@ def labels_report(
         f"{more} to settle disagreements; {record['undecided']} undecided"
     ]
     return Figures(record, tables, notes + unscored_notes(agreed))
+
+
+def survey_report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    """Return the answers to the closing survey: each rater's, and counts by option."""
+    answers = [
+        {"rater": each.rater, "design": study.settings.design, **each.values}
+        for study, rated in studies
+        for each in rated
+    ]
+    asked = {
+        question.id: question
+        for study, rated in studies
+        for each in rated
+        for stage in study.kind.stages(each.item, study.settings.design)
+        for question in stage.questions
+        if question.options
+    }
+    rows = []
+    for name, question in asked.items():
+        given = [own[name] for own in answers if name in own]
+        chosen = Counter(
+            value for one in given for value in (one if isinstance(one, list) else [one])
+        )
+        counts = [f"{o.label} {chosen[o.value]}" for o in question.options if chosen[o.value]]
+        rows.append([question.text, str(len(given)), ", ".join(counts)])
+    notes = [f"{own['rater']}: {own['remark']}" for own in answers if own.get("remark")]
+    return Figures({"survey": answers}, [(("survey", "raters", "answers"), rows)], notes)
 
 
 def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[str]:
