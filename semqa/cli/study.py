@@ -33,7 +33,10 @@ _Folder = Annotated[
 @app.command()
 def new(
     kind: Annotated[
-        str, typer.Argument(help="ais, semqa, tofueval, attrscore, q2 or writing.", metavar="KIND")
+        str,
+        typer.Argument(
+            help="ais, semqa, tofueval, explanations, attrscore, q2 or writing.", metavar="KIND"
+        ),
     ],
     inputs: Annotated[
         list[str],

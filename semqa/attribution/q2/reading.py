@@ -121,7 +121,7 @@ class ResponseFile:
 
     name: str
     sha256: str
-    kind: Literal["responses", "contexts", "steps"]
+    kind: Literal["responses", "contexts", "ratings", "steps"]
     responses: tuple[Response, ...]
     dropped: int = 0
     steps: tuple[Row, ...] = ()
@@ -149,7 +149,8 @@ def read_responses(
     with open_input(path) as file:
         name, raw = file.name, file.read_all()
     buffered = InputFile(name, io.BytesIO(raw), ByteBudget())
-    if raw.lstrip()[:1] == b"[":
+    rated = raw.lstrip()[:1] == b"["
+    if rated:
         rows = [
             Row(f"{name}: item {number}", row)
             for number, row in enumerate(_of_topical_chat(raw, name))
@@ -164,7 +165,7 @@ def read_responses(
         raise InputError("There are no responses below the header.", where=name)
     digest = hashlib.sha256(raw).hexdigest()
     inconsistent = class_from_name(name)
-    kind: Literal["responses", "contexts", "steps"] = "responses"
+    kind: Literal["responses", "contexts", "ratings", "steps"] = "ratings" if rated else "responses"
     if set(STEP_COLUMNS) <= set(names):
         kind = "steps"
         found = [score.response for score in scores_of_steps(rows, inconsistent)]
