@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Literal
 
 from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
 from semqa.attribution.records import invalid_field
-from semqa.data.csv_rows import csv_of
+from semqa.data.csv_rows import csv_of, table_rows
 from semqa.data.files import ByteBudget, InputFile, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, lines_of, shown
 from semqa.errors import InputError
@@ -151,18 +151,14 @@ def read_responses(
     buffered = InputFile(name, io.BytesIO(raw), ByteBudget())
     rated = raw.lstrip()[:1] == b"["
     if rated:
-        rows = [
-            Row(f"{name}: item {number}", row)
-            for number, row in enumerate(_of_topical_chat(raw, name))
-        ]
-        names = list(rows[0].fields) if rows else []
+        rows = list(_of_topical_chat(raw, name))
     elif Path(str(path)).suffix in {".jsonl", ".ndjson"} or raw.lstrip()[:1] == b"{":
         rows = [decode_row(line) for line in lines_of(buffered)]
-        names = list(dict.fromkeys(field for row in rows for field in row.fields))
     else:
-        names, rows = _table(buffered)
+        rows = table_rows(csv_of(buffered))
     if not rows:
         raise InputError("There are no responses below the header.", where=name)
+    names = list(dict.fromkeys(field for row in rows for field in row.fields))
     digest = hashlib.sha256(raw).hexdigest()
     inconsistent = class_from_name(name)
     kind: Literal["responses", "contexts", "ratings", "steps"] = "ratings" if rated else "responses"
@@ -185,21 +181,6 @@ def read_responses(
         kept = [each for each in found if id(each) not in duplicates]
     steps = tuple(rows) if kind == "steps" else ()
     return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept), steps)
-
-
-def _table(file: InputFile) -> tuple[list[str], list[Row]]:
-    """Read a CSV file without unnamed columns, such as the index that pandas writes."""
-    read = csv_of(file)
-    names = [name.strip() for name in read.header]
-    for name in names:
-        if name and names.count(name) > 1:
-            raise InputError(f"The column {shown(name)} is duplicated.", where=f"{read.name}:1")
-    rows = [
-        Row(record.where, {name: cell for name, cell in pairs if name})
-        for record in read.records
-        for pairs in [zip(names, record.cells, strict=True)]
-    ]
-    return [name for name in names if name], rows
 
 
 def class_from_name(name: str) -> bool | None:
@@ -303,7 +284,7 @@ def _rating(row: Row) -> float | None:
 _USES_KNOWLEDGE = "Uses Knowledge"
 
 
-def _of_topical_chat(raw: bytes, name: str) -> Iterator[dict[str, object]]:
+def _of_topical_chat(raw: bytes, name: str) -> Iterator[Row]:
     """Yield the responses of ``tc_usr_data.json`` as rows."""
     contexts = decode_json(decode_text(raw, name), name)
     for number, context in enumerate(contexts if isinstance(contexts, list) else [contexts]):
@@ -314,13 +295,14 @@ def _of_topical_chat(raw: bytes, name: str) -> Iterator[dict[str, object]]:
             given = own.fields.get(_USES_KNOWLEDGE)
             if not isinstance(given, list) or any(type(one) not in (int, float) for one in given):
                 raise invalid_field(own, _USES_KNOWLEDGE, "a list of numbers")
-            yield {
+            fields: dict[str, object] = {
                 "id": f"{number}/{place}",
                 "response": own.text("response"),
                 "knowledge": row.text("fact"),
                 "system": own.text("model"),
                 "rating": fmean(given) if given else None,
             }
+            yield Row(own.where, fields)
 
 
 def _read_scores(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float]:

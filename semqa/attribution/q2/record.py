@@ -27,7 +27,7 @@ KIND = "semqa-q2"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Scored responses, and setting they were scored.
+    """Scored responses, and the settings they were scored with.
 
     Attributes:
         judge: see `semqa.attribution.records.describe_judge`.

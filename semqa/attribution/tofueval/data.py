@@ -23,13 +23,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.records import invalid_field
-from semqa.data.csv_rows import read_csv
+from semqa.data.csv_rows import columns_of, read_csv, table_rows
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, decode_json, describe, read_rows, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -176,26 +176,22 @@ def count_duplicates(sentences: Sequence[AnnotatedSentence]) -> int:
     return sum(count - 1 for count in counts.values())
 
 
-def read_table(
-    path: Path | str, required: Sequence[str], aliases: Mapping[str, str]
-) -> Iterator[Row]:
-    """Yield the rows of a CSV file, with column names in lower case and aliases resolved."""
-    file = read_csv(path)
-    columns: dict[str, int] = {}
-    for place, header in enumerate(file.header):
+def read_table(path: Path | str, required: Sequence[str], aliases: Mapping[str, str]) -> list[Row]:
+    """Return the rows of a CSV file, with column names in lower case and aliases resolved."""
+
+    def rename(header: str) -> str:
         name = header.strip().casefold()
-        name = aliases.get(name, name)
-        if name in columns:
-            raise InputError(f"The column {shown(header)} is duplicated.", where=f"{file.name}:1")
-        columns[name] = place
+        return aliases.get(name, name)
+
+    file = read_csv(path)
+    columns = columns_of(file.header, file.name, rename)
     missing = [name for name in required if name not in columns]
     if missing:
         raise InputError(
             f"Missing columns: {', '.join(missing)}. The columns are {', '.join(map(shown, file.header))}.",
             where=f"{file.name}:1",
         )
-    for record in file.records:
-        yield Row(record.where, {name: record.cells[place] for name, place in columns.items()})
+    return table_rows(file, columns)
 
 
 def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:

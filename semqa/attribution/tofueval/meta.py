@@ -231,7 +231,7 @@ def _prediction_rows(path: Path | str) -> Iterable[Row]:
     if PurePath(path).suffix.lower() != ".csv":
         return read_record_rows(path)
     required, aliases = ("doc_id", "topic", "model_name"), {"meeting_id": "doc_id"}
-    rows = list(read_table(path, required, aliases))
+    rows = read_table(path, required, aliases)
     for row in rows:
         for name in row.fields.keys() & {"score", "label", "sent_label", "sent_idx"}:
             cell = row.text(name).strip()
