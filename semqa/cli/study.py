@@ -70,14 +70,6 @@ def new(
     ] = None,
     qualify: Annotated[int, typer.Option(help="Gold items in each rater's qualification.")] = 0,
     threshold: Annotated[float, typer.Option(help="Share of these that must be correct.")] = 0.8,
-    answers: Annotated[
-        Path | None,
-        typer.Option(
-            help="Writing: answers to correct (predictions or a run).",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
     pilot: Annotated[int, typer.Option(help="Number of items that all raters do first.")] = 0,
     batch: Annotated[int, typer.Option(help="Items per batch.", show_default="all")] = 0,
     reviewers: Annotated[
@@ -95,7 +87,7 @@ def new(
     semqa study new ais outputs.jsonl -o study --raters ann,ben,eve --per-item 3
     semqa study new semqa dev.jsonl ours=predictions.jsonl -o study --raters 6
     semqa study new writing questions.jsonl -o study --raters ann,ben,eve --reviewers fay
-    semqa study new writing dev.jsonl --answers predictions.jsonl -o study --raters me --per-item 1
+    semqa study new writing dev.jsonl predictions.jsonl -o study --raters me --per-item 1
     """  # noqa: D301 -- click reads the backspace
     _require()
     from semqa.studies.folder import Settings
@@ -119,7 +111,6 @@ def new(
     names = _names(raters or str(settings.per_item + one_more))
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
     given += [Input(path, gold=True) for path in gold or ()]
-    given += [Input(answers)] if answers is not None else []
     items = chosen.read(given, settings.design)
     items += [chosen.survey()] if survey else []
     people = [] if reviewers is None else _people(reviewers)

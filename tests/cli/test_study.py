@@ -116,7 +116,7 @@ def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Pat
     path = write_lines(tmp_path / "predictions.jsonl", predictions)
     folder, out = tmp_path / "fix", tmp_path / "train.jsonl"
     run(
-        "study", "new", "writing", EXAMPLES, "--answers", path, "-o", folder,
+        "study", "new", "writing", EXAMPLES, path, "-o", folder,
         "--raters", "me", "--per-item", "1",
     )  # fmt: skip
     with served(Study.open(folder)) as site:
