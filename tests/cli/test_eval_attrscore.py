@@ -154,7 +154,6 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     run = (*attrscore, "run", "e.csv", "--no-judge-cache")
     assert "family must" in fails(*run, "--family", "nly")
     assert "--shots" in fails(*run, "--shots", "7")
-    assert "--by entailment has no prompt" in fails(*run, "--by", "entailment", "--shots", "1")
     assert "would overwrite an input" in fails(*run, "--out", "e.csv")
     assert "e.csv:2: The output is missing" in fails(*attrscore, "score", "e.csv")
     assert "--label-word must be" in fails(

@@ -178,27 +178,13 @@ class Judged:
     too_long: bool = False
 
 
-def choose_method(
-    judge: Judge, requested: Method | None = None, *, prompted: bool = False
-) -> Method:
-    """Return whether to use prompts or entailment with a judge.
-
-    A requested method is returned unchanged. By default, it is prompts if the user named a prompt
-    (`prompted`), the judge is a language model (``engine:…``), or the judge cannot judge
-    entailment; otherwise entailment.
+def choose_method(judge: Judge, *, prompted: bool = False) -> Method:
+    """Return prompts for a judge that completes them or if `prompted`, otherwise entailment.
 
     Raises:
         InputError: the judge does not support the method.
     """
-    abilities = abilities_of(judge)
-    supported: dict[Method, bool] = {
-        "prompt": "complete" in abilities,
-        "entailment": "entailment" in abilities,
-    }
-    method = requested
-    if method is None:
-        model = judge.name.startswith("engine:") and supported["prompt"]
-        method = "prompt" if prompted or model or not supported["entailment"] else "entailment"
+    method: Method = "prompt" if prompted or "complete" in abilities_of(judge) else "entailment"
     require_ability(judge, "complete" if method == "prompt" else "entailment")
     return method
 

@@ -53,13 +53,6 @@ def run(
             show_default=False,
         ),
     ],
-    by: Annotated[
-        Literal["prompt", "entailment"] | None,
-        typer.Option(
-            help="Judging method.",
-            show_default="prompt for language models or with a prompt option, else entailment",
-        ),
-    ] = None,
     family: Annotated[
         str | None,
         typer.Option(
@@ -120,13 +113,7 @@ def run(
     judge = judge_options.open()
     try:
         prompted = any(value is not None for value in (family, prompt, shots, exemplars))
-        method = choose_method(judge, by, prompted=prompted)
-        if method == "entailment" and prompted:
-            raise InputError(
-                "entailment has no prompt.",
-                field="--by",
-                hint="Leave out --by, or leave out --family, --prompt, --shots and --exemplars.",
-            )
+        method = choose_method(judge, prompted=prompted)
         records = []
         for each in asks:
             with judge_progress(judge, "attrscore"):
