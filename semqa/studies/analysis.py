@@ -274,10 +274,10 @@ def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
 def unscored_notes(*agreed: Mapping[str, Any]) -> list[str]:
     """Return the reasons why agreement is undefined, if it is."""
     reasons = {
-        own[name]["unscored"]
+        each["unscored"]
         for own in agreed
-        for name in ("alpha", "pairwise")
-        if "unscored" in own[name]
+        for each in own.values()
+        if isinstance(each, dict) and "unscored" in each
     }
     return [f"unscored: {reason}" for reason in sorted(reasons)]
 
@@ -391,13 +391,7 @@ def _notes(record: dict[str, Any]) -> list[str]:
         f"{counted(record['ratings'], 'rating')} of {counted(record['answers'], 'answer')} by "
         f"{counted(record['raters'], 'rater')}"
     ]
-    unscored = {
-        own[kind]["unscored"]
-        for own in record["agreement"].values()
-        for kind in own
-        if "unscored" in own[kind]
-    }
-    return notes + [f"unscored: {reason}" for reason in sorted(unscored)]
+    return notes + unscored_notes(*record["agreement"].values())
 
 
 def _mean(mean: dict[str, Any]) -> str:

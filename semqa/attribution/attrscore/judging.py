@@ -30,6 +30,7 @@ from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.records import invalid_field
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
+from semqa.prompting.template import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,15 +96,15 @@ class AttrPrompt:
         the template can put a label at the beginning of a line.
         """
         return self.template.fill(
-            claim=_one_line(claim),
-            reference=_one_line(reference),
+            claim=one_line(claim),
+            reference=one_line(reference),
             words={label.lower(): self.family.word(label) for label in LABELS},
             exemplars=[
                 {
-                    "claim": _one_line(shot.claim),
-                    "reference": _one_line(shot.reference),
+                    "claim": one_line(shot.claim),
+                    "reference": one_line(shot.reference),
                     "word": self.family.word(shot.label),
-                    "why": _one_line(shot.why),
+                    "why": one_line(shot.why),
                 }
                 for shot in self.shots
             ],
@@ -148,10 +149,6 @@ def _shot(row: Row) -> Shot:
     if not claim.strip():
         raise InputError("The claim is missing: give claim, or query and answer.", where=row.where)
     return Shot(claim, row.text("reference"), label, row.text("why", ""))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 MAX_NEW_TOKENS = 64
