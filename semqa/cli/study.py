@@ -221,7 +221,7 @@ def import_ratings(
             help="Ratings of the study's items, as released.", metavar="FILE", show_default=False
         ),
     ],
-    rater: Annotated[str, typer.Option(help="Name of the rater.")] = "released",
+    rater: Annotated[str, typer.Option(help="Rater of ratings without a name.")] = "released",
 ) -> None:
     """Import finished ratings, such as released ones, into a study."""
     _require()
@@ -232,7 +232,8 @@ def import_ratings(
         if not found:
             raise InputError("The files have no ratings.")
         store.take_in(rater, found)
-    say(f"{folder}: imported ratings of {counted(len(found), 'item')} by {rater}.")
+    people = {each.rater or rater for each in found}
+    say(f"{folder}: imported {counted(len(found), 'rating')} by {counted(len(people), 'rater')}.")
 
 
 @app.command()
