@@ -66,7 +66,7 @@ demo: $(VENV)/.core  ## Answer a question from the passages in examples/.
 # One process per core, each with one thread.
 test: $(VENV)/.test  ## Run the tests.
 	@echo "==> Running the tests"
-	@OMP_NUM_THREADS=1 $(PY) -m pytest --numprocesses auto --dist worksteal
+	@$(PY) -m pytest --numprocesses auto --dist worksteal
 
 # The core, with a tenth of the random examples, without tests that are slow, load torch or start many
 # processes.
@@ -75,7 +75,7 @@ QUICK := $(addprefix tests/,engines metrics prompting quotes) \
   $(wildcard $(addprefix tests/decoding/test_,exact.py grammar.py policy.py vocabulary.py)) \
   $(addprefix tests/cli/test_,answer.py score.py verify.py)
 quick: $(VENV)/.test  ## Run the fast tests of the core: under a minute.
-	@SEMQA_TEST_EFFORT=0.1 OMP_NUM_THREADS=1 $(PY) -m pytest --numprocesses auto --dist worksteal \
+	@SEMQA_TEST_EFFORT=0.1 $(PY) -m pytest --numprocesses auto --dist worksteal \
 	  -m 'not slow' $(QUICK)
 
 # vLLM has its own environment, because it pins the versions of most dependencies.

@@ -1,12 +1,9 @@
 """Compare the speed of the copy constraint and llguidance on the same requests.
 
     python benchmarks/constraint.py [--smoke] [--data FILE] [--rounds N]
-                                    [--parts replay,policies]
 
-The vocabulary is tekken's, with 131,072 tokens. Parts:
-
-    replay    feed human answers token by token, after checking that the masks agree
-    policies  generate random answers with each policy and in other vocabularies
+Human answers are fed token by token, after checking that the masks agree. The vocabulary is
+tekken's, with 131,072 tokens.
 
 Each implementation is used in the way its documentation recommends for speed
 (`copying.contestants`). All are warmed up, alternate request by request, and are timed with the
@@ -31,7 +28,6 @@ HERE = str(ROOT / "benchmarks")
 sys.path = [str(ROOT), *(path for path in sys.path if path != HERE), HERE]
 
 from copying.contestants import Semqa, new_clock  # noqa: E402
-from copying.policies import policies_part  # noqa: E402
 from copying.replay import BOUNDARIES, replay_part  # noqa: E402
 from copying.workload import Bench, Request  # noqa: E402
 from machine import describe_machine  # noqa: E402
@@ -60,9 +56,6 @@ def first_use(bench: Bench) -> float:
     return time.perf_counter() - start
 
 
-PARTS = ("replay", "policies")
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Check, time and print; the last line is JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -71,12 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--data", type=Path, default=None, help="QuoteSum file")
     parser.add_argument("--rounds", type=int, default=3, help="number of replays of all answers")
-    parser.add_argument(
-        "--parts", type=lambda names: names.split(","), default=PARTS, help=", ".join(PARTS)
-    )
     options = parser.parse_args(arguments)
-    if unknown := set(options.parts) - set(PARTS):
-        parser.error(f"--parts takes {' and '.join(PARTS)}, got {', '.join(unknown)}")
     examples = ROOT / "examples/quotesum.jsonl"
     path = options.data or (examples if options.smoke else default_data())
 
@@ -92,10 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.collect()
     gc.disable()
     try:
-        if "replay" in options.parts:
-            result["replay"] = replay_part(bench, requests, 1 if options.smoke else options.rounds)
-        if "policies" in options.parts:
-            result["policies"] = policies_part(bench, bench.questions, 1 if options.smoke else 3)
+        result["replay"] = replay_part(bench, requests, 1 if options.smoke else options.rounds)
     finally:
         gc.enable()
     print(json.dumps(result | {"versions": versions, **machine}))

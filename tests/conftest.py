@@ -31,6 +31,10 @@ _config = tempfile.mkdtemp(prefix="semqa-tests-")
 os.environ["XDG_CONFIG_HOME"] = _config
 atexit.register(shutil.rmtree, _config, ignore_errors=True)
 
+# Models as small as those of the tests are slower on several threads, and add up in another order.
+if "SEMQA_TEST_RUNNER" not in os.environ:
+    os.environ["OMP_NUM_THREADS"] = "1"
+
 # Inside vLLM it is tests/vllm that prepares Triton, which looks for backends once: when imported.
 if "SEMQA_TEST_RUNNER" not in os.environ:
     import_triton()

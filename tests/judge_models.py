@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.models import CORPUS, SPECIAL, tiny
+from tests.models import CORPUS, SPECIAL, save, write
 
 __all__ = ["save_asker", "save_classifier", "save_reader", "save_writer"]
 
@@ -65,21 +65,6 @@ def _config(longest: int, **more: Any) -> Any:
     )
 
 
-def _save(kind: str, config: Any, longest: int, folder: Path, seed: int) -> Path:
-    import torch
-    import transformers
-
-    state = torch.random.get_rng_state()
-    try:
-        torch.manual_seed(seed)
-        model = getattr(transformers, kind)(config).eval()
-    finally:
-        torch.random.set_rng_state(state)
-    model.save_pretrained(folder)
-    pair_tokenizer(longest).save_pretrained(folder)
-    return folder
-
-
 def save_classifier(
     folder: Path, *, longest: int = 64, labels: dict[int, str] | None = None, seed: int = 3
 ) -> Path:
@@ -91,20 +76,18 @@ def save_classifier(
         label2id={name: number for number, name in named.items()},
         num_labels=len(named),
     )
-    return _save("BertForSequenceClassification", config, longest, folder, seed)
+    return write(folder, "BertForSequenceClassification", config, pair_tokenizer(longest), seed)
 
 
 def save_reader(folder: Path, *, longest: int = 64, seed: int = 5) -> Path:
     """Write a model that marks spans into a folder."""
-    return _save("BertForQuestionAnswering", _config(longest), longest, folder, seed)
+    tokenizer = pair_tokenizer(longest)
+    return write(folder, "BertForQuestionAnswering", _config(longest), tokenizer, seed)
 
 
 def save_writer(folder: Path) -> Path:
     """Write an encoder-decoder of T5's kind into a folder, which knows “1” and “0”."""
-    made = tiny("t5")
-    made.model.save_pretrained(folder)
-    made.tokenizer.save_pretrained(folder)
-    return folder
+    return save("t5", folder)
 
 
 save_asker = save_writer

@@ -11,10 +11,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["FAMILIES", "TinyModel", "save", "tiny"]
+__all__ = [
+    "FAMILIES",
+    "TinyModel",
+    "byte_level",
+    "llama_config",
+    "save",
+    "t5_config",
+    "tiny",
+    "wrap",
+    "write",
+]
 
 CORPUS = (
     "The bridge was opened in 1932 by the mayor, and 300 people came to see it.",
@@ -44,12 +54,9 @@ def tiny(family: str) -> TinyModel:
     import torch
 
     # Other tests' draws must not depend on which models were made before.
-    state = torch.random.get_rng_state()
-    try:
+    with torch.random.fork_rng():
         torch.manual_seed(20)
         return FAMILIES[family]()
-    finally:
-        torch.random.set_rng_state(state)
 
 
 def save(family: str, folder: Path) -> Path:
@@ -60,7 +67,19 @@ def save(family: str, folder: Path) -> Path:
     return folder
 
 
-def _wrap(backend: Any, **options: Any) -> Any:
+def write(folder: Path, kind: str, config: Any, tokenizer: Any, seed: int) -> Path:
+    """Write an untrained model of a class of transformers into a folder."""
+    import torch
+    import transformers
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        getattr(transformers, kind)(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def wrap(backend: Any, **options: Any) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
@@ -69,7 +88,9 @@ def _wrap(backend: Any, **options: Any) -> Any:
     )
 
 
-def _byte_level() -> Any:
+def byte_level(
+    texts: Iterable[str] = CORPUS, special: Sequence[str] = SPECIAL, size: int = 340
+) -> Any:
     """Byte-level BPE, as GPT-2 and Llama 3: each token is bytes, spaces in front."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -77,12 +98,12 @@ def _byte_level() -> Any:
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=340,
+        vocab_size=size,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=SPECIAL,
+        special_tokens=[*special],
         show_progress=False,
     )
-    backend.train_from_iterator(CORPUS, trainer)
+    backend.train_from_iterator(texts, trainer)
     return backend
 
 
@@ -152,7 +173,7 @@ def _word_piece() -> Any:
 def _gpt2() -> TinyModel:
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    tokenizer = _wrap(_byte_level())
+    tokenizer = wrap(byte_level())
     config = GPT2Config(
         vocab_size=len(tokenizer) + 13,  # scores are often wider than the tokenizer
         n_positions=2048,
@@ -167,50 +188,55 @@ def _gpt2() -> TinyModel:
     return TinyModel(GPT2LMHeadModel(config).eval(), tokenizer)
 
 
-def _llama(tokenizer: Any) -> TinyModel:
-    from transformers import LlamaConfig, LlamaForCausalLM
+def llama_config(vocab_size: int, **given: Any) -> Any:
+    """The configuration of a tiny Llama."""
+    from transformers import LlamaConfig
 
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        max_position_embeddings=2048,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        initializer_range=0.3,
-        eos_token_id=1,
-        bos_token_id=3,
-        pad_token_id=0,
-    )
+    usual = {
+        "max_position_embeddings": 2048,
+        "hidden_size": 16,
+        "intermediate_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "initializer_range": 0.3,
+        "eos_token_id": 1,
+        "bos_token_id": 3,
+    }
+    return LlamaConfig(vocab_size=vocab_size, **(usual | given))
+
+
+def _llama(tokenizer: Any) -> TinyModel:
+    from transformers import LlamaForCausalLM
+
+    config = llama_config(len(tokenizer), pad_token_id=0)
     return TinyModel(LlamaForCausalLM(config).eval(), tokenizer)
 
 
 def _llama_chat() -> TinyModel:
-    return _llama(_wrap(_byte_level(), chat_template=CHAT_TEMPLATE))
+    return _llama(wrap(byte_level(), chat_template=CHAT_TEMPLATE))
 
 
 def _llama_sentencepiece() -> TinyModel:
-    return _llama(_wrap(_byte_fallback(), bos_token="<s>"))
+    return _llama(wrap(_byte_fallback(), bos_token="<s>"))
+
+
+def t5_config(vocab_size: int, **given: Any) -> Any:
+    """The configuration of a tiny T5."""
+    from transformers import T5Config
+
+    usual = {"d_model": 16, "d_kv": 8, "num_heads": 2, "eos_token_id": 1, "pad_token_id": 0}
+    config = T5Config(vocab_size=vocab_size, **(usual | given))
+    config.decoder_start_token_id = 0
+    return config
 
 
 def _t5() -> TinyModel:
-    from transformers import T5Config, T5ForConditionalGeneration
+    from transformers import T5ForConditionalGeneration
 
-    tokenizer = _wrap(_unigram())
-    config = T5Config(
-        vocab_size=len(tokenizer) + 5,
-        d_model=16,
-        d_kv=8,
-        d_ff=24,
-        num_layers=2,
-        num_heads=2,
-        initializer_factor=0.5,
-        eos_token_id=1,
-        pad_token_id=0,
-    )
+    tokenizer = wrap(_unigram())
+    config = t5_config(len(tokenizer) + 5, d_ff=24, num_layers=2, initializer_factor=0.5)
     config.tie_word_embeddings = False
-    config.decoder_start_token_id = 0
     return TinyModel(T5ForConditionalGeneration(config).eval(), tokenizer)
 
 
@@ -218,7 +244,7 @@ def _bart() -> TinyModel:
     """An encoder-decoder model whose output begins with a token that is forced."""
     from transformers import BartConfig, BartForConditionalGeneration
 
-    tokenizer = _wrap(_byte_level(), bos_token="<s>")
+    tokenizer = wrap(byte_level(), bos_token="<s>")
     config = BartConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=2048,
@@ -244,7 +270,7 @@ def _bart() -> TinyModel:
 def _bert() -> TinyModel:
     from transformers import BertConfig, BertLMHeadModel
 
-    tokenizer = _wrap(_word_piece(), sep_token="</s>", eos_token=None)
+    tokenizer = wrap(_word_piece(), sep_token="</s>", eos_token=None)
     config = BertConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=2048,

@@ -12,7 +12,6 @@ from semqa.decoding import Vocabulary
 
 if TYPE_CHECKING:
     from semqa import Source
-    from semqa.data.quotesum import Question
 
 
 class Request(NamedTuple):
@@ -29,7 +28,6 @@ class Bench:
     Attributes:
         tekken: the tokenizer.
         vocabulary: the vocabulary of the tokenizer.
-        questions: the questions, once `requests` has read them.
     """
 
     def __init__(self, *, few_tokens: bool = False) -> None:
@@ -40,7 +38,6 @@ class Bench:
             self.mistral = MistralTokenizer.from_file(str(data))
         self.tekken: Any = self.mistral.instruct_tokenizer.tokenizer
         self.vocabulary = Vocabulary.from_tokenizer(self.mistral)
-        self.questions: list[Question] = []
 
     def encode(self, text: str, *, end: bool = True) -> tuple[int, ...]:
         """Return the tokens of an answer."""
@@ -48,12 +45,11 @@ class Bench:
 
     def requests(self, path: Path, limit: int | None) -> list[Request]:
         """Read the questions."""
-        self.questions = questions = list(read_quotesum(path)[:limit])
         return [
             Request(
                 q.sources,
                 tuple(self.encode(reference.text) for reference in q.references),
                 q.question,
             )
-            for q in questions
+            for q in read_quotesum(path)[:limit]
         ]

@@ -39,14 +39,6 @@ _IGNORED = ("data", "train")
 """Identity keys that may differ: file names."""
 
 
-def make_folder(out: Path) -> None:
-    """Create a folder if it does not exist."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot create the folder {out}: {error.strerror}.") from error
-
-
 @contextmanager
 def own_errors(out: Path) -> Iterator[None]:
     """Convert an OSError about a file in this folder to an InputError; others pass through."""

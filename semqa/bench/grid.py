@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from semqa.bench.folder import (
     RESULTS_FILE,
     RUN_FILE,
-    make_folder,
     other_key,
     own_errors,
     pretty,
@@ -19,7 +18,7 @@ from semqa.bench.folder import (
 )
 from semqa.bench.plan import Plan
 from semqa.bench.run import Progress, run
-from semqa.data.files import locked, write_atomic
+from semqa.data.files import locked, make_folder, write_atomic
 from semqa.engines import ConstrainedEngine, SharingEngine, close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.retrieval.settings import ExemplarCache

@@ -13,7 +13,6 @@ from semqa.bench.folder import (
     RUN_FILE,
     Journal,
     claim,
-    make_folder,
     own_errors,
     pretty,
     read_object,
@@ -22,7 +21,7 @@ from semqa.bench.folder import (
 from semqa.bench.judging import judge_records
 from semqa.bench.record import Asked, Record
 from semqa.bench.results import describe_machine, make_results, score_item
-from semqa.data.files import locked, write_atomic
+from semqa.data.files import locked, make_folder, write_atomic
 from semqa.data.jsonl import write_jsonl
 from semqa.engines import close_engine
 from semqa.errors import InputError, SemqaError

@@ -54,9 +54,7 @@ def quotesum(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", "--output-path", help="Folder of the run or grid.", show_default=False
-        ),
+        typer.Option("--out", "-o", help="Folder of the run or grid.", show_default=False),
     ] = None,
     config: Annotated[
         Path | None,

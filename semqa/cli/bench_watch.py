@@ -1,7 +1,4 @@
-"""Progress and results of benchmarks.
-
-A terminal gets progress bars. A log gets a line every 30 seconds, and none for shorter runs.
-"""
+"""Progress and results of benchmarks."""
 
 from __future__ import annotations
 
@@ -14,52 +11,16 @@ from semqa.cli.eval.judging import count_note
 from semqa.cli.output import say, write_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from rich.progress import Progress as Bars
     from rich.table import Table
 
     from semqa.bench.grid import Cell, CellOutcome
     from semqa.bench.run import Progress
 
-EVERY_SECONDS = 30.0  # between two log lines
 MAX_SHOWN_ERRORS = 3  # distinct errors shown during a run; the rows have all of them
 OTHER_COLUMNS = 64  # width of a bar without its title
-
-
-class Lines:
-    """Reports progress in lines, at most one per `EVERY_SECONDS`."""
-
-    def __init__(
-        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._say = say
-        self._clock = clock
-        self.begin()
-
-    def begin(self) -> None:
-        """Start timing a new task."""
-        self._started = self._last_line = self._clock()
-        self._reported = False
-
-    def update(
-        self, done: int, total: int | None, unit: str, details: Callable[[], list[str]]
-    ) -> None:
-        """Print a line if one is due, and a last one if any was printed before.
-
-        Args:
-            done: number of finished units.
-            total: total number of units; None if unknown.
-            unit: name of the units, in the plural.
-            details: returns details to append; called only if a line is printed.
-        """
-        now = self._clock()
-        ended = done == total and self._reported
-        if now - self._last_line < EVERY_SECONDS and not ended:
-            return
-        self._last_line, self._reported = now, not ended
-        counted = f"{done:,}" if total is None else f"{done:,} of {total:,}"
-        elapsed = [f"in {duration(now - self._started)}"] if ended else []
-        self._say(", ".join([f"{counted} {unit}", *details(), *elapsed]))
 
 
 def duration(seconds: float) -> str:
@@ -75,36 +36,32 @@ def duration(seconds: float) -> str:
 
 
 class Watch:
-    """Reports runs on standard error: in lines, or as a bar for the run and one for the grid.
+    """Reports runs on standard error: notes, and bars for the run and for the grid.
 
     Args:
+        bars: progress bars, which are disabled without a terminal.
         title: title of a single run.
         cells: the runs of a grid; empty for a single run.
-        shown: progress bars from `bars`; None for lines.
     """
 
-    def __init__(self, title: str = "", cells: Sequence[Cell] = (), shown: Any = None) -> None:
-        self._lines = Lines(say)
+    def __init__(self, bars: Bars, title: str = "", cells: Sequence[Cell] = ()) -> None:
+        self._bars = bars
         self._started = time.monotonic()
         self._errors: set[str] = set()
         self._total, self._current = len(cells), 0
         self._title, self._stage = title, ""
-        self._shown = shown
-        if shown is not None:
-            self._grid = shown.add_task("all runs", total=len(cells), details="") if cells else None
-            self._task = shown.add_task("", total=None, details="")
-            self._show(0, None, title)
+        self._grid = bars.add_task("all runs", total=len(cells), details="") if cells else None
+        self._task = bars.add_task("", total=None, details="")
+        self._show(0, None, title)
 
     def begin(self, cell: Cell) -> None:
         """Report the start of a run of the grid."""
         self._current += 1
-        self._title, self._stage = f"[{self._current}/{self._total}] {cell.label}", ""
-        self._lines.begin()
+        self._title = f"[{self._current}/{self._total}] {cell.label}"
         self._errors = set()
-        if self._shown is None:
+        if self._bars.disable:
             say(self._title)
-        else:
-            self._show(0, None, self._title)
+        self._show(0, None, self._title)
 
     def end(self, outcome: CellOutcome) -> None:
         """Report the outcome of a run of the grid."""
@@ -115,7 +72,6 @@ class Watch:
         """Report the progress of the run."""
         if progress.last is None:
             self._started = time.monotonic()
-            self._lines.begin()
             if progress.done + progress.again:
                 retried = f"; {progress.again} failed, to be retried" if progress.again else ""
                 done = f"{progress.resumed} of {progress.total} examples are already done"
@@ -124,29 +80,25 @@ class Watch:
         if error is not None and error not in self._errors and len(self._errors) < MAX_SHOWN_ERRORS:
             self._errors.add(error)
             self.note(f"failed: {progress.last.id if progress.last else ''}: {error}")
-        details = self._details(progress)
-        if self._shown is None:
-            self._lines.update(progress.done, progress.total, "examples", lambda: details)
-        else:
-            self._show(progress.done, progress.total, self._title, details)
-            self._advance(progress.done / progress.total if progress.total else 1.0)
+        self._show(progress.done, progress.total, self._title, self._details(progress))
+        self._advance(progress.done / progress.total if progress.total else 1.0)
 
     def embedded(self, done: int, total: int) -> None:
         """Report how many questions are embedded to find their nearest exemplars."""
-        self._step(done, total, "questions embedded", "embedding questions")
+        self._show(done, total, "embedding questions")
 
     def judged(self, done: int, total: int) -> None:
         """Report the progress of the judge."""
-        self._step(done, total, "judged", "judging")
+        self._show(done, total, "judging")
 
     def note(self, text: str) -> None:
-        """Print a line above the bars."""
-        if self._shown is None:
+        """Print a line, above the bars."""
+        if self._bars.disable:
             say(text)
         else:
-            self._shown.console.print(_escaped(text))
+            self._bars.console.print(_escaped(text))
 
-    def _details(self, progress: Progress) -> list[str]:
+    def _details(self, progress: Progress) -> str:
         """Return speed, failures and time left."""
         details = []
         seconds = time.monotonic() - self._started
@@ -158,63 +110,46 @@ class Watch:
         if answered and progress.done < progress.total:
             left = seconds / answered * (progress.total - progress.done)
             details.append(f"{duration(left)} left")
-        return details
+        return ", ".join(details)
 
-    def _step(self, done: int, total: int, unit: str, title: str) -> None:
-        if self._shown is None:
-            self._lines.update(done, total, unit, list)
-        else:
-            self._show(done, total, title)
-
-    def _show(self, done: int, total: int | None, title: str, details: Sequence[str] = ()) -> None:
+    def _show(self, done: int, total: int | None, title: str, details: str = "") -> None:
         if title != self._stage:
             self._stage = title
-            self._shown.reset(self._task)  # restart the timer and mark the task unfinished
-        longest = max(16, self._shown.console.width - OTHER_COLUMNS)
+            self._bars.reset(self._task)  # restart the timer and mark the task unfinished
+        longest = max(16, self._bars.console.width - OTHER_COLUMNS)
         cut = title if len(title) <= longest else f"{title[: longest - 1]}…"
-        self._shown.update(
-            self._task,
-            description=_escaped(cut),
-            completed=done,
-            total=total,
-            details=", ".join(details),
+        self._bars.update(
+            self._task, description=_escaped(cut), completed=done, total=total, details=details
         )
 
     def _advance(self, share: float) -> None:
-        if self._shown is not None and self._grid is not None:
-            self._shown.update(self._grid, completed=self._current - 1 + share)
+        if self._grid is not None:
+            self._bars.update(self._grid, completed=self._current - 1 + share)
 
 
 @contextmanager
 def watching(title: str = "", cells: Sequence[Cell] = ()) -> Iterator[Watch]:
-    """Show the progress of a run or grid: bars if standard error is a terminal, otherwise lines."""
-    if not sys.stderr.isatty():
-        yield Watch(title, cells)
-        return
-    with bars() as shown:
-        yield Watch(title, cells, shown)
-
-
-def bars() -> Any:
-    """Return progress bars: title, bar, count, elapsed time, details."""
+    """Show the progress of a run or grid."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
-        Progress,
         TextColumn,
         TimeElapsedColumn,
     )
+    from rich.progress import Progress as Bars
 
     console = Console(stderr=True, highlight=False)
-    return Progress(
+    with Bars(
         TextColumn("{task.description}"),
         BarColumn(20 if console.width >= 100 else 8),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.fields[details]}"),
         console=console,
-    )
+        disable=not sys.stderr.isatty(),
+    ) as bars:
+        yield Watch(bars, title, cells)
 
 
 def _escaped(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,23 +19,14 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-CacheDir = Annotated[
-    Path | None,
-    typer.Option(help="Cache folder.", show_default="$SEMQA_CACHE, or the system's"),
-]
-
 
 @app.command("fetch")
 def fetch_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The dataset: quotesum.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Dataset: quotesum.")],
     split: Annotated[str, typer.Option(help="dev, train, test, or all.")] = "dev",
-    cache_dir: CacheDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Download a public dataset to the cache and print its path.
-
-    Files are checked against pinned digests.
-    """
+    """Download a public dataset to the cache, check its digest, and print its path."""
     from semqa.data.fetch import REMOTE_FILES, fetch, remote_file
 
     splits = [file.split for file in REMOTE_FILES if file.dataset == name]
@@ -45,20 +35,19 @@ def fetch_command(
     ]
     for file in chosen:
         with progress_bar(f"{name} {file.split}", "bytes") as progress:
-            path = fetch(name, file.split, cache_dir, progress)
+            path = fetch(name, file.split, progress)
         if not as_json:
             write_result(str(path))
     if as_json:
-        write_result(json_line({"files": [_entry(file, cache_dir) for file in chosen]}))
+        write_result(json_line({"files": [_entry(file) for file in chosen]}))
 
 
-@app.command("ls", hidden=True)
 @app.command("list")
-def list_command(cache_dir: CacheDir = None, as_json: AsJson = False) -> None:
-    """List the files that can be fetched, and show which are cached."""
+def list_command(as_json: AsJson = False) -> None:
+    """List the available files and whether they are cached."""
     from semqa.data.fetch import REMOTE_FILES
 
-    entries = [_entry(file, cache_dir) for file in REMOTE_FILES]
+    entries = [_entry(file) for file in REMOTE_FILES]
     if as_json:
         write_result(json_line({"files": entries}))
         return
@@ -75,7 +64,7 @@ def check_command(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Check a QuoteSum file: print its counts, or its errors (exit code 2)."""
+    """Validate a QuoteSum file: print its counts, or its errors with exit code 2."""
     from semqa.data.quotesum import check_quotesum
 
     check = check_quotesum(file)
@@ -99,8 +88,8 @@ def check_command(
         raise typer.Exit(2)
 
 
-def _entry(file: RemoteFile, cache_dir: Path | None) -> dict[str, object]:
-    path, state = file.path(cache_dir), file.state(cache_dir)
+def _entry(file: RemoteFile) -> dict[str, object]:
+    path, state = file.path(), file.state()
     cached = state == "cached"
     return {
         "dataset": file.dataset,

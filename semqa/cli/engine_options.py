@@ -126,21 +126,8 @@ def _declared(
         "Questions per batch; 64 for vllm.", _MODEL, "8", min=1, envvar="SEMQA_BATCH_SIZE"
     ),
     tensor_parallel_size: int | None = _option("Tensor-parallel size (vllm).", _MODEL, "1", min=1),
-    pipeline_parallel_size: int | None = _option(
-        "Pipeline-parallel size (vllm).", _MODEL, "1", min=1
-    ),
-    data_parallel_size: int | None = _option("Data-parallel size (vllm).", _MODEL, "1", min=1),
-    distributed_executor_backend: Literal["mp", "ray"] | None = _option(
-        "How to start processes: mp or ray (vllm).", _MODEL, "vLLM's"
-    ),
-    gpu_memory_utilization: float | None = _option(
-        "Share of GPU memory to use (vllm).", _MODEL, "vLLM's", min=0.0, max=1.0
-    ),
-    quantization: str | None = _option(
-        "Quantization, such as awq or fp8 (vllm).", _MODEL, "the model's", metavar="NAME"
-    ),
     engine_args: str | None = _option(
-        """More engine arguments, such as {"max_num_seqs": 64} (vllm).""",
+        """Other engine arguments, such as {"quantization": "fp8"} (vllm).""",
         _MODEL,
         metavar="JSON",
         envvar="SEMQA_ENGINE_ARGS",

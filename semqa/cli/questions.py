@@ -385,8 +385,7 @@ def split_command(
     as_json: AsJson = False,
 ) -> None:
     """Split questions into train, dev and test; no page is in more than one split."""
-    from semqa.bench.folder import make_folder
-    from semqa.data.files import write_atomic
+    from semqa.data.files import make_folder, write_atomic
     from semqa.questions.sampling import find_questions, rows_of, split
 
     path = _file(questions)

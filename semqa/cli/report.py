@@ -18,9 +18,7 @@ def report(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", "--output-path", help="Folder of the report.", show_default="DIR/report"
-        ),
+        typer.Option("--out", "-o", help="Folder of the report.", show_default="DIR/report"),
     ] = None,
     data: Annotated[
         list[Path] | None,

@@ -280,14 +280,11 @@ def export(
 
 
 def _export_released(folder: Path, out: Path) -> None:
-    from semqa.data.files import write_atomic
+    from semqa.data.files import make_folder, write_atomic
 
     with closing(_store(folder)) as store:
         files = store.study.kind.released(store.study, store.rated())
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"Cannot create the folder {out}: {error.strerror}.") from error
+        make_folder(out)
         for name, lines in files.items():
             write_atomic(out / name, lines)
     say(f"{out}: {', '.join(files)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.bench_watch import Lines, duration
+from semqa.cli.bench_watch import duration
 from semqa.cli.declared import DeclaredCommand
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 TERMINATED = 128 + 15  # exit code after SIGTERM
 
 SHOWN = (("ROUGE-L", "rougeLsum"), ("Sem-F1", "sem_f1"), ("Sem-Rec", "sem_recall"))
-
-
-KeepCheckpoints = Annotated[
-    bool, typer.Option("--keep-checkpoints", help="Keep the checkpoints after training.")
-]
-MaxCheckpoints = Annotated[int, typer.Option(help="Maximum number of checkpoints.")]
 
 
 class TrainCommand(DeclaredCommand):
@@ -51,8 +45,6 @@ def train(
         typer.Option(help="QuoteSum JSON lines to select a checkpoint.", show_default=False),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
-    keep_checkpoints: KeepCheckpoints = False,
-    max_checkpoints: MaxCheckpoints = 2,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on human answers that quote their sources.
@@ -74,8 +66,6 @@ def train(
             read_quotesum(dev),
             out,
             options,
-            keep_checkpoints=keep_checkpoints,
-            max_checkpoints=max_checkpoints,
             progress=progress,
         )
     if not Ranks.first_here():
@@ -102,16 +92,8 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
             yield Progress()
             return
         with progress_bar("train", "examples") as bar:
-            lines = Lines(say)
-
-            def step(done: int, total: int | None) -> None:
-                if bar is not None:
-                    bar(done, total)
-                elif not quiet:
-                    lines.update(done, total, "steps", list)
-
             reports = (None, None) if quiet else (say, _report_fit)
-            yield Progress(step, lambda at: say(f"resuming from step {at}"), *reports)
+            yield Progress(bar, lambda at: say(f"resuming from step {at}"), *reports)
     except KeyboardInterrupt as error:
         if first:
             say("interrupted; run the same command again to continue from the last checkpoint")

@@ -79,14 +79,13 @@ class RemoteFile:
         base = os.environ.get(self.base_setting, "").strip() or self.base_url
         return f"{base.rstrip('/')}/{self.name}"
 
-    def path(self, cache_dir: Path | str | None = None) -> Path:
-        """Return the file's path in a cache folder, by default `cache_folder()`."""
-        folder = cache_folder() if cache_dir is None else Path(cache_dir)
-        return folder / self.dataset / self.name
+    def path(self) -> Path:
+        """Return the file's path in the cache."""
+        return cache_folder() / self.dataset / self.name
 
-    def state(self, cache_dir: Path | str | None = None) -> Literal["cached", "damaged", "absent"]:
+    def state(self) -> Literal["cached", "damaged", "absent"]:
         """Return the state of the file in the cache."""
-        path = self.path(cache_dir)
+        path = self.path()
         try:
             if not path.is_file():
                 return "absent"
@@ -146,7 +145,6 @@ def cache_folder() -> Path:
 def fetch(
     name: str = "quotesum",
     split: str = "dev",
-    cache_dir: Path | str | None = None,
     progress: ProgressCallback | None = None,
 ) -> Path:
     """Return the path of a public file in the cache; download it if it is missing or damaged.
@@ -157,7 +155,6 @@ def fetch(
     Args:
         name: the dataset.
         split: the split.
-        cache_dir: the cache folder; by default `cache_folder()`.
         progress: called during a download.
 
     Raises:
@@ -165,12 +162,12 @@ def fetch(
         UnavailableError: the download failed, or the cache cannot be written.
     """
     file = remote_file(name, split)
-    target = file.path(cache_dir)
+    target = file.path()
     try:
-        if file.state(cache_dir) != "cached":
+        if file.state() != "cached":
             target.parent.mkdir(parents=True, exist_ok=True)
             with locked(target.with_name(f".{target.name}.lock")):
-                if file.state(cache_dir) != "cached":
+                if file.state() != "cached":
                     write_atomic(target, [download(file.url, file.pin, progress)])
     except OSError as err:
         raise _cache_error(target, err) from err

@@ -59,6 +59,16 @@ def display_name(path: Path | str) -> str:
     return shown.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def make_folder(folder: Path, *, private: bool = False) -> None:
+    """Create a folder if it does not exist; private: other users of the machine cannot read it."""
+    try:
+        folder.mkdir(0o700 if private else 0o777, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"Cannot create the folder {folder}: {error.strerror or error}."
+        ) from error
+
+
 class ByteBudget:
     """A limit for the bytes read from one or several files.
 

@@ -360,8 +360,10 @@ def worker_range(
 
 def _vllm_world_size(options: Mapping[str, object]) -> int:
     """Return the number of GPUs that vLLM uses for a model."""
+    more = options.get("engine_args")
+    given = {**options, **more} if isinstance(more, dict) else options
     world_size = 1
     for name in ("tensor", "pipeline", "data"):
-        size = options.get(f"{name}_parallel_size")
+        size = given.get(f"{name}_parallel_size")
         world_size *= size if isinstance(size, int) else 1
     return world_size

@@ -14,8 +14,8 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.bench.folder import claim, make_folder, own_errors, pretty, read_object
-from semqa.data.files import locked, write_atomic
+from semqa.bench.folder import claim, own_errors, pretty, read_object
+from semqa.data.files import locked, make_folder, write_atomic
 from semqa.errors import UnavailableError
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 
 import semqa
+from semqa.data.files import make_folder
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.retrieval.passages import Library
 from semqa.server import answers, chat, collections, conversations, engines, messages, responses
@@ -22,9 +23,15 @@ from semqa.server.answering import Answering
 from semqa.server.engines import EngineRegistry
 from semqa.server.errors import add_handlers
 from semqa.server.measures import Measures
-from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
+from semqa.server.middleware import (
+    PAGE_POLICY,
+    HeadMiddleware,
+    KeyRing,
+    RateLimit,
+    RequestMiddleware,
+)
 from semqa.server.schemas import errors
-from semqa.server.store.store import make_folder, open_store
+from semqa.server.store.store import open_store
 from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background
 
 if TYPE_CHECKING:
@@ -100,8 +107,10 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     _document(app)
     keys = KeyRing(settings.api_keys, store)
     rate = RateLimit(settings.rate_limit)
-    app.add_middleware(Head)
-    app.add_middleware(Guard, settings=settings, keys=keys, rate=rate, measures=measures)
+    app.add_middleware(HeadMiddleware)
+    app.add_middleware(
+        RequestMiddleware, settings=settings, keys=keys, rate=rate, measures=measures
+    )
     if settings.allowed_origins:
         # Outermost, so that pages can read refusals; and preflight requests carry no key.
         app.add_middleware(
@@ -116,7 +125,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
 
 
 def _library(settings: ServerSettings) -> Library:
-    make_folder(settings.library)
+    make_folder(settings.library, private=True)
     read_ahead = in_background(ExtractiveEngine().read_ahead)
     return Library(settings.library, reranker=settings.reranker, read_ahead=read_ahead)
 

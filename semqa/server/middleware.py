@@ -1,6 +1,6 @@
 """Middleware: request ids, limits, API keys, and security headers.
 
-`Guard` applies `RateLimit` and `KeyRing` to each request. `Head` handles HEAD requests.
+`RequestMiddleware` applies `RateLimit` and `KeyRing` to each request. `HeadMiddleware` handles HEAD requests.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class _RefusedError(HTTPException):
     """Refuses a request. An HTTPException, so that frameworks let it pass."""
 
 
-class Guard:
+class RequestMiddleware:
     """The outermost middleware.
 
     It assigns an id to each request, sets its owner (``request.state.owner``), enforces limits,
@@ -452,7 +452,7 @@ async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-class Head:
+class HeadMiddleware:
     """Answers HEAD as GET without the body.
 
     Source: RFC 9110, sections 9.1 and 9.3.2.

@@ -297,5 +297,5 @@ def log_to(stream: IO[str] | None = None) -> None:
         # On a terminal, hide the startup and shutdown messages of uvicorn.
         logger.setLevel(logging.WARNING if terminal and name == "uvicorn" else logging.INFO)
         logger.propagate = False
-    # Guard logs requests itself, with their ids and without query strings.
+    # RequestMiddleware logs requests itself, with their ids and without query strings.
     logging.getLogger("uvicorn.access").disabled = True

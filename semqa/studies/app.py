@@ -22,7 +22,13 @@ from semqa import server
 from semqa.errors import InputError, NotFoundError
 from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
-from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
+from semqa.server.middleware import (
+    PAGE_POLICY,
+    HeadMiddleware,
+    KeyRing,
+    RateLimit,
+    RequestMiddleware,
+)
 from semqa.server.settings import ServerSettings
 from semqa.studies.records import OWNER, REVIEWER
 from semqa.studies.reviewing import queue, shown, submit_review
@@ -84,9 +90,9 @@ def create_app(store: Store, settings: ServerSettings) -> FastAPI:
     _add_interface(app, store)
     _add_reviews(app, store)
     _add_page(app)
-    app.add_middleware(Head)
+    app.add_middleware(HeadMiddleware)
     app.add_middleware(
-        Guard,
+        RequestMiddleware,
         settings=settings,
         keys=KeyRing((), store),
         rate=RateLimit(settings.rate_limit),

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from semqa.data.files import write_atomic
+from semqa.data.files import make_folder, write_atomic
 from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
 from semqa.errors import InputError
 from semqa.studies.kind import Item, Kind
@@ -130,11 +130,11 @@ class Study:
         kind = kind_of(settings.kind)
         study = cls(folder, settings, tuple(items), kind.guidelines(settings.design))
         study._check()
+        make_folder(folder, private=True)
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             held = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
         except OSError as error:
-            raise InputError(f"Cannot create the folder {folder}: {error.strerror}.") from error
+            raise InputError(f"Cannot read the folder {folder}: {error.strerror}.") from error
         if held:
             raise InputError(f"The folder {folder} is not empty. Choose another one.")
         for name, content in (kept or {}).items():

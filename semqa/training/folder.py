@@ -40,6 +40,9 @@ T = TypeVar("T")
 _COMPLETE = "whole"
 """Name of an empty file that is written last and marks a checkpoint as complete."""
 
+KEPT = 2
+"""Number of checkpoints to keep during training."""
+
 _TIMEOUT = timedelta(hours=2)
 """How long a process waits for the others; one of them may be writing a large model."""
 
@@ -91,14 +94,13 @@ class TrainingFolder:
         file = self.path / "training.json"
         return _read(file) if file.exists() else None
 
-    def finish(self, record: Mapping[str, Any], *, keep_checkpoints: bool) -> None:
-        """Write the record, and remove the checkpoints unless `keep_checkpoints`."""
+    def finish(self, record: Mapping[str, Any]) -> None:
+        """Write the record, and remove the checkpoints."""
         write_atomic(self.path / "training.json", [_encoded(record)])
-        if not keep_checkpoints:
-            shutil.rmtree(self.checkpoints, ignore_errors=True)
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
 
-    def seal(self, step: int, most: int) -> None:
-        """Mark the checkpoint of a step as complete, and remove all but the `most` newest ones."""
+    def seal(self, step: int) -> None:
+        """Mark the checkpoint of a step as complete, and remove all but the newest ones."""
         checkpoint = self.checkpoints / f"checkpoint-{step}"
         with self.writing():
             for path in checkpoint.rglob("*"):
@@ -109,7 +111,7 @@ class TrainingFolder:
             write_atomic(checkpoint / _COMPLETE, [])
             sync_folder(self.checkpoints)
         found = self._found()
-        for old in sorted(found)[:-most]:
+        for old in sorted(found)[:-KEPT]:
             shutil.rmtree(found[old], ignore_errors=True)
 
     def last_checkpoint(self) -> Path | None:
@@ -328,21 +330,15 @@ class Session(NamedTuple):
     folder: TrainingFolder
     ranks: Ranks
     progress: Progress
-    most_checkpoints: int
 
     def run(
-        self,
-        plan: Mapping[str, Any],
-        work: Callable[[Session], dict[str, Any]],
-        *,
-        keep_checkpoints: bool,
+        self, plan: Mapping[str, Any], work: Callable[[Session], dict[str, Any]]
     ) -> dict[str, Any]:
         """Return the record of the run, after running it unless it is finished.
 
         Args:
             plan: settings and data of the run.
             work: validates its inputs, claims the folder, trains, and returns the record.
-            keep_checkpoints: whether to keep the checkpoints at the end.
         """
         with ExitStack() as stack:
 
@@ -354,7 +350,7 @@ class Session(NamedTuple):
             record = self.ranks.first(begin)
             if record is None:
                 new = record = work(self)
-                self.ranks.first(lambda: self.folder.finish(new, keep_checkpoints=keep_checkpoints))
+                self.ranks.first(lambda: self.folder.finish(new))
             self.ranks.leave()
             return record
 

@@ -52,8 +52,6 @@ def train(
     out: Path,
     options: TrainingOptions,
     *,
-    keep_checkpoints: bool = False,
-    max_checkpoints: int = 2,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
     """Fine-tune a model, or resume the run in the folder.
@@ -63,8 +61,6 @@ def train(
         dev: questions for evaluations, which select the best model.
         out: the folder of the run; the model is in its subfolder ``model``.
         options: settings of the run.
-        keep_checkpoints: keep the checkpoints at the end.
-        max_checkpoints: maximum number of checkpoints during the run.
         progress: callbacks.
 
     Returns:
@@ -80,8 +76,6 @@ def train(
     for name, data in (("training", questions), ("dev", dev)):
         if not data:
             raise InputError(f"The {name} data has no questions.")
-    if max_checkpoints < 1:
-        raise InputError(f"must be at least 1, got {max_checkpoints}.", field="max_checkpoints")
     prompts = PromptBuilder(options.prompt, form=options.form)
     if prompts.template.answers != "quotes":
         raise InputError(
@@ -104,11 +98,8 @@ def train(
     extra_files = learned_files(prompts.template, options.form)
     ranks = Ranks.join(options.device)
     folder = ranks.first(lambda: TrainingFolder(out, SCORES, extra_files))
-    session = Session(folder, ranks, progress, max_checkpoints)
-    return session.run(
-        plan,
-        lambda session: _train(questions, dev, session, plan, options, prompts),
-        keep_checkpoints=keep_checkpoints,
+    return Session(folder, ranks, progress).run(
+        plan, lambda session: _train(questions, dev, session, plan, options, prompts)
     )
 
 

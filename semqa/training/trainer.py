@@ -132,7 +132,6 @@ class Keeping:
         save: writes the model to a folder.
         evaluate_steps: steps between evaluations; None to evaluate after each epoch.
         save_steps: steps between checkpoints; None to save at each evaluation.
-        most: maximum number of checkpoints to keep.
     """
 
     metric: str
@@ -140,7 +139,6 @@ class Keeping:
     save: Callable[[str], object]
     evaluate_steps: int | None = None
     save_steps: int | None = None
-    most: int = 2
 
     def evaluates(self, state: TrainerState) -> bool:
         """Whether to evaluate after a step."""
@@ -247,7 +245,7 @@ class Run(TrainerCallback):
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
         """Mark the checkpoint as complete once all processes have written their part."""
         self._ranks.wait()
-        self._ranks.first(lambda: self._folder.seal(state.global_step, self._keeping.most))
+        self._ranks.first(lambda: self._folder.seal(state.global_step))
 
     def _check(self) -> None:
         """Reject NaN and inf before saving."""
@@ -346,7 +344,6 @@ def make_run(
         (*METRICS, "verified"),
         save,
         evaluate_steps=options.eval_steps,
-        most=session.most_checkpoints,
     )
     return Run(trainer, session.folder, session.ranks, keeping, session.progress.on_progress)
 

@@ -174,34 +174,6 @@ def test_what_an_engine_tells_of_its_model_is_in_the_record(
         run(plan(), tmp_path / "run")
 
 
-def test_a_finished_run_loads_no_model(tmp_path: Path, models: list[Model]) -> None:
-    first = run(plan(), tmp_path)
-    assert len(models) == 1
-    assert run(plan(), tmp_path)["results"] == first["results"]
-    assert len(models) == 1
-
-
-def test_what_fails_from_outside_is_tried_again(
-    tmp_path: Path, models: list[Model], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = many_questions(tmp_path / "many.jsonl", 4)
-    monkeypatch.setattr(Model, "batch_size", 2)
-    original = Plan.create_engine
-
-    def failing(self: Plan, *given: Any) -> Any:
-        model = original(self, *given)
-        assert isinstance(model, Model)
-        model.fail_after = 1 if len(models) == 1 else None
-        return model
-
-    monkeypatch.setattr(Plan, "create_engine", failing)
-    with pytest.raises(UnavailableError, match="gone"):
-        run(plan(data), tmp_path / "run")
-    assert len(rows_of(tmp_path / "run")) == 2
-    run(plan(data), tmp_path / "run")
-    assert [len(model.batches) for model in models] == [1, 1]
-
-
 def test_the_record_names_prompt_and_exemplars(tmp_path: Path, models: list[Model]) -> None:
     import hashlib
 

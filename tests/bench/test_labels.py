@@ -31,15 +31,6 @@ def test_runs_that_differ_have_names_that_differ(runs: list[dict[str, object]]) 
         assert label.startswith(str(run["engine"]))
 
 
-@given(RUNS)
-def test_a_name_follows_from_the_runs_of_its_engine(runs: list[dict[str, object]]) -> None:
-    without_data = [{key: run[key] for key in run if key != "limit"} for run in runs]
-    labels = labels_of(without_data)
-    for engine in ("t:a", "t:b", "lead-1"):
-        own = [at for at, run in enumerate(runs) if run["engine"] == engine]
-        assert labels_of([without_data[at] for at in own]) == [labels[at] for at in own]
-
-
 def test_the_largest_grid_is_named_at_once() -> None:
     runs = [{"engine": "t:m", "max_words": at % 100, "seed": at // 100} for at in range(10_000)]
     started = time.process_time()

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -133,23 +133,6 @@ def test_groups_cover_all_questions(runs: Path) -> None:
     assert table(report, "by-origin").columns == ("run", "other (n = 3)")
 
 
-def test_a_group_counts_the_questions_that_have_a_score(tmp_path: Path) -> None:
-    source = Source("It rose in May and fell in June.")
-    two = (Reference("a", "It rose [ 1 in May ] .", ""), Reference("b", "[ 1 May ] .", ""))
-    data = tmp_path / "data.jsonl"
-    asked = [
-        Question("PAQ_1", "when did it rise?", (source,), two),
-        Question("PAQ_2", "when did it fall?", (source,), (Reference("c", "[ 1 June ] .", ""),)),
-    ]
-    write_quotesum(data, asked)
-    run(Plan(data, "human"), tmp_path / "runs" / "human")
-    run(Plan(data, "lead-1"), tmp_path / "runs" / "lead")
-    human, lead = table(make_report(load_runs(tmp_path / "runs")), "by-origin").rows
-    assert (human[0].text, human[1].n) == ("human", 1)  # the other has no second reference
-    assert human[1].low is None
-    assert lead[1].n == 2
-
-
 def test_runs_over_one_question_have_no_intervals_and_are_not_compared(tmp_path: Path) -> None:
     for engine in ("lead-1", "tail-1"):
         run(Plan(DATA, engine, limit=1), tmp_path / engine)
@@ -184,14 +167,6 @@ def test_a_run_without_its_data_is_left_out(runs: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"data file quotesum.jsonl not found"):
         load_runs(tmp_path / "runs")
     assert len(load_runs(tmp_path / "runs", [DATA]).runs) == 1
-
-
-def test_runs_are_told_of_without_the_order_of_their_grid(runs: Path, tmp_path: Path) -> None:
-    shutil.copytree(runs / "lead-1", tmp_path / "lead-1")
-    (tmp_path / "grid.json").write_text('{"cells": [', "utf-8")
-    loaded = load_runs(tmp_path)
-    assert [each.label for each in loaded.runs] == ["lead-1"]
-    assert re.match("grid order ignored: .*grid.json: invalid JSON", loaded.notes[0])
 
 
 def test_torn_foreign_and_unfinished_runs(runs: Path, tmp_path: Path) -> None:
@@ -383,27 +358,6 @@ def test_examples_come_by_how_far_runs_differ(runs: Path) -> None:
         )
     quoted = {sign for source in first.sources for part in source.body for sign in part.by}
     assert {"A", "C", "D"} <= quoted
-
-
-def test_seeds_are_summed_up(tmp_path: Path) -> None:
-    for seed in (0, 1, 2):
-        folder = tmp_path / str(seed)
-        run(Plan(DATA, f"lead-{seed + 1}"), folder)
-        identity = json.loads((folder / "run.json").read_text("utf-8"))
-        identity |= {"engine": "transformers:m", "options": {"seed": seed}}
-        (folder / "run.json").write_text(json.dumps(identity), "utf-8")
-    loaded = load_runs(tmp_path)
-    assert [each.label for each in loaded.runs] == [
-        f"transformers:m, seed {seed}" for seed in (0, 1, 2)
-    ]
-    report = make_report(loaded)
-    (row,) = table(report, "seeds").rows
-    values = [cells[5].value for cells in table(report, "scores").rows]
-    numbers = [value for value in values if value is not None]
-    assert row[0].text == "transformers:m"
-    assert row[1].value == 3
-    assert row[5].value == pytest.approx(fmean(numbers))
-    assert row[5].spread == pytest.approx(stdev(numbers))
 
 
 def test_no_folder_of_the_machine_is_in_a_name(tmp_path: Path) -> None:

@@ -140,13 +140,6 @@ def test_disambig_and_dr_by_hand(data: Path, tmp_path: Path) -> None:
     ] == [None, "the question has no sub-questions"]
 
 
-def test_an_answer_without_words_scores_nothing(data: Path, tmp_path: Path) -> None:
-    make(data, tmp_path / "r", ["", ""], Finder("1942"))
-    judged = json.loads((tmp_path / "r/results.json").read_text("utf-8"))["judged"]
-    assert (judged["disambig_f1"]["value"], judged["disambig_f1"]["n"]) == (0, 1)
-    assert judged["dr"]["value"] == 0
-
-
 def test_prompts_are_compared_as_in_the_paper(data: Path, tmp_path: Path) -> None:
     answers = {
         "qsum": ["In [ 1 1942 ] and in [ 2 May 1943 ] .", "[ 1 1942 ]"],
@@ -277,33 +270,6 @@ def test_runs_of_one_seed_are_no_average(data: Path, tmp_path: Path) -> None:
     assert [(row[0].text, row[1].value) for row in found.rows] == [
         ("random", 2), ("random", 2), ("random", 5),
     ]  # fmt: skip
-
-
-def test_a_run_without_exemplars_is_no_ablation_of_another_prompt(
-    data: Path, tmp_path: Path
-) -> None:
-    make(data, tmp_path / "a", ["x", "x"], prompts=prompts("qsum", 2))
-    make(data, tmp_path / "b", ["x", "x"], prompts=prompts("zero-shot", 0))
-    assert "exemplars" not in {each.key for each in make_report(load_runs(tmp_path)).tables}
-    make(data, tmp_path / "c", ["x", "x"], prompts=prompts("qsum", 0))
-    found = table(make_report(load_runs(tmp_path)), "exemplars")
-    assert [row[0].text for row in found.rows] == ["none, zero-shot", "none, qsum", "random"]
-
-
-def test_runs_without_exemplars_stand_beside_their_own_prompt(data: Path, tmp_path: Path) -> None:
-    for template in ("qsum", "alce"):
-        for shots in (0, 2):
-            folder = tmp_path / f"{template}{shots}"
-            make(data, folder, ["x", "x"], prompts=prompts(template, shots))
-    report = make_report(load_runs(tmp_path))
-    found = [(row[0].text, row[1].text) for row in table(report, "exemplars").rows]
-    assert sorted(found) == [
-        ("none", "transformers:m, alce"),
-        ("none", "transformers:m, qsum"),
-        ("random", "transformers:m, alce"),
-        ("random", "transformers:m, qsum"),
-    ]
-    assert any("alce asks for citations" in note for note in table(report, "scores").notes)
 
 
 def test_two_engines_are_two_groups(data: Path, tmp_path: Path) -> None:

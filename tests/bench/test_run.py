@@ -107,11 +107,6 @@ def test_human_row_on_released_data(shared: Path, tmp_path: Path) -> None:
     assert results["results"]["semqa"] == pytest.approx(70.4, abs=0.05)
 
 
-def test_limit(tmp_path: Path) -> None:
-    results: Any = run(Plan(DATA, "lead-1", limit=2), tmp_path)
-    assert results["results"]["n"] == 2
-
-
 def many_questions(path: Path, count: int) -> Path:
     questions = []
     for number in range(count):
@@ -199,22 +194,6 @@ def test_one_folder_one_process(tmp_path: Path) -> None:
         pytest.raises(UnavailableError, match="is locked by another semqa"),
     ):
         run(Plan(DATA, "lead-1"), tmp_path)
-
-
-def test_a_failing_example_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Moody:
-        name = "moody"
-
-        def answer(self, question: str, sources: Any, history: Any = ()) -> QuotedAnswer:
-            if "bridge" in question:
-                raise InputError("no bridges today")
-            return QuotedAnswer.parse("[ 1 a ]", sources)
-
-    monkeypatch.setattr(Plan, "create_engine", lambda *_: Moody())
-    results: Any = run(Plan(DATA, "lead-1"), tmp_path)
-    failures = [{"id": "EXAMPLE_2", "error": "no bridges today"}]
-    assert (results["failed"], results["answered"], results["failures"]) == (1, 2, failures)
-    assert [row.get("error") for row in rows_of(tmp_path)] == [None, "no bridges today", None]
 
 
 class Moody:
@@ -341,11 +320,6 @@ def test_a_renamed_copy_of_the_data_is_the_same(tmp_path: Path) -> None:
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes(DATA.read_bytes())
     run(Plan(copy, "lead-1"), tmp_path / "run")
-
-
-def test_data_must_be_a_file_that_can_be_read_again() -> None:
-    with pytest.raises(InputError, match="must be a regular file"):
-        Plan(Path("/dev/stdin"), "lead-1").questions()
 
 
 def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:

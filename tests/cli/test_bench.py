@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from semqa.bench.record import Record
+from semqa.bench.run import Progress
+from semqa.cli.bench_watch import watching
 from semqa.cli.main import app
+from semqa.quotes import QuotedAnswer, Source
 from tests.bench.test_run import many_questions
 from tests.cli.conftest import EXAMPLES, Command
 from tests.cli.fake_model import FakeModel
@@ -22,18 +26,15 @@ from tests.terminal import Terminal
 DATA = EXAMPLES / "quotesum.jsonl"
 
 
-def test_prints_a_table_and_where_the_results_are(semqa: Command) -> None:
+def test_prints_a_table_and_where_the_results_are(semqa: Command, tmp_path: Path) -> None:
     outcome = semqa("bench", "quotesum", "--data", DATA, "--engine", "lead-1", "--out", "run")
     assert outcome.code == 0
     assert "Sem-Rec" in outcome.out
     assert "quotes and" in outcome.out
     assert outcome.err.strip() == f"results: {Path('run') / 'results.json'}"
-
-
-def test_json_is_the_results_file(semqa: Command, tmp_path: Path) -> None:
-    record = semqa("bench", "quotesum", "--data", DATA, "--out", "run", "--json").json
-    assert record == json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))
-    assert record["results"]["n"] == 3
+    args = ("bench", "quotesum", "--data", DATA, "--engine", "lead-1", "--out", "run", "--json")
+    kept = json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))
+    assert kept["results"] == semqa(*args).json["results"]
 
 
 def test_unscored_examples_are_shown(semqa: Command, tmp_path: Path) -> None:
@@ -109,10 +110,43 @@ def test_no_results_if_all_examples_fail(invoke: Invoke, tmp_path: Path) -> None
     assert json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))["seconds"] == {}
 
 
-def test_a_bar_in_a_terminal(terminal: Terminal) -> None:
-    shown = terminal("bench", "quotesum", "--data", DATA, "--engine", "lead-1", "--out", "run")
+def test_each_failure_reason_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(0, 9, 0, 0)
+    with watching() as watch:
+        for k, error in enumerate(["too long", None, "too long", "many marks", "refused", "more"]):
+            nothing = QuotedAnswer.parse("", [Source("a")])
+            record = Record.of(f"q{k}", "q", "who?", nothing, None, 1.0, error)
+            progress = progress.after(record)
+            watch.progress(progress)
+    assert capsys.readouterr().err.splitlines() == [
+        "failed: q0: too long", "failed: q3: many marks", "failed: q4: refused",
+    ]  # fmt: skip
+
+
+def test_a_terminal_shows_time_and_failures(terminal: Terminal, tmp_path: Path) -> None:
+    program = tmp_path / "moody.py"
+    program.write_text(
+        "import sys, time\n"
+        "import semqa.engines\n"
+        "from semqa.errors import InputError\n"
+        "from semqa.quotes import QuotedAnswer\n"
+        "class Moody:\n"
+        "    name = 'moody'\n"
+        "    def answer(self, question, sources, history=()):\n"
+        "        time.sleep(0.6)\n"
+        "        if 'bridge' in question: raise InputError('no bridge today')\n"
+        "        return QuotedAnswer.parse('', sources)\n"
+        "semqa.engines.create_engine = lambda *_: Moody()\n"
+        "from semqa.cli.main import main\n"
+        "main()\n",
+        encoding="utf-8",
+    )
+    arguments = ["bench", "quotesum", "--data", str(DATA), "--out", str(tmp_path / "run")]
+    shown = terminal(program=[sys.executable, str(program), *arguments])
+    assert "failed: EXAMPLE_2: no bridge today" in shown
+    assert "1 failed" in shown
+    assert "0:01 left" in shown
     assert "3/3" in shown
-    assert "SEMQA" in shown
 
 
 def test_ctrl_c_keeps_finished_examples(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_ls_shows_the_cache(semqa: Command, tmp_path: Path) -> None:
     assert {(file["split"], file["state"]) for file in record["files"]} == {
         ("train", "absent"), ("dev", "absent"), ("test", "absent"),
     }  # fmt: skip
-    assert "quotesum dev" in semqa("data", "ls", env=env).out
+    assert "quotesum dev" in semqa("data", "list", env=env).out
 
 
 def test_no_network_is_one_line(semqa: Command, tmp_path: Path) -> None:

@@ -73,18 +73,6 @@ def test_every_setting_of_the_engine_is_an_option_with_its_default() -> None:
             assert default == shown, field.name
 
 
-def test_help_and_page_name_every_template_and_variable() -> None:
-    from semqa.prompting import Template
-
-    page = (EXAMPLES.parent / "docs" / "prompts.md").read_text(encoding="utf-8")
-    said = engine_params()["prompt"].help
-    for name in Template.names():
-        assert name in said
-        assert f"| `{name}` |" in page
-    for param in engine_params().values():
-        assert param.envvar is None or f"`{param.envvar}`" in page
-
-
 def test_options_are_passed_to_the_engine(invoke: Invoke) -> None:
     assert invoke(*ASK).exit_code == 0
     assert FakeModel.made[0].options == {"constraint": "on"}
@@ -160,26 +148,6 @@ def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
     full = json.loads(invoke(*ASK, *RANDOM, "--json", "--show-prompt").stdout)["prompt"]
     assert full["text"].endswith("Answer:")
     assert full["messages"][0]["role"] == "system"
-
-
-def test_the_seed_changes_the_exemplars(invoke: Invoke) -> None:
-    args = (*ASK, "--train", DATA, "--shots", "1", "--exemplars", "random", "--json")
-    chosen = {
-        json.loads(invoke(*args, "--seed", str(seed)).stdout)["prompt"]["exemplars"][0]["qid"]
-        for seed in range(8)
-    }
-    assert chosen == {"EXAMPLE_2", "EXAMPLE_3"}
-
-
-def test_a_custom_template(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "mine.jinja"
-    path.write_text(
-        "Q: {{ question }}{% for s in sources %} {{ s.title }} {{ s.text }}{% endfor %}"
-    )
-    prompt = json.loads(invoke(*ASK, "--prompt", str(path), "--json").stdout)["prompt"]
-    assert prompt["template"] == "mine"
-    path.write_text("Q: {{ question }}\n{{ sauces }}")
-    assert f"{path}:2: The template failed" in fails(invoke(*ASK, "--prompt", str(path)))
 
 
 def test_prompts_for_citations_print_a_warning(invoke: Invoke) -> None:

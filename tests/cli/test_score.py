@@ -37,12 +37,6 @@ def test_a_reference_scores_100(semqa: Command, tmp_path: Path, rows: list[dict[
     )
 
 
-def test_predictions_from_standard_input(semqa: Command, rows: list[dict[str, str]]) -> None:
-    stdin = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    record = semqa("score", "-r", REFERENCES, "-p", "-", "--json", stdin=stdin).json
-    assert record["semqa"] == pytest.approx(100)
-
-
 def test_per_example_and_table(semqa: Command, tmp_path: Path, rows: list[dict[str, str]]) -> None:
     rows[0]["prediction"] = "Nobody knows."
     predictions = write(tmp_path / "p.jsonl", rows)

@@ -62,11 +62,11 @@ def test_a_file_is_downloaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     with serving(Reply(DATA)) as server:
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base + "/")
-        path = fetch("quotesum", "dev", None, lambda done, _: seen.append(done))
+        path = fetch("quotesum", "dev", lambda done, _: seen.append(done))
         assert path == cache_folder() / "quotesum" / "dev.jsonl"
         assert seen[-1] == len(DATA)
         seen.clear()
-        assert fetch("quotesum", "dev", None, lambda done, _: seen.append(done)) == path
+        assert fetch("quotesum", "dev", lambda done, _: seen.append(done)) == path
         assert server.requests == 1
     assert path.read_bytes() == DATA
     assert seen == []
@@ -80,16 +80,9 @@ def test_a_damaged_file_is_fetched_again(monkeypatch: pytest.MonkeyPatch, damage
     assert small_file().state() == "damaged"
     with serving(Reply(DATA)) as server:
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
-        fetch("quotesum", "dev", None, None)
+        fetch()
     assert path.read_bytes() == DATA
     assert small_file().state() == "cached"
-
-
-def test_the_cache_folder_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(Reply(DATA)) as server:
-        monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
-        path = fetch(cache_dir=tmp_path / "there")
-    assert path == tmp_path / "there" / "quotesum" / "dev.jsonl"
 
 
 @pytest.mark.parametrize(("name", "split"), [("quotesun", "dev"), ("quotesum", "all")])
@@ -226,7 +219,7 @@ def test_the_command_prints_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
         result = run("fetch", "quotesum")
         assert (result.exit_code, result.stdout) == (0, f"{small_file().path()}\n")
-        listed = json.loads(run("ls", "--json").stdout)["files"]
+        listed = json.loads(run("list", "--json").stdout)["files"]
         assert [(entry["split"], entry["state"]) for entry in listed] == [
             ("train", "absent"),
             ("dev", "cached"),
@@ -236,7 +229,7 @@ def test_the_command_prints_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -
     assert [file["split"] for file in files] == ["train", "dev"]
     assert {file["sha256"] for file in files} == {hashlib.sha256(DATA).hexdigest()}
     assert all(Path(file["path"]).read_bytes() == DATA for file in files)
-    text = run("ls").stdout.splitlines()
+    text = run("list").stdout.splitlines()
     assert len(text) == 2
     assert all("cached" in line and "100000 bytes" in line for line in text)
 

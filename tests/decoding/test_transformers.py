@@ -14,7 +14,7 @@ from semqa.decoding.transformers import CopyConstraintLogitsProcessor
 from tests.models import FAMILIES, tiny
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 BUDGET = 32
 BRIDGE = (
@@ -35,15 +35,6 @@ POLICIES = {
     "glue": QuotePolicy(),
     "glue, char": QuotePolicy(boundary="char", sources=(1,), quote_bias=2.0),
 }
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Models as small as these are slower on several threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def vocabulary_of(family: str) -> Vocabulary:

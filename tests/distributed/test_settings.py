@@ -47,13 +47,8 @@ def test_settings_out_of_range(wrong: dict[str, Any]) -> None:
         ("vllm:m", {}, WorkerResources(1, 1, loads_model=True)),
         (
             "vllm:m",
-            {"tensor_parallel_size": 2, "pipeline_parallel_size": 2},
+            {"tensor_parallel_size": 2, "engine_args": {"pipeline_parallel_size": 2}},
             WorkerResources(1, 4, True),
-        ),
-        (
-            "vllm:m",
-            {"tensor_parallel_size": 2, "data_parallel_size": 3},
-            WorkerResources(1, 6, True),
         ),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa import Source
-from semqa.engines.extractive.reading import Weights, load_weights, read_request, score_spans
+from semqa.engines.extractive.reading import load_weights, read_request, score_spans
 from semqa.engines.extractive.relevance import decayed
 from tests.engines import naive
 
@@ -46,19 +46,6 @@ def test_expected_f1_equals_the_reference(body: str, title: str, question: str) 
             naive.expected_f1(reading, weights, span, titled=True) if reading.title_words else -1.0
         )
         assert math.isclose(titled[span], expected, abs_tol=1e-9)
-
-
-def test_the_packaged_weights_name_exactly_the_features() -> None:
-    _, (reading,) = read_request("Who?", [Source("Ann. Bob.", title="Ann")])
-    weights = load_weights()
-    assert set(weights.word) == {*reading.words, "bias"}
-    assert set(weights.title) == {*reading.title, "bias"}
-
-
-def test_a_feature_without_a_weight_is_ignored() -> None:
-    _, (reading,) = read_request("Who?", [Source("Ann.")])
-    alone, _ = score_spans(reading, Weights({"bias": 0.0}, {"bias": 0.0}))
-    assert alone.tolist() == pytest.approx([2 * 0.5 / (1 + 0.5)])
 
 
 def test_strength_is_one_for_the_best_source_and_falls_with_fewer_question_words() -> None:

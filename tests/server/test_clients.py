@@ -92,8 +92,6 @@ def test_openai_stream_helper(chat: openai.OpenAI) -> None:
         extra_body={"sources": SOURCES},
         stream_options={"include_usage": True},
     ) as stream:
-        for _ in stream:
-            pass
         made = stream.get_final_completion()
     whole = chat.chat.completions.create(
         model="semqa",

@@ -67,8 +67,6 @@ def test_whole(made: openai.OpenAI) -> None:
 
 def test_the_stream_helper_of_the_client(made: openai.OpenAI) -> None:
     with made.responses.stream(**ASKED) as stream:
-        for _ in stream:
-            pass
         response = stream.get_final_response()
     assert response.output_text == TEXT
     assert len(cited(response)) == 2

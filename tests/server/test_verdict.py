@@ -125,15 +125,6 @@ def test_dropped_marks_are_reported(path: str, stream: bool) -> None:
     assert "The drug is not safe."[mark["plain_start"] : mark["plain_end"]] == mark["text"]
 
 
-def test_metrics_count_verdicts() -> None:
-    with client(Written("He did."), Scripted([ABSTENTION])) as server:
-        for engine in ("written", "scripted:x"):
-            server.post("/v1/answers", json=request_to("/v1/answers", engine, stream=False))
-        text = server.get("/metrics").text
-    assert 'semqa_answers_total{engine="written",outcome="unquoted"} 1.0' in text
-    assert 'semqa_answers_total{engine="scripted:x",outcome="abstained"} 1.0' in text
-
-
 def kept(text: str) -> dict[str, Any]:
     return {"question": QUESTION, **repair(text, SOURCES).to_dict(QUESTION)}
 

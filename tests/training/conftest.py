@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,6 @@ from semqa.data.quotesum import Question, read_quotesum, write_quotesum
 from semqa.training.train import train
 from tests.training.configs import BRIEF, options
 from tests.training.toy import TEMPLATE, save_decoder, save_t5, toy_questions
-
-
-@pytest.fixture(scope="package", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads slow tiny models down, and change the order of sums."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="package")

@@ -91,7 +91,6 @@ def test_input_errors_exit_with_2_and_name_the_place(
     assert "--fp16 needs a GPU" in said(good, "--fp16")
     assert "--fp16 cannot be combined with bfloat16" in said(good, "--fp16", "--bf16")
     assert "--dtype must be float32" in said(good, "--dtype", "bfloat16")
-    assert "--max-checkpoints must be at least 1" in said(good, "--max-checkpoints", 0)
     assert f"{tmp_path} holds no model" in said(good, model=tmp_path)
     # The decoder has only 256 positions.
     assert "got 256" in said(good, model=folder / "chat")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.data.quotesum import Question, Reference
 from semqa.quotes import Source
+from tests.models import byte_level, llama_config, t5_config, wrap, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,78 +50,31 @@ TURNS = ("<|system|>", "<|user|>", "<|assistant|>")
 
 def _tokenizer(**given: Any) -> Any:
     """Byte-level BPE of whole words."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
+    from tokenizers import processors
 
     texts = [
         text
         for each in toy_questions()
         for text in (each.question, *(f" 1 2 {s.text}" for s in each.sources), *each.texts)
     ]
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=["<pad>", "</s>", *TURNS],
-        show_progress=False,
-    )
-    backend.train_from_iterator(texts, trainer)
+    backend = byte_level(texts, ["<pad>", "</s>", *TURNS], 400)
     backend.post_processor = processors.ByteLevel(trim_offsets=False)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        pad_token="<pad>",
-        eos_token="</s>",
-        clean_up_tokenization_spaces=False,
-        **given,
-    )
+    return wrap(backend, unk_token=None, **given)
 
 
 def save_t5(folder: Path) -> Path:
     """An untrained T5."""
-    import torch
-    from transformers import T5Config, T5ForConditionalGeneration
-
     tokenizer = _tokenizer()
-    config = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=32,
-        d_kv=16,
-        d_ff=64,
-        num_layers=1,
-        num_heads=2,
-        dropout_rate=0.0,
-        eos_token_id=1,
-        pad_token_id=0,
-    )
-    config.decoder_start_token_id = 0
-    torch.manual_seed(1)
-    T5ForConditionalGeneration(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1}
+    config = t5_config(len(tokenizer), dropout_rate=0.0, **sizes)
+    return write(folder, "T5ForConditionalGeneration", config, tokenizer, 1)
 
 
 def save_decoder(folder: Path) -> Path:
     """An untrained Llama with a chat template."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
     tokenizer = _tokenizer(chat_template=CHAT_TEMPLATE)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        max_position_embeddings=256,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        initializer_range=0.15,
-        eos_token_id=1,
-        bos_token_id=1,
-        pad_token_id=0,
-    )
-    torch.manual_seed(1)
-    LlamaForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_key_value_heads": 2}
+    tokens = {"bos_token_id": 1, "pad_token_id": 0}
+    more = {"max_position_embeddings": 256, "initializer_range": 0.15}
+    config = llama_config(len(tokenizer), **sizes, **tokens, **more)
+    return write(folder, "LlamaForCausalLM", config, tokenizer, 1)

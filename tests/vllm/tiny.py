@@ -39,18 +39,11 @@ def save_tekken(folder: Path, *, seed: int = 7) -> Path:
 
 def _llama(width: int, seed: int, **tokens: Any) -> Any:
     import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers import LlamaForCausalLM
+
+    from tests.models import llama_config
 
     torch.manual_seed(seed)
-    config = LlamaConfig(
-        vocab_size=width,
-        max_position_embeddings=4096,
-        hidden_size=64,
-        intermediate_size=64,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        initializer_range=0.3,
-        **tokens,
-    )
+    sizes = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1}
+    config = llama_config(width, max_position_embeddings=4096, **sizes, **tokens)
     return LlamaForCausalLM(config).eval()

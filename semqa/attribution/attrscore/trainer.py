@@ -173,7 +173,6 @@ def make_run(
         SCORES,
         save,
         save_steps=options.save_steps,
-        most=session.most_checkpoints,
     )
     return Run(trainer, session.folder, session.ranks, keeping, session.progress.on_progress)
 

@@ -21,17 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from semqa.attribution.attrscore.judging import AttrPrompt
 from semqa.attribution.attrscore.labels import LABELS, RELATIONS, Label
 from semqa.attribution.judges.models import longest_input
-from semqa.checks import check_whole
 from semqa.data.jsonl import encode_row
-from semqa.engines.model.hub import (
-    explained,
-    folder_of,
-    for_weights,
-    is_on_disk_only,
-    load_tokenizer,
-    quiet,
-)
-from semqa.errors import InputError, SemqaError
+from semqa.engines.model.hub import ModelFiles, quiet
+from semqa.errors import InputError
 from semqa.extras import require
 from semqa.training.folder import Progress, Ranks, Session, TrainingFolder, versions
 
@@ -74,49 +66,32 @@ def load(options: TrainingOptions) -> Trained:
         InputError: the model was not found, or cannot be trained this way.
         UnavailableError: the Hub could not be reached.
     """
-    name = options.model
-    folder = folder_of(name)
-    shared: dict[str, Any] = {}
-    if folder is None and is_on_disk_only(name, None):
-        shared["local_files_only"] = True
-    from transformers import AutoConfig, set_seed
+    files = ModelFiles.find(options.model)
+    from transformers import set_seed
 
-    with quiet():
-        try:
-            config = AutoConfig.from_pretrained(folder or name, **shared)
-            tokenizer = load_tokenizer(name, folder, shared)
-            kind = options.kind
-            if kind == "auto":
-                kind = "seq2seq" if config.is_encoder_decoder else "classifier"
-            set_seed(options.seed)
-            if kind == "seq2seq":
-                return _seq2seq(name, folder, config, tokenizer, shared)
-            return _classifier(name, folder, config, tokenizer, shared)
-        except SemqaError:
-            raise
-        except Exception as error:  # the libraries raise exceptions of many types
-            raise explained(name, None, error) from error
+    with files.loading():
+        config, tokenizer = files.config(), files.tokenizer()
+        kind = options.kind
+        if kind == "auto":
+            kind = "seq2seq" if config.is_encoder_decoder else "classifier"
+        set_seed(options.seed)
+        load_kind = _seq2seq if kind == "seq2seq" else _classifier
+        return load_kind(files, config, tokenizer)
 
 
-def _seq2seq(
-    name: str, folder: str | None, config: Any, tokenizer: Any, shared: dict[str, Any]
-) -> Trained:
+def _seq2seq(files: ModelFiles, config: Any, tokenizer: Any) -> Trained:
     from transformers import AutoModelForSeq2SeqLM
 
     if not config.is_encoder_decoder:
         raise InputError(
-            f"The {config.model_type} model {name} is not an encoder-decoder like T5.",
+            f"The {config.model_type} model {files.name} is not an encoder-decoder like T5.",
             hint="Use --kind classifier.",
         )
-    model: Any = AutoModelForSeq2SeqLM.from_pretrained(
-        folder or name, config=config, **for_weights(shared)
-    )
+    model, _ = files.model(AutoModelForSeq2SeqLM, config)
     return Trained(model.float(), tokenizer, "seq2seq", (), False)
 
 
-def _classifier(
-    name: str, folder: str | None, config: Any, tokenizer: Any, shared: dict[str, Any]
-) -> Trained:
+def _classifier(files: ModelFiles, config: Any, tokenizer: Any) -> Trained:
     from transformers import AutoModelForSequenceClassification
 
     known = [_NAMES.get(str(config.id2label[i]).lower()) for i in range(config.num_labels)]
@@ -130,14 +105,12 @@ def _classifier(
     if tokenizer.pad_token_id is None:
         if tokenizer.eos_token is None:
             raise InputError(
-                f"The tokenizer of {name} has neither a padding token nor an end token."
+                f"The tokenizer of {files.name} has neither a padding token nor an end token."
             )
         tokenizer.pad_token = tokenizer.eos_token
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
-    model: Any = AutoModelForSequenceClassification.from_pretrained(
-        folder or name, config=config, ignore_mismatched_sizes=True, **for_weights(shared)
-    )
+    model, _ = files.model(AutoModelForSequenceClassification, config, ignore_mismatched_sizes=True)
     return Trained(model.float(), tokenizer, "classifier", labels, not reused)
 
 
@@ -150,8 +123,6 @@ def train(
     out: Path,
     options: TrainingOptions,
     *,
-    keep_checkpoints: bool = False,
-    max_checkpoints: int = 2,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
     """Fine-tune a model, or resume the training run in a folder.
@@ -161,8 +132,6 @@ def train(
         dev: labelled examples for selecting the best model.
         out: folder of the run; the model is saved in its subfolder ``model``.
         options: model and hyperparameters.
-        keep_checkpoints: whether to keep checkpoints after training.
-        max_checkpoints: maximum number of checkpoints during training.
         progress: callbacks.
 
     Returns:
@@ -174,7 +143,6 @@ def train(
         UnavailableError: the disk failed, another process uses the folder, or a package is missing.
         KeyboardInterrupt: Ctrl-C or SIGTERM (`Terminated`); a checkpoint has the progress.
     """
-    check_whole("max_checkpoints", max_checkpoints, 1)
     for name, some in (("training", examples), ("dev", dev)):
         if not some:
             raise InputError(f"There are no {name} examples.")
@@ -188,10 +156,8 @@ def train(
             require(package, extra="eval", purpose="training for AttrScore")
     ranks = Ranks.join(options.device)
     folder = ranks.first(lambda: TrainingFolder(out, "attrscore.json"))
-    return Session(folder, ranks, progress, max_checkpoints).run(
-        plan,
-        lambda session: _train(examples, dev, session, plan, options),
-        keep_checkpoints=keep_checkpoints,
+    return Session(folder, ranks, progress).run(
+        plan, lambda session: _train(examples, dev, session, plan, options)
     )
 
 

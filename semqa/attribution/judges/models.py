@@ -28,19 +28,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
 from semqa.attribution.sentences import split_sentences
 from semqa.checks import check_range, check_whole
-from semqa.engines.model.hub import (
-    explained,
-    folder_of,
-    for_weights,
-    is_on_disk_only,
-    load_tokenizer,
-    model_identity,
-    quiet,
-    quiet_log,
-)
+from semqa.engines.model.hub import ModelFiles, folder_of, model_identity, quiet_log
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers.loading import check_tokenizer, choose_device, dtype_option
-from semqa.errors import InputError, SemqaError
+from semqa.errors import InputError
 from semqa.prompting.prompt import Spelling
 
 if TYPE_CHECKING:
@@ -312,46 +303,24 @@ def model_digest(name: str) -> str | None:
 
 def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
     """Load a model for a part of a judge."""
-    folder = folder_of(name)
-    shared: dict[str, Any] = {"trust_remote_code": False}
-    if folder is None:
-        # Use the local copy, so that results of two versions are never mixed.
-        if (commit := model_digest(name)) is not None:
-            shared["revision"] = commit
-        if is_on_disk_only(name, commit):
-            shared["local_files_only"] = True
-    from transformers import AutoConfig
-
+    # Use the local copy, so that results of two versions are never mixed.
+    files = ModelFiles.find(name, model_digest(name) if folder_of(name) is None else None)
     device = choose_device(settings.device)
     dtype = settings.dtype or ("float32" if device == "cpu" else "auto")
-    with quiet():
-        try:
-            config = AutoConfig.from_pretrained(folder or name, **shared)
-            kind, generates = _model_class(part, config)
-            tokenizer = load_tokenizer(name, folder, shared)
-            model, report = kind.from_pretrained(
-                folder or name,
-                config=config,
-                output_loading_info=True,
-                **dtype_option(dtype),
-                **for_weights(shared),
+    with files.loading(f"one that was trained {_TRAINED_FOR[part]}"):
+        config = files.config()
+        kind, generates = _model_class(part, config)
+        tokenizer = files.tokenizer()
+        model, missing = files.model(kind, config, **dtype_option(dtype))
+        if missing:
+            raise InputError(
+                f"The model {name} was not trained {_TRAINED_FOR[part]}: it has no weights for {missing[0]}."
             )
-            missing = sorted(report["missing_keys"])
-            if missing:
-                raise InputError(
-                    f"The model {name} was not trained {_TRAINED_FOR[part]}: it has no weights for {missing[0]}."
-                )
-            check_tokenizer(name, tokenizer, model)
-            # “</s>” in a user's text is four characters, not an end token. (If offsets do not
-            # matter, `spelled` splits it too: some vocabularies have it as an ordinary token.)
-            tokenizer.split_special_tokens = True
-            model = model.to(device).eval()
-        except SemqaError:
-            raise
-        except Exception as error:  # the libraries raise exceptions of many types
-            raise explained(
-                name, None, error, f"one that was trained {_TRAINED_FOR[part]}"
-            ) from error
+        check_tokenizer(name, tokenizer, model)
+        # “</s>” in a user's text is four characters, not an end token. (If offsets do not
+        # matter, `spelled` splits it too: some vocabularies have it as an ordinary token.)
+        tokenizer.split_special_tokens = True
+        model = model.to(device).eval()
     reserved = PromptEncoder(tokenizer, is_encoder_decoder=generates, form="completion").reserved
     longest = longest_input(tokenizer, model.config)
     return Loaded(name, model, tokenizer, generates, longest, Spelling(reserved))

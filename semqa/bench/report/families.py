@@ -140,26 +140,6 @@ def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
     return _family_table("baselines", "Baselines", head, made, _scores(), [note])
 
 
-def seeds_table(runs: Sequence[FinishedRun]) -> Table | None:
-    """Return means and standard deviations of runs that differ only in their seed."""
-
-    def key(run: FinishedRun) -> str:
-        return f"{run.data} {run.prompts.get('sha256')} {_without(run, 'seed')}"
-
-    seeded = [run for run in runs if isinstance(run.settings.get("seed"), int)]
-    several = [members for members in _pooled(seeded, key) if len(members) > 1]
-    if not several:
-        return None
-    figures = _scores()
-    labels = labels_of([_without(members[0], "seed") for members in several])
-    rows = [
-        [words(label), number(len(members), 0), *_cells(members, figures)]
-        for label, members in zip(labels, several, strict=True)
-    ]
-    note = "Means and sample standard deviations (SD) of runs that differ only in their seed."
-    return Table("seeds", "Over seeds", ("run", "seeds", *figures), rows, (note,))
-
-
 def disambig_cell(run: FinishedRun) -> Cell:
     """Return the Disambig-F1 of a run."""
     if run.read is None:

@@ -11,13 +11,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import semqa
-from semqa.bench.folder import make_folder
 from semqa.bench.report.examples import make_examples
 from semqa.bench.report.families import (
     baselines_table,
     exemplars_table,
     prompts_table,
-    seeds_table,
 )
 from semqa.bench.report.table import to_csv, to_latex, to_markdown
 from semqa.bench.report.tables import (
@@ -31,7 +29,7 @@ from semqa.bench.report.tables import (
     quoting_table,
     records_table,
 )
-from semqa.data.files import write_atomic
+from semqa.data.files import make_folder, write_atomic
 from semqa.errors import InputError
 from semqa.quotes.render.common import safe_text
 
@@ -95,7 +93,6 @@ def make_report(
         prompts_table(runs),
         exemplars_table(runs),
         baselines_table(runs),
-        seeds_table(runs),
         *(breakdown(runs, key) for key in GROUPINGS),
         records_table(runs),
     ]

@@ -22,7 +22,7 @@ from semqa.cli.eval.judging import (
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
-from semqa.cli.train import KeepCheckpoints, MaxCheckpoints, training_progress
+from semqa.cli.train import training_progress
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -518,8 +518,6 @@ def train(
             min=0.001, max=0.9, help="Share of examples for dev, split by question (without --dev)."
         ),
     ] = 0.1,
-    keep_checkpoints: KeepCheckpoints = False,
-    max_checkpoints: MaxCheckpoints = 2,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a classifier or a seq2seq model on labelled examples.
@@ -550,8 +548,6 @@ def train(
             dev_examples,
             out,
             options,
-            keep_checkpoints=keep_checkpoints,
-            max_checkpoints=max_checkpoints,
             progress=progress,
         )
     if not Ranks.first_here():

@@ -6,18 +6,17 @@ import importlib.metadata
 import logging
 import warnings
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from semqa.data.files import folder_digest
-from semqa.errors import InputError, MissingExtraError, UnavailableError
+from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from semqa.errors import SemqaError
+    from collections.abc import Callable, Iterator
 
 _lock = Lock()
 _depth = 0
@@ -103,17 +102,6 @@ def is_on_disk_only(name: str, revision: str | None) -> bool:
             return True
         raise explained(name, revision, error) from error
     return False
-
-
-def for_weights(shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options for a model's `from_pretrained`.
-
-    If peft is installed, transformers also looks for an adapter and tries the Hub for 20 seconds,
-    even with ``local_files_only``.
-    """
-    if not shared.get("local_files_only"):
-        return dict(shared)
-    return {**shared, "adapter_kwargs": {"local_files_only": True}}
 
 
 def _is_cached(name: str, revision: str | None) -> bool:
@@ -215,29 +203,95 @@ def folder_of(name: str) -> str | None:
     return None
 
 
-def check_revision(folder: str | None, revision: str | None) -> None:
-    """Raise if a revision is set for a folder."""
-    if folder is not None and revision is not None:
-        raise InputError(
-            f"applies to models on the Hub; {folder} is a folder.", field="revision", value=revision
-        )
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """The files of a model in a folder or on the Hub, and how transformers loads them.
 
+    Attributes:
+        name: as the user typed it.
+        folder: None if the model is on the Hub.
+        revision: branch, tag or commit on the Hub.
+        on_disk_only: whether the Hub is unavailable and the model is in the cache.
+        trust_remote_code: run code from the model's repository.
+    """
 
-def load_tokenizer(name: str, folder: str | None, shared: dict[str, Any]) -> Any:
-    """Load a tokenizer with transformers."""
-    from transformers import AutoTokenizer
+    name: str
+    folder: str | None
+    revision: str | None = None
+    on_disk_only: bool = False
+    trust_remote_code: bool = False
 
-    try:
-        return AutoTokenizer.from_pretrained(folder or name, **shared)
-    except ImportError:
-        raise
-    except Exception as error:
-        if folder is None:
+    @classmethod
+    def find(
+        cls, name: str, revision: str | None = None, *, trust_remote_code: bool = False
+    ) -> Self:
+        """Find a model, without importing torch or transformers, which is slow."""
+        folder = folder_of(name)
+        if folder is not None and revision is not None:
+            raise InputError(
+                f"applies to models on the Hub; {folder} is a folder.",
+                field="revision",
+                value=revision,
+            )
+        on_disk_only = folder is None and is_on_disk_only(name, revision)
+        return cls(name, folder, revision, on_disk_only, trust_remote_code)
+
+    @property
+    def where(self) -> str:
+        """The folder or the name on the Hub."""
+        return self.folder or self.name
+
+    @contextmanager
+    def loading(self, wanted: str = "a causal or encoder-decoder language model") -> Iterator[None]:
+        """Load quietly, and convert the libraries' errors."""
+        with quiet():
+            try:
+                yield
+            except SemqaError:
+                raise
+            except Exception as error:  # the libraries raise many types
+                raise explained(self.name, self.revision, error, wanted) from error
+
+    def _options(self) -> dict[str, Any]:
+        given: dict[str, Any] = {"trust_remote_code": self.trust_remote_code}
+        if self.revision is not None:
+            given["revision"] = self.revision
+        if self.on_disk_only:
+            given["local_files_only"] = True
+        return given
+
+    def config(self) -> Any:
+        """Load the configuration."""
+        from transformers import AutoConfig
+
+        return AutoConfig.from_pretrained(self.where, **self._options())
+
+    def tokenizer(self) -> Any:
+        """Load the tokenizer."""
+        from transformers import AutoTokenizer
+
+        try:
+            return AutoTokenizer.from_pretrained(self.where, **self._options())
+        except ImportError:
             raise
-        raise InputError(
-            f"{folder} has no tokenizer ({first_line(error)}).",
-            hint="Put its files, such as tokenizer.json, next to config.json.",
-        ) from error
+        except Exception as error:
+            if self.folder is None:
+                raise
+            raise InputError(
+                f"{self.folder} has no tokenizer ({first_line(error)}).",
+                hint="Put its files, such as tokenizer.json, next to config.json.",
+            ) from error
+
+    def model(self, kind: Any, config: Any, **options: Any) -> tuple[Any, list[str]]:
+        """Load a model of a class; also return the names of missing weights."""
+        if self.on_disk_only:
+            # If peft is installed, transformers also looks for an adapter, and tries the Hub for
+            # 20 seconds even with `local_files_only`.
+            options["adapter_kwargs"] = {"local_files_only": True}
+        model, report = kind.from_pretrained(
+            self.where, config=config, output_loading_info=True, **self._options(), **options
+        )
+        return model, sorted(report["missing_keys"])
 
 
 _PACKAGES = (

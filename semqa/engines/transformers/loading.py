@@ -7,16 +7,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from semqa.engines.model.engine import check_budget
-from semqa.engines.model.hub import (
-    check_revision,
-    explained,
-    folder_of,
-    for_weights,
-    is_on_disk_only,
-    load_tokenizer,
-    quiet,
-)
-from semqa.errors import InputError, MissingExtraError, SemqaError
+from semqa.engines.model.hub import ModelFiles
+from semqa.errors import InputError, MissingExtraError
 from semqa.extras import require
 
 if TYPE_CHECKING:
@@ -93,42 +85,24 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     for package in ("transformers", "torch"):
         if find_spec(package) is None:
             require(package, extra="local", purpose=purpose)
-    folder = folder_of(name)
-    where = folder or name
-    check_revision(folder, options.revision)
-    # Checked before torch and transformers are imported, which is slow.
-    on_disk_only = folder is None and is_on_disk_only(name, options.revision)
+    files = ModelFiles.find(name, options.revision, trust_remote_code=options.trust_remote_code)
     require("torch", extra="local", purpose=purpose)
     require("transformers", extra="local", purpose=purpose)
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
     device = None if options.device_map else choose_device(options.device)
     weights = _weights_options(options, device)
-    shared: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
-    if options.revision is not None:
-        shared["revision"] = options.revision
-    if on_disk_only:
-        shared["local_files_only"] = True
-    with quiet():
-        try:
-            config = AutoConfig.from_pretrained(where, **shared)
-            tokenizer = load_tokenizer(name, folder, shared)
-            kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-            model, report = kind.from_pretrained(
-                where, config=config, output_loading_info=True, **for_weights(shared), **weights
+    with files.loading():
+        config, tokenizer = files.config(), files.tokenizer()
+        kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        model, missing = files.model(kind, config, **weights)
+        if missing:
+            raise InputError(
+                f"Model {name} is not a complete language model: no weights for {missing[0]}{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}."
             )
-            missing = sorted(report["missing_keys"])
-            if missing:
-                raise InputError(
-                    f"Model {name} is not a complete language model: no weights for {missing[0]}{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}."
-                )
-            check_tokenizer(name, tokenizer, model)
-            if "device_map" not in weights:
-                model = model.to(device)
-        except SemqaError:
-            raise
-        except Exception as error:  # the libraries raise many types
-            raise explained(name, options.revision, error) from error
+        check_tokenizer(name, tokenizer, model)
+        if "device_map" not in weights:
+            model = model.to(device)
     return LoadedModel(model.eval(), tokenizer)
 
 

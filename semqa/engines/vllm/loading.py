@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.decoding.tokenizers import read_tokenizer
 from semqa.decoding.vllm.engine import NAME, vocabulary_of
-from semqa.engines.model.hub import (
-    check_revision,
-    explained,
-    first_line,
-    folder_of,
-    is_on_disk_only,
-    load_tokenizer,
-    quiet,
-)
+from semqa.engines.model.hub import ModelFiles, explained, first_line, quiet
 from semqa.engines.vllm.service import Service
 from semqa.errors import InputError, SemqaError
 from semqa.extras import require
@@ -42,28 +34,21 @@ class LoadedService:
 
 def load_service(name: str, options: VllmOptions) -> LoadedService:
     """Start vLLM with a model and the constraint's processor."""
-    folder = folder_of(name)
-    check_revision(folder, options.revision)
-    if folder is not None and "load_format" not in options.engine_args:
-        _check_weights(name, folder)
-    on_disk_only = folder is None and is_on_disk_only(name, options.revision)
+    files = ModelFiles.find(name, options.revision, trust_remote_code=options.trust_remote_code)
+    if files.folder is not None and "load_format" not in options.engine_args:
+        _check_weights(name, files.folder)
     # vLLM reads these at import; the user's own values are kept.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     # The engine is started in a thread, and a process with threads must not be forked.
     os.environ.setdefault("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
-    if on_disk_only:
+    if files.on_disk_only:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    shared: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
-    if options.revision is not None:
-        shared["revision"] = options.revision
-    if on_disk_only:
-        shared["local_files_only"] = True
     with quiet():
         try:
-            tokenizer = load_tokenizer(name, folder, shared)
+            tokenizer = files.tokenizer()
             read_tokenizer(tokenizer)  # raises now if it is unusable
-            service = Service(lambda: _start(folder or name, options))
+            service = Service(lambda: _start(files.where, options))
             vocabulary = vocabulary_of(service.config)  # the same as the processor's
         except SemqaError:
             raise
@@ -92,8 +77,6 @@ def _start(where: str, options: VllmOptions) -> Any:
         "dtype": options.dtype,
         "trust_remote_code": options.trust_remote_code,
         "tensor_parallel_size": options.tensor_parallel_size,
-        "pipeline_parallel_size": options.pipeline_parallel_size,
-        "data_parallel_size": options.data_parallel_size,
         "seed": options.seed % 2**32,
         # Named here because vLLM ignores processors from entry points in some configurations.
         "logits_processors": [NAME],
@@ -101,14 +84,8 @@ def _start(where: str, options: VllmOptions) -> Any:
         "use_tqdm_on_load": False,
         **options.engine_args,
     }
-    for name in (
-        "revision",
-        "quantization",
-        "gpu_memory_utilization",
-        "distributed_executor_backend",
-    ):
-        if getattr(options, name) is not None:
-            given[name] = getattr(options, name)
+    if options.revision is not None:
+        given["revision"] = options.revision
     if options.context is not None:
         given["max_model_len"] = options.context
     if options.temperature > 0 and "max_num_batched_tokens" not in given:

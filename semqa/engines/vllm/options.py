@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from semqa.checks import check_choice, check_range, check_whole
+from semqa.checks import check_choice, check_whole
 from semqa.engines.model.options import DTYPES, LocalOptions
 from semqa.errors import InputError
 
@@ -18,11 +18,6 @@ LOADING = (
     "trust_remote_code",
     "context",
     "tensor_parallel_size",
-    "pipeline_parallel_size",
-    "data_parallel_size",
-    "distributed_executor_backend",
-    "gpu_memory_utilization",
-    "quantization",
     "engine_args",
 )
 """Settings that vLLM is started with; changing one needs a restart. The seed is set per request."""
@@ -38,11 +33,7 @@ class VllmOptions(LocalOptions):
     Attributes:
         context: maximum tokens of prompt and answer together (default: from the model's
             configuration).
-        pipeline_parallel_size: number of groups of GPUs among which the layers are split.
-        data_parallel_size: number of copies of the model, each on its own GPUs.
-        distributed_executor_backend: what starts vLLM's processes for several GPUs: ``mp`` on one
-            machine, ``ray`` on several (default: vLLM's choice).
-        gpu_memory_utilization: share of GPU memory to use (default: vLLM's).
+        tensor_parallel_size: number of GPUs that share each layer.
         engine_args: more arguments of vLLM's ``AsyncEngineArgs``, by name.
     """
 
@@ -52,23 +43,13 @@ class VllmOptions(LocalOptions):
     trust_remote_code: bool = False
     context: int | None = None
     tensor_parallel_size: int = 1
-    pipeline_parallel_size: int = 1
-    data_parallel_size: int = 1
-    distributed_executor_backend: str | None = None
-    gpu_memory_utilization: float | None = None
-    quantization: str | None = None
     engine_args: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_choice("dtype", self.dtype, DTYPES)
         if self.context is not None:
             check_whole("context", self.context, 2)
-        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
-            check_whole(name, getattr(self, name), 1)
-        if (backend := self.distributed_executor_backend) is not None:
-            check_choice("distributed_executor_backend", backend, ("mp", "ray"))
-        if (share := self.gpu_memory_utilization) is not None:
-            check_range("gpu_memory_utilization", share, 0.0, 1.0, least_given=False)
+        check_whole("tensor_parallel_size", self.tensor_parallel_size, 1)
         given: object = self.engine_args
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise InputError(

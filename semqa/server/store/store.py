@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from semqa.data.files import make_folder
 from semqa.errors import InputError, NotFoundError
 from semqa.extras import require
 
@@ -359,18 +360,7 @@ def _single_line(text: str) -> str:
 
 def open_store(settings: ServerSettings) -> Store:
     """Open the database of keys and conversations, and migrate it."""
-    make_folder(settings.data)
+    make_folder(settings.data, private=True)
     store = Store(settings.store)
     store.migrate()
     return store
-
-
-def make_folder(folder: Path) -> None:
-    """Create a data folder."""
-    try:
-        # Other users of the machine must not read conversations.
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"Cannot create {folder}: {error.strerror or error}. Choose another --data."
-        ) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +15,8 @@ from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.attrscore.training import split_by_question, train
 from semqa.attribution.judges import create_judge
 from semqa.errors import InputError, UnavailableError
-from semqa.training.folder import Progress
+from semqa.training.folder import Progress, TrainingFolder
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads cost a tiny model more than they save, and order sums differently."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +107,10 @@ def test_an_entailment_model_keeps_its_last_layer(
 
 @pytest.mark.parametrize("end", [{"epochs": 2}, {"max_steps": 12}])
 def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
-    tmp_path: Path, data: tuple[list[Example], list[Example]], end: dict[str, Any]
+    tmp_path: Path,
+    data: tuple[list[Example], list[Example]],
+    end: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Or a training that goes on from it would leave the epoch out."""
     options = TrainingOptions(
@@ -130,7 +121,18 @@ def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
         device="cpu",
         **end,
     )
-    record = train(*data, tmp_path / "out", options, keep_checkpoints=True)
+    records: list[Any] = []
+
+    def die(_: TrainingFolder, record: Any) -> None:
+        records.append(record)
+        raise ZeroDivisionError
+
+    # Killed after its last step, before the record is written.
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingFolder, "finish", die)
+        with pytest.raises(ZeroDivisionError):
+            train(*data, tmp_path / "out", options)
+    (record,) = records
     evaluated = [each["step"] for each in record["history"]]
     assert evaluated == [9, 18 if "epochs" in end else 12]
     found = {}
@@ -142,9 +144,6 @@ def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
     assert found == {step: [done for done in evaluated if done <= step] for step in sorted(found)}
     assert len(found) == 2
     assert max(found) == evaluated[-1]
-
-    # As when it was killed after its last step, before the record was written.
-    (tmp_path / "out/training.json").unlink()
     assert train(*data, tmp_path / "out", options) == record
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.attrscore.labels import Example, Label
+from tests.models import t5_config, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,8 +75,7 @@ def _tokenizer() -> Any:
 
 def save_classifier(folder: Path, labels: dict[int, str] | None = None) -> Path:
     """An untrained encoder with a layer for classes; without labels, one of two classes."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification
+    from transformers import BertConfig
 
     tokenizer = _tokenizer()
     names = labels or {0: "LABEL_0", 1: "LABEL_1"}
@@ -93,31 +93,11 @@ def save_classifier(folder: Path, labels: dict[int, str] | None = None) -> Path:
         id2label=names,
         label2id={name: number for number, name in names.items()},
     )
-    torch.manual_seed(1)
-    BertForSequenceClassification(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return write(folder, "BertForSequenceClassification", config, tokenizer, 1)
 
 
 def save_seq2seq(folder: Path) -> Path:
     """An untrained T5."""
-    import torch
-    from transformers import T5Config, T5ForConditionalGeneration
-
     tokenizer = _tokenizer()
-    config = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=16,
-        d_kv=8,
-        d_ff=32,
-        num_layers=1,
-        num_heads=2,
-        eos_token_id=1,
-        pad_token_id=0,
-        dropout_rate=0.0,
-    )
-    config.decoder_start_token_id = 0
-    torch.manual_seed(1)
-    T5ForConditionalGeneration(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    config = t5_config(len(tokenizer), d_ff=32, num_layers=1, dropout_rate=0.0)
+    return write(folder, "T5ForConditionalGeneration", config, tokenizer, 1)

@@ -200,7 +200,7 @@ def test_a_dead_or_closed_engine_raises(folder: Path) -> None:
             {"engine_args": {"nonsense": 1}},
             r"^engine_args ",
         ),
-        ({"quantization": "nope"}, r"^vLLM cannot run model .+nope"),
+        ({"engine_args": {"quantization": "nope"}}, r"^vLLM cannot run model .+nope"),
         ({"context": 100_000}, r"^vLLM cannot run model .+max_model_len"),
     ],
     ids=["argument", "quantization", "context"],
@@ -218,7 +218,7 @@ def test_two_processes_share_each_layer(folder: Path, monkeypatch: pytest.Monkey
     """Without a GPU, vLLM needs to know which CPU cores each process gets."""
     first, second, *_ = sorted(os.sched_getaffinity(0))
     monkeypatch.setenv("VLLM_CPU_OMP_THREADS_BIND", f"{first}|{second}")
-    spread = {"tensor_parallel_size": 2, "distributed_executor_backend": "mp"}
+    spread = {"tensor_parallel_size": 2, "engine_args": {"distributed_executor_backend": "mp"}}
     made = create_engine(f"vllm:{folder}", OPTIONS | spread)
     assert isinstance(made, VllmEngine)
     try:

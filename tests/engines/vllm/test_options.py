@@ -23,13 +23,10 @@ from semqa.errors import MissingExtraError
         ("constraint", "maybe"),
         ("context", 1),
         ("tensor_parallel_size", 0),
-        ("data_parallel_size", True),
-        ("distributed_executor_backend", "mpi"),
-        ("gpu_memory_utilization", 0.0),
         ("engine_args", [1]),
         ("engine_args", {"model": "x"}),
         ("engine_args", {"max_model_len": 9}),
-        ("engine_args", {"data_parallel_size": 2}),
+        ("engine_args", {"tensor_parallel_size": 2}),
     ],
 )
 def test_a_setting_out_of_range_is_rejected(field: str, value: Any) -> None:
@@ -49,7 +46,7 @@ def test_a_missing_vllm_is_reported() -> None:
         create_engine("vllm:x", {"constraint": "off"})
 
 
-def test_arguments_of_vllm_for_several_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_arguments_are_passed_to_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
 
     def refuse(**arguments: Any) -> None:
@@ -58,17 +55,8 @@ def test_arguments_of_vllm_for_several_gpus(monkeypatch: pytest.MonkeyPatch) -> 
 
     fake = SimpleNamespace(AsyncEngineArgs=refuse)
     monkeypatch.setattr(loading, "require", lambda *_, **__: fake)
-    spread = {
-        "tensor_parallel_size": 4,
-        "pipeline_parallel_size": 2,
-        "data_parallel_size": 3,
-        "distributed_executor_backend": "ray",
-    }
+    more = {"pipeline_parallel_size": 2, "distributed_executor_backend": "ray"}
     with pytest.raises(InputError, match="far enough"):
-        loading._start("folder", VllmOptions(**spread))  # type: ignore[arg-type]  # mixed values
-    assert {name: given[name] for name in spread} == spread
-    given.clear()
-    with pytest.raises(InputError, match="far enough"):
-        loading._start("folder", VllmOptions())
-    assert "distributed_executor_backend" not in given  # vLLM chooses
-    assert given["data_parallel_size"] == 1
+        loading._start("folder", VllmOptions(tensor_parallel_size=4, engine_args=more))
+    assert {name: given[name] for name in more} == more
+    assert given["tensor_parallel_size"] == 4
