@@ -134,7 +134,7 @@ def answer(
     more: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents: text, Markdown, HTML, PDF, Word, CSV.",
+            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.",
             metavar="FILE",
             show_default=False,
         ),

@@ -63,7 +63,7 @@ def chat(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents: text, Markdown, HTML, PDF, Word, CSV.",
+            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.",
             metavar="FILE",
             show_default=False,
         ),

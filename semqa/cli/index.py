@@ -52,7 +52,7 @@ def index(
 ) -> None:
     """Index a folder of documents as a collection, or update the collection.
 
-    Reads txt, md, html, pdf, docx, csv and jsonl. Unchanged files are skipped.
+    Reads txt, md, html, pdf, docx, csv, jsonl and eml. Unchanged files are skipped.
     If you stop it, run the same command again to continue.
     """
     from semqa.documents import Limits

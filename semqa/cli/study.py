@@ -33,7 +33,10 @@ _Folder = Annotated[
 @app.command()
 def new(
     kind: Annotated[
-        str, typer.Argument(help="ais, semqa, tofueval, attrscore, q2 or writing.", metavar="KIND")
+        str,
+        typer.Argument(
+            help="ais, semqa, tofueval, explanations, attrscore, q2 or writing.", metavar="KIND"
+        ),
     ],
     inputs: Annotated[
         list[str],
@@ -67,20 +70,15 @@ def new(
     ] = None,
     qualify: Annotated[int, typer.Option(help="Gold items in each rater's qualification.")] = 0,
     threshold: Annotated[float, typer.Option(help="Share of these that must be correct.")] = 0.8,
-    answers: Annotated[
-        Path | None,
-        typer.Option(
-            help="Writing: answers to correct (predictions or a run).",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
     pilot: Annotated[int, typer.Option(help="Number of items that all raters do first.")] = 0,
     batch: Annotated[int, typer.Option(help="Items per batch.", show_default="all")] = 0,
     reviewers: Annotated[
         str | None,
         typer.Option(help="Writing: names of the reviewers.", metavar="NAMES", show_default=False),
     ] = None,
+    survey: Annotated[
+        bool, typer.Option("--survey", help="AIS: ask raters about the task at the end.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
     """Create a study.
@@ -89,7 +87,7 @@ def new(
     semqa study new ais outputs.jsonl -o study --raters ann,ben,eve --per-item 3
     semqa study new semqa dev.jsonl ours=predictions.jsonl -o study --raters 6
     semqa study new writing questions.jsonl -o study --raters ann,ben,eve --reviewers fay
-    semqa study new writing dev.jsonl --answers predictions.jsonl -o study --raters me --per-item 1
+    semqa study new writing dev.jsonl predictions.jsonl -o study --raters me --per-item 1
     """  # noqa: D301 -- click reads the backspace
     _require()
     from semqa.studies.folder import Settings
@@ -113,8 +111,8 @@ def new(
     names = _names(raters or str(settings.per_item + one_more))
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
     given += [Input(path, gold=True) for path in gold or ()]
-    given += [Input(answers)] if answers is not None else []
     items = chosen.read(given, settings.design)
+    items += [chosen.survey()] if survey else []
     people = [] if reviewers is None else _people(reviewers)
     study = new_study(out, settings, items, names, chosen.keep(given), people)
     ratings = len(study.ordinary) * settings.per_item
@@ -223,7 +221,7 @@ def import_ratings(
             help="Ratings of the study's items, as released.", metavar="FILE", show_default=False
         ),
     ],
-    rater: Annotated[str, typer.Option(help="Name of the rater.")] = "released",
+    rater: Annotated[str, typer.Option(help="Rater of ratings without a name.")] = "released",
 ) -> None:
     """Import finished ratings, such as released ones, into a study."""
     _require()
@@ -234,7 +232,8 @@ def import_ratings(
         if not found:
             raise InputError("The files have no ratings.")
         store.take_in(rater, found)
-    say(f"{folder}: imported ratings of {counted(len(found), 'item')} by {rater}.")
+    people = {each.rater or rater for each in found}
+    say(f"{folder}: imported {counted(len(found), 'rating')} by {counted(len(people), 'rater')}.")
 
 
 @app.command()
@@ -303,10 +302,11 @@ def report(
 ) -> None:
     """Report the figures of the paper that introduced this kind of study."""
     _require()
-    studies, people = [], []
+    studies, surveys, people = [], [], []
     for folder in folders:
         with closing(_store(folder)) as store:
             studies.append((store.study, store.rated()))
+            surveys.append((store.study, store.surveys()))
             name = f"{folder.name}: " if len(folders) > 1 else ""
             people += _progress_rows(store.progress(), name)
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
@@ -314,9 +314,13 @@ def report(
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
     if not any(rated for _, rated in studies):
         raise InputError("Nothing to report: no item is finished yet.")
+    from semqa.studies.analysis import survey_report
+    from semqa.studies.kind import Figures
+
     kind = studies[0][0].kind
+    survey = survey_report(surveys) if any(given for _, given in surveys) else Figures({}, [], [])
     if as_json:
-        record = {**kind.report(studies).record, "raters": people}
+        record = {**kind.report(studies).record, **survey.record, "raters": people}
         write_result(json_line(record, indent=2))
         return
     from semqa.cli.tables import print_tables, things_table
@@ -328,8 +332,9 @@ def report(
         figures = kind.report(studies)
         print_tables(*(things_table(title, rows) for title, rows in figures.tables))
         notes = figures.notes
+    print_tables(*(things_table(title, rows) for title, rows in survey.tables))
     print_tables(_raters_table(people))
-    for note in notes:
+    for note in (*notes, *survey.notes):
         write_result(note)
 
 

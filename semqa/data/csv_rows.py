@@ -20,10 +20,11 @@ from semqa.data.files import (
     setting,
     write_atomic,
 )
+from semqa.data.jsonl import Row, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from semqa.data.files import ByteBudget, InputFile
@@ -88,6 +89,32 @@ def csv_of(file: InputFile) -> CsvFile:
     return CsvFile(
         file.name, header.cells, tuple(rows), header.raw, lines.marked, "".join(lines.taken)
     )
+
+
+def columns_of(
+    header: Sequence[str], name: str, rename: Callable[[str], str] = str.strip
+) -> dict[str, int]:
+    """Return the places of columns by name, without unnamed ones, such as the index of pandas.
+
+    Raises:
+        InputError: two columns of the file `name` have the same name.
+    """
+    columns: dict[str, int] = {}
+    for place, cell in enumerate(header):
+        if (column := rename(cell)) in columns:
+            raise InputError(f"The column {shown(cell)} is duplicated.", where=f"{name}:1")
+        if column:
+            columns[column] = place
+    return columns
+
+
+def table_rows(file: CsvFile, columns: Mapping[str, int] | None = None) -> list[Row]:
+    """Return the records of a file as rows, with its named columns or those given."""
+    known = columns_of(file.header, file.name) if columns is None else columns
+    return [
+        Row(record.where, {name: record.cells[place] for name, place in known.items()})
+        for record in file.records
+    ]
 
 
 def write_csv(path: Path | str, file: CsvFile) -> None:

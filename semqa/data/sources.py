@@ -39,7 +39,7 @@ MAX_SOURCES = 1_000
 """Maximum number of sources per question; `SEMQA_MAX_SOURCES` overrides it."""
 
 _LIKE_JSON = re.compile(rb"\s*(?:\{\s*\"|\[\s*[{\]])")
-_EXTRACTED = ("html", "pdf", "docx", "csv")
+_EXTRACTED = ("html", "pdf", "docx", "csv", "eml")
 """Types of files whose text must be extracted."""
 
 _SECONDS = 600.0
@@ -52,7 +52,7 @@ MAX_SOURCES_BYTES = 64 * 2**20
 def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
     """Read each file as one source, numbered in the order given.
 
-    HTML, PDF, Word and CSV files are read as in collections, with their own titles. Other files are
+    HTML, PDF, Word, CSV and e-mail files are read as in collections, with their own titles. Other files are
     plain text. Their title is the file name without folder and extension, or empty for standard
     input (``-``). Their text is the unchanged content of the file without a byte order mark.
 

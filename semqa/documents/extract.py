@@ -8,7 +8,7 @@ from semqa.documents.document import Document, Limits, check_name
 from semqa.documents.readers import READERS
 from semqa.errors import InputError
 
-KINDS = ("txt", "md", "html", "pdf", "docx", "csv", "jsonl")
+KINDS = ("txt", "md", "html", "pdf", "docx", "csv", "jsonl", "eml")
 """Supported kinds of documents."""
 
 SUFFIXES = {
@@ -25,6 +25,7 @@ SUFFIXES = {
     ".tsv": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".eml": "eml",
 }
 """File name extensions, in lower case, and the kind of each."""
 

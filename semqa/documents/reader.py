@@ -27,6 +27,7 @@ _MODULES = {
     "docx": "docx",
     "csv": "tables",
     "jsonl": "records",
+    "eml": "mail",
 }
 
 _TITLED_KINDS = ("md", "html", "docx")

@@ -49,6 +49,9 @@ _FIELD = re.compile(r"(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
 _BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*[ \t]*")
 """A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
+_QUOTED = re.compile(r"(?:>[ \t]?)+")
+"""The marks before a line of a message that a reply quotes."""
+_WROTE = re.compile(r"On \S.{4,200} wrote:$")
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(
@@ -251,6 +254,9 @@ class _Reader:
             _is_row(line.text) and (_is_row(following) or _is_ruler(following))
         ):
             return self._read_table(block, at)
+        if at == 0 and _is_numbered_title(line.stripped, following):
+            self._add_heading(line.start, line.end, 7)
+            return 1
         if _ITEM.match(line.text):
             return self._read_item(number, block, at)
         if self._is_heading(number, block, at):
@@ -263,6 +269,9 @@ class _Reader:
                     self._headings[-1][0] + 1, 6
                 )  # a line below a heading, such as its authors
             self._add_heading(line.start, line.end, level, "question" if question else "heading")
+            return at + 1
+        if _WROTE.match(line.stripped):
+            self._add_heading(line.start, line.end, 6, "meta")
             return at + 1
         if self._is_mail(block, at):
             head = line.stripped.lower()
@@ -277,6 +286,10 @@ class _Reader:
         self, start: int, end: int, kind: Kind, over: int | None = None, group: int = -1
     ) -> int:
         start = _skip_blanks(self.text, start, end)
+        if self.text[start - 1 : start] == "\n" and (
+            quoted := _QUOTED.match(self.text, start, end)
+        ):
+            start = _skip_blanks(self.text, quoted.end(), end)
         end = start + len(self.text[start:end].rstrip())
         headings = tuple(index for _, index in self._headings)
         self.units.append(Unit(start, end, kind, headings, over, group))
@@ -361,7 +374,9 @@ class _Reader:
         line = block[at]
         last = at + 1
         while last < len(block) and not (
-            _ITEM.match(block[last].text) or _HEADING.match(block[last].text)
+            _ITEM.match(block[last].text)
+            or _HEADING.match(block[last].text)
+            or self._speaks(block[last].text)
         ):
             last += 1
         mark = _ITEM.match(line.text)
@@ -371,7 +386,10 @@ class _Reader:
             return last
         if self._list is None or self._list[2] < number - 1 or (self._list[2] < number and at):
             self._group += 1
-            self._list = (self._group, self._lead_in(), number)
+            over = self._lead_in()
+            if self.text[body].islower() and self.units and self.units[-1].kind == "heading":
+                over = len(self.units) - 1  # the items continue the heading
+            self._list = (self._group, over, number)
         group, over, _ = self._list
         self._list = (group, over, number)
         for count, (start, stop) in enumerate(self._with_labels(body, end)):
@@ -425,6 +443,7 @@ class _Reader:
             or _HEADING.match(block[last].text)
             or _is_row(block[last].text)
             or _MAIL.match(block[last].text)
+            or _WROTE.match(block[last].stripped)
             or self._speaks(block[last].text)
             or (_CLAUSE.match(block[last].text) and block[last - 1].stripped[-1] in ".;:")
         ):
@@ -467,6 +486,8 @@ def _blocks(text: str) -> Iterator[list[_Line]]:
         is_code = number in code
         boxed = None if is_code else _BOXED.fullmatch(line)
         start, content = (at + boxed.start(1), boxed[1]) if boxed else (at, line)
+        if not is_code and (quoted := _QUOTED.match(line)):
+            start, content = at + quoted.end(), line[quoted.end() :]
         is_break = not content.strip() or (_is_rule(content) and not block)
         if _FENCE.match(line) or (is_break and not is_code):
             if block:
@@ -491,6 +512,21 @@ def _code_lines(lines: Sequence[str]) -> set[int]:
         else:
             opened = number, mark[1]
     return code
+
+
+def _is_numbered_title(line: str, following: str) -> bool:
+    """Whether a line is a numbered heading directly above its text, such as "2. Water"."""
+    mark = _NUMBERED.match(line)
+    return (
+        mark is not None
+        and line[mark.end()].isupper()
+        and line[-1] not in _ENDS + "?"
+        and len(line.split()) <= 9
+        and (
+            following[:1].isupper()
+            or (_ITEM.match(following) is not None and not following[0].isdigit())
+        )
+    )
 
 
 def _is_rule(line: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Self
 
 from semqa.errors import InputError
+from semqa.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +88,24 @@ def compare_rates(first: tuple[int, int], second: tuple[int, int]) -> Statistic:
     z = (a / n - b / m) / math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     # erfc stays accurate far out in the tails, unlike 1 - cdf.
     return Statistic(math.erfc(abs(z) / math.sqrt(2)), n + m)
+
+
+def correlation(left: Sequence[float], right: Sequence[float], *, ranks: bool = False) -> Statistic:
+    """Return Pearson's correlation, or with `ranks` Spearman's, where ties get their mean rank.
+
+    Numbers that differ by rounding only are equal.
+
+    Example:
+        >>> correlation([1, 2, 3], [1, 4, 9]).value < correlation([1, 2, 3], [1, 4, 9], ranks=True).value
+        True
+    """
+    pair = [[round(each, 9) for each in side] for side in (left, right)]
+    if any(len(set(side)) < 2 for side in pair):
+        return Statistic.none("all values are equal", len(left))
+    if ranks:
+        stats = require("scipy.stats", extra="eval", purpose="Spearman's correlation")
+        pair = [stats.rankdata(side).tolist() for side in pair]
+    return Statistic(statistics.correlation(*pair), len(left))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self
 
-from semqa.data.files import ByteBudget, InputFile, decode_text, display_name
+from semqa.data.files import BOM, ByteBudget, InputFile, decode_text, display_name
 from semqa.data.jsonl import Line, Row, as_row, decode_json, describe
 from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
@@ -280,7 +280,7 @@ class PassageFile:
             for number, line in enumerate(self._stream, 1):
                 start, at = at, at + len(line)
                 name = line[: line.find(b"\t")]
-                if number == 1 and name == b"id":
+                if number == 1 and (name := name.removeprefix(BOM)) == b"id":
                     continue
                 passage = _number(name.decode("utf-8", "replace"))
                 if passage is None or line.count(b"\t") < 2:

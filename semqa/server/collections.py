@@ -138,7 +138,7 @@ async def upload_documents(
     name: str,
     file: Annotated[
         list[UploadFile],
-        File(description="One or more txt, md, html, pdf, docx, csv or jsonl files."),
+        File(description="One or more txt, md, html, pdf, docx, csv, jsonl or eml files."),
     ],
 ) -> DocumentList:
     """Add documents to a collection: either all of them, or none if one cannot be read.

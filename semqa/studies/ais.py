@@ -4,10 +4,10 @@ The rater first reads the output with the source hidden, then sees the source. T
 the ablations of the paper: attribution only, both in one question, and levels from 1 to 5 instead
 of yes and no. Outputs may belong to conversations, documents or tables with highlighted cells.
 
-Each line of an input file is an `Output`. Outputs may also come from one released CSV file. Lines
-without ``output`` then provide the context and the source of an item, and rows of the CSV file
-without such an item are not rated. A CSV export has all rows of the released file, with new
-verdicts for the rated ones.
+Each line of an input file is an `Output`, or the context and the source of an item (`Evidence`),
+which outputs without a source get. A line of ToTTo's files is the evidence of the item
+``example_id``. Outputs may also come from one released CSV file, whose rows without evidence are
+not rated. A CSV export has all rows of the released file, with new verdicts for the rated ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, LEVELS, Rating, consensus
+from semqa.attribution.ais.ratings import (
+    ATTRIBUTION_ONLY,
+    LEVELS,
+    Rating,
+    consensus,
+    read_ratings,
+)
 from semqa.attribution.ais.released import ReleasedFile, ReleasedRow, read_released, released_csv
 from semqa.data.csv_rows import encode_csv
 from semqa.data.files import display_name, open_input
@@ -26,6 +32,7 @@ from semqa.errors import InputError
 from semqa.studies.kind import (
     Figures,
     Format,
+    ImportedRating,
     Input,
     Item,
     Kind,
@@ -95,6 +102,54 @@ class TableSource(_Strict):
     section: str = ""
 
 
+class _TottoCell(BaseModel):
+    value: str
+    is_header: bool = False
+    column_span: int = 1
+    row_span: int = 1
+
+
+class _Totto(BaseModel):
+    """A line of ToTTo's files, as far as raters see it."""
+
+    example_id: int | str
+    table: list[list[_TottoCell]] = Field(min_length=1)
+    highlighted_cells: list[tuple[int, int]]
+    table_page_title: str = ""
+    table_section_title: str = ""
+    table_section_text: str = ""
+    table_webpage_url: str = ""
+
+    def evidence(self) -> Evidence:
+        """Return the table with its highlighted cells, and the text of its section as a source."""
+        lit = set(self.highlighted_cells)
+        cells = {(r, c) for r, row in enumerate(self.table) for c, _ in enumerate(row)}
+        if lit - cells:
+            raise InputError(f"has no cell {min(lit - cells)}.", field="highlighted_cells")
+        rows: list[list[Cell | str]] = [
+            [
+                Cell(
+                    text=cell.value,
+                    header=cell.is_header,
+                    highlighted=(r, c) in lit,
+                    colspan=min(max(cell.column_span, 1), 100),
+                    rowspan=min(max(cell.row_span, 1), 1000),
+                )
+                for c, cell in enumerate(row)
+            ]
+            for r, row in enumerate(self.table)
+        ]
+        table = TableSource(
+            rows=rows, title=self.table_page_title, section=self.table_section_title
+        )
+        return Evidence(
+            item=str(self.example_id),
+            source=self.table_section_text.strip(),
+            table=table,
+            doc_url=self.table_webpage_url,
+        )
+
+
 class Expert(_Strict):
     """An expert's verdict on an output; `attributable` is None unless it is interpretable."""
 
@@ -128,6 +183,7 @@ class Output(Evidence):
     expected: dict[str, Any] | None = None
 
 
+_FULLY = levels("Not at all", "A little", "Partly", "Mostly", "Fully")
 _SOUND = (("flagged", (False,)),)
 _FLAG = Question(
     "flagged",
@@ -163,7 +219,7 @@ _CLEAR = {
         "interpretable_level",
         "How clear is the meaning of the text to you?",
         "scale",
-        levels("Not at all", "A little", "Partly", "Mostly", "Fully"),
+        _FULLY,
         when=_SOUND,
     ),
 }
@@ -197,6 +253,39 @@ _BOTH = Question(
     when=_SOUND,
 )
 
+_HARD = levels("Very easy", "Easy", "Neither", "Hard", "Very hard")
+_SURVEY = (
+    Question("guidelines", "How clear were the instructions?", "scale", _FULLY),
+    Question("hard_clear", "How hard was it to tell whether a text is clear?", "scale", _HARD),
+    Question(
+        "hard_support", "How hard was it to tell whether the source supports it?", "scale", _HARD
+    ),
+    Question("sure", "How sure are you of your answers?", "scale", _FULLY),
+    Question(
+        "reasons",
+        "What made it hard?",
+        "several",
+        (
+            Option("vague", "The text was vague"),
+            Option("context", "The conversation or the table was hard to follow"),
+            Option("long", "The source was long"),
+            Option("knowledge", "The source needs knowledge that I lack"),
+            Option("uncovered", "The instructions did not cover the case"),
+            Option("other", "Something else"),
+            Option("nothing", "Nothing", alone=True),
+        ),
+    ),
+    Question("remark", "What should we change? (optional)", "text", required=False),
+)
+
+
+def _survey(design: str) -> Stage:
+    """Return the closing survey; its questions are ours."""
+    asked = [each for each in _SURVEY if each.id != "hard_clear" or design != ATTRIBUTION_ONLY]
+    thanks = text_part("Almost done", "You have judged all of your texts. How was it?")
+    return Stage("A few last questions", (thanks,), tuple(asked))
+
+
 _LABELS = {"conversation": "Response", "summary": "Summary", "table": "Description of the table"}
 
 
@@ -210,17 +299,18 @@ class Ais(Kind):
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         del design
-        items: list[Item] = []
+        outputs: list[tuple[Row, bool]] = []
         evidence: dict[str, Evidence] = {}
         for each in inputs:
             if _released(each):
                 continue
             for row in read_rows(each.path):
                 if "output" in row.fields:
-                    items.append(_item(row, gold=each.gold))
+                    outputs.append((row, each.gold))
                 else:
-                    found = _valid(Evidence, row)
+                    found = _evidence(row)
                     evidence[found.item] = found
+        items = [_item(row, evidence, gold=gold) for row, gold in outputs]
         for each in filter(_released, inputs):
             verdicts = read_released(each.path).verdicts
             found_rows = _first_rows(verdicts, evidence)
@@ -246,7 +336,12 @@ class Ais(Kind):
     def key(self, item: Item) -> tuple[str, ...]:
         return item.data.get("task", ""), item.item, item.system
 
+    def survey(self) -> Item:
+        return Item("survey", "", closing=True)
+
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
+        if item.closing:
+            return (_survey(design),)
         alone, source = _alone(item), _source(item)
         compared = "Compare it with the source"
         if design == ATTRIBUTION_ONLY:
@@ -271,12 +366,36 @@ class Ais(Kind):
             Stage(compared, source, then),
         )
 
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
+        """Read ratings as exported to JSON lines, or the verdicts of a released file.
+
+        A released verdict becomes one rating that keeps its numbers of agreeing annotators. Rows
+        of outputs that are not in the study are skipped.
+        """
+        places = {self.key(item): n for n, item in enumerate(study.items, 1)}
+        found: list[ImportedRating] = []
+        for each in inputs:
+            if _released(each):
+                found += _released_ratings(study, each)
+                continue
+            for rating in read_ratings(each.path):
+                place = places.get((rating.task, rating.item, rating.system))
+                if place is None:
+                    raise InputError(
+                        f"The output {rating.item!r} of {rating.system!r} is not in the study.",
+                        where=display_name(each.path),
+                    )
+                values = _values(rating, study.settings.design)
+                seconds = rating.seconds or 0.0
+                found.append(ImportedRating(place, values, rating.annotator, seconds))
+        return found
+
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         """Return JSON lines for `semqa eval ais --ratings`, or CSV in the released format."""
         made = as_ratings(study, ratings)
         if form == "jsonl":
             return [json_bytes(each.to_dict()) for each in made]
-        verdicts = [unit.verdict for unit in consensus(made)]
+        verdicts = _verdicts(ratings, made)
         kept = study.folder / RELEASED_FILE
         if not kept.exists():
             return encode_csv(released_csv(ReleasedFile.of(_with_urls(study, verdicts))))
@@ -325,13 +444,78 @@ def _rating(rated: Rated, design: str) -> Rating:
         interpretable=clear,
         attributable=supported,
         justification=values.get("justification") or values.get("why_flagged", ""),
-        seconds=round(rated.seconds, 1),
+        seconds=round(rated.seconds, 1) if rated.seconds else None,  # None if imported
         task=data.get("task", ""),
         design=design,
         output=data["output"],
         interpretable_level=values.get("interpretable_level"),
         attributable_level=values.get("attributable_level"),
     )
+
+
+def _values(rating: Rating, design: str) -> dict[str, Any]:
+    """Return a rating as the answers of a rater; the reverse of `_rating`."""
+    clear, supported = rating.interpretable, rating.attributable
+    given: dict[str, Any] = {"flagged": rating.flagged}
+    if rating.design != design:
+        raise InputError(
+            f"The rating of {rating.item!r} by {rating.annotator!r} has the design "
+            f"{rating.design!r}; the study has {design!r}."
+        )
+    levels_missing = rating.interpretable_level is None or (
+        clear and rating.attributable_level is None
+    )
+    if design == LIKERT and levels_missing and not rating.flagged:
+        raise InputError(f"The rating of {rating.item!r} by {rating.annotator!r} has no levels.")
+    if design == LIKERT:
+        given["interpretable_level"] = rating.interpretable_level
+        given["attributable_level"] = rating.attributable_level
+    elif design == ONE_QUESTION:
+        given["both"] = "yes" if supported else "unsupported" if clear else "unclear"
+    else:
+        given |= {"interpretable": clear, "attributable": supported}
+    if rating.flagged:
+        given = {"flagged": True}
+    given["justification"] = rating.justification
+    return {name: value for name, value in given.items() if value not in (None, "")}
+
+
+def _released_ratings(study: Study, given: Input) -> list[ImportedRating]:
+    if study.settings.design != TWO_STEP:
+        raise InputError(
+            f"Released verdicts are of the design {TWO_STEP!r}.", where=display_name(given.path)
+        )
+    found: dict[int, ImportedRating] = {}
+    places = {(item.item, item.system): n for n, item in enumerate(study.items, 1)}
+    for each in read_released(given.path).verdicts:
+        place = places.get((each.item, each.system))
+        if place is None or study.items[place - 1].data.get("output") != each.output:
+            continue
+        values: dict[str, Any] = {"flagged": each.flagged}
+        values |= {"interpretable": each.interpretable, "attributable": each.attributable}
+        values = {name: value for name, value in values.items() if value is not None}
+        values |= {"agree_int": each.agree_int, "agree_ais": each.agree_ais}
+        found.setdefault(place, ImportedRating(place, values))
+    return list(found.values())
+
+
+def _verdicts(ratings: Sequence[Rated], made: Sequence[Rating]) -> list[Verdict]:
+    """Return the consensus; an imported verdict that stands alone keeps its numbers."""
+    counts = {
+        rating.unit: rated.values
+        for rated, rating in zip(ratings, made, strict=True)
+        if "agree_int" in rated.values
+    }
+    return [
+        replace(
+            unit.verdict,
+            agree_int=counts[unit.ratings[0].unit]["agree_int"],
+            agree_ais=counts[unit.ratings[0].unit]["agree_ais"],
+        )
+        if len(unit.ratings) == 1 and unit.ratings[0].unit in counts
+        else unit.verdict
+        for unit in consensus(made)
+    ]
 
 
 def _expert(item: Item) -> Rating | None:
@@ -357,9 +541,22 @@ def _valid(model: type[_Model], row: Row) -> _Model:
         raise InputError(f"is invalid: {first['msg']}.", field=place, where=row.where) from error
 
 
-def _item(row: Row, *, gold: bool) -> Item:
+def _evidence(row: Row) -> Evidence:
+    if "highlighted_cells" not in row.fields:
+        return _valid(Evidence, row)
+    try:
+        return _valid(_Totto, row).evidence()
+    except InputError as error:
+        error.where = row.where
+        raise
+
+
+def _item(row: Row, evidence: dict[str, Evidence], *, gold: bool) -> Item:
     given = _valid(Output, row)
     data = given.model_dump(exclude={"item", "system", "expected"}, exclude_defaults=True)
+    if not given.source and given.table is None and given.item in evidence:
+        known = evidence[given.item].model_dump(exclude={"item"}, exclude_defaults=True)
+        data = {**known, **data}
     if given.expert is not None:
         data["expert"] = given.expert.model_dump()
     item = Item(given.item, given.system, data, expected_of(row, gold=gold))
@@ -396,8 +593,10 @@ def _updated(file: ReleasedFile, verdicts: Iterable[Verdict]) -> ReleasedFile:
                 task=row.verdict.task,
                 doc_url=row.verdict.doc_url,
                 doc_url_hash=row.verdict.doc_url_hash,
+                design="",
             )
-            row = ReleasedRow(verdict, new.int_label, new.ais_label, record=row.record)  # noqa: PLW2901
+            if verdict != row.verdict:
+                row = ReleasedRow(verdict, new.int_label, new.ais_label, record=row.record)  # noqa: PLW2901
         rows.append(row)
     return ReleasedFile(tuple(rows), file.csv)
 

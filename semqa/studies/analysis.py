@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
@@ -168,6 +168,33 @@ def labels_report(
     return Figures(record, tables, notes + unscored_notes(agreed))
 
 
+def survey_report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    """Return the answers to the closing survey: each rater's, and counts by option."""
+    answers = [
+        {"rater": each.rater, "design": study.settings.design, **each.values}
+        for study, rated in studies
+        for each in rated
+    ]
+    asked = {
+        question.id: question
+        for study, rated in studies
+        for each in rated
+        for stage in study.kind.stages(each.item, study.settings.design)
+        for question in stage.questions
+        if question.options
+    }
+    rows = []
+    for name, question in asked.items():
+        given = [own[name] for own in answers if name in own]
+        chosen = Counter(
+            value for one in given for value in (one if isinstance(one, list) else [one])
+        )
+        counts = [f"{o.label} {chosen[o.value]}" for o in question.options if chosen[o.value]]
+        rows.append([question.text, str(len(given)), ", ".join(counts)])
+    notes = [f"{own['rater']}: {own['remark']}" for own in answers if own.get("remark")]
+    return Figures({"survey": answers}, [(("survey", "raters", "answers"), rows)], notes)
+
+
 def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[str]:
     return [
         cell
@@ -247,10 +274,10 @@ def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
 def unscored_notes(*agreed: Mapping[str, Any]) -> list[str]:
     """Return the reasons why agreement is undefined, if it is."""
     reasons = {
-        own[name]["unscored"]
+        each["unscored"]
         for own in agreed
-        for name in ("alpha", "pairwise")
-        if "unscored" in own[name]
+        for each in own.values()
+        if isinstance(each, dict) and "unscored" in each
     }
     return [f"unscored: {reason}" for reason in sorted(reasons)]
 
@@ -364,13 +391,7 @@ def _notes(record: dict[str, Any]) -> list[str]:
         f"{counted(record['ratings'], 'rating')} of {counted(record['answers'], 'answer')} by "
         f"{counted(record['raters'], 'rater')}"
     ]
-    unscored = {
-        own[kind]["unscored"]
-        for own in record["agreement"].values()
-        for kind in own
-        if "unscored" in own[kind]
-    }
-    return notes + [f"unscored: {reason}" for reason in sorted(unscored)]
+    return notes + unscored_notes(*record["agreement"].values())
 
 
 def _mean(mean: dict[str, Any]) -> str:

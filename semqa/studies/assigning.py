@@ -132,6 +132,7 @@ def reassign(connection: Connection, study: Study) -> None:
         gold = [number for number in study.gold if number not in had[name]]
         first = sum(number in gold for number in qualifying)
         mixed = with_gold(new[name], gold, first, settings.seed, name)
+        mixed += [number for number in study.closing if number not in had[name]]
         rows = [
             new_assignment(name, item, place, qualifies=item in qualifying)
             for place, item in enumerate(mixed, last.get(name, 0) + 1)

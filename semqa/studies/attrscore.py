@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.attrscore.files import read_examples, read_table
 from semqa.attribution.attrscore.labels import LABELS
-from semqa.attribution.attrscore.scores import score_labels
+from semqa.attribution.attrscore.scores import f1_rows, score_by_domain, score_labels
 from semqa.studies.kind import Figures, Item, Option, Question, Stage, spans_of, text_part
 from semqa.studies.tables import (
     Entry,
@@ -97,8 +97,8 @@ class AttrScore(LabelledTables):
             }
             if example.label is not None:
                 data["label"] = example.label
-            if domain := row.text("domain", ""):
-                data["domain"] = domain
+            if example.domain:
+                data["domain"] = example.domain
             expected = {"label": example.label} if given.gold else None
             item = Item(example.id, row.text("system", given.name), data, expected)
             found.append(Entry(item, example.label, example.where))
@@ -170,7 +170,9 @@ class AttrScore(LabelledTables):
         if compared:
             scores = score_labels([truth for _, truth, _ in compared], [s for *_, s in compared])
             record["against_labels"] = scores
-            record["against_labels_by_domain"] = _by_domain(compared)
+            record["against_labels_by_domain"] = score_by_domain(
+                [(_domain(item), truth, verdict) for item, truth, verdict in compared]
+            )
             tables += _score_tables(record)
         return Figures(record, tables, notes)
 
@@ -179,23 +181,7 @@ def _domain(item: Item) -> str:
     return str(item.data.get("domain", ""))
 
 
-def _by_domain(compared: Sequence[tuple[Item, Label, Label | None]]) -> dict[str, dict[str, Any]]:
-    domains = dict.fromkeys(_domain(item) for item, _, _ in compared)
-    if len(domains) < 2:
-        return {}
-    return {
-        domain: score_labels([truth for _, truth, _ in own], [verdict for *_, verdict in own])
-        for domain in domains
-        for own in [[each for each in compared if _domain(each[0]) == domain]]
-    }
-
-
 def _score_tables(record: Mapping[str, Any]) -> list[Table]:
-    from semqa.studies.analysis import figure
-
-    def percent(value: float | None) -> str:
-        return figure(None if value is None else 100 * value, 1)
-
     scores = record["against_labels"]
     confusion = scores["confusion"]
     tables: list[Table] = [
@@ -208,16 +194,7 @@ def _score_tables(record: Mapping[str, Any]) -> list[Table]:
         ),
         (
             ("F1 against the file", "n", *LABELS, "micro", "macro"),
-            [
-                [
-                    name or "–",
-                    str(own["n"]),
-                    *(percent(own["labels"][label]["f1"]) for label in LABELS),
-                    percent(own["micro_f1"]),
-                    percent(own["macro_f1"]),
-                ]
-                for name, own in [*record["against_labels_by_domain"].items(), ("all", scores)]
-            ],
+            f1_rows({**record["against_labels_by_domain"], "all": scores}, "–"),
         ),
     ]
     return tables

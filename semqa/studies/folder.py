@@ -93,13 +93,18 @@ class Study:
 
     @property
     def ordinary(self) -> list[int]:
-        """The numbers of the items to rate, without gold items."""
-        return [n for n, item in enumerate(self.items, 1) if item.expected is None]
+        """The numbers of the items to rate, without gold items and the survey."""
+        return [n for n, item in enumerate(self.items, 1) if _ordinary(item)]
+
+    @property
+    def closing(self) -> list[int]:
+        """The number of the survey, if there is one."""
+        return [n for n, item in enumerate(self.items, 1) if item.closing]
 
     @property
     def ordinary_items(self) -> list[Item]:
-        """The items to rate, without gold items."""
-        return [item for item in self.items if item.expected is None]
+        """The items to rate, without gold items and the survey."""
+        return [item for item in self.items if _ordinary(item)]
 
     @property
     def pilot(self) -> list[int]:
@@ -193,6 +198,10 @@ class Study:
                 _check_gold(item, [q.id for s in stages for q in s.questions], number)
 
 
+def _ordinary(item: Item) -> bool:
+    return item.expected is None and not item.closing
+
+
 def _check_gold(item: Item, questions: Sequence[str], number: int) -> None:
     unknown = [name for name in item.expected or {} if name not in questions]
     if unknown or not item.expected:
@@ -207,6 +216,8 @@ def _row(item: Item) -> dict[str, Any]:
     row: dict[str, Any] = {"item": item.item, "system": item.system, "data": dict(item.data)}
     if item.expected is not None:
         row["expected"] = dict(item.expected)
+    if item.closing:
+        row["closing"] = True
     return row
 
 
@@ -214,4 +225,5 @@ def _item(row: Row) -> Item:
     found = [row.fields.get(name) for name in ("data", "expected")]
     if not isinstance(found[0], dict) or not isinstance(found[1], dict | None):
         raise InputError("must be an object.", field="data", where=row.where)
-    return Item(row.text("item"), row.text("system"), found[0], found[1])
+    closing = row.fields.get("closing") is True
+    return Item(row.text("item"), row.text("system"), found[0], found[1], closing)

@@ -60,12 +60,14 @@ class Item:
     Attributes:
         data: task-specific data, as JSON.
         expected: for a gold item, the expected answers by question; otherwise None.
+        closing: whether it is a survey, which every rater answers at the end.
     """
 
     item: str
     system: str
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
     expected: Mapping[str, Any] | None = field(default=None, hash=False)
+    closing: bool = False
 
 
 class Option(NamedTuple):
@@ -244,10 +246,17 @@ class Rated(NamedTuple):
 
 
 class ImportedRating(NamedTuple):
-    """A finished rating from outside the study; `item` is the number of the item, from 1."""
+    """A finished rating from outside the study.
+
+    Attributes:
+        item: number of the item, from 1.
+        rater: name of the rater, if the file has it.
+    """
 
     item: int
     values: dict[str, Any]
+    rater: str = ""
+    seconds: float = 0.0
 
 
 class Figures(NamedTuple):
@@ -284,6 +293,10 @@ class Kind(ABC):
     @abstractmethod
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
         """Return the stages of rating an item."""
+
+    def survey(self) -> Item:
+        """Return the closing survey, an item whose stages ask about the task itself."""
+        raise InputError(f"is not available for {self.name} studies.", field="--survey")
 
     def check(
         self,

@@ -8,6 +8,7 @@ from semqa.errors import InputError
 from semqa.studies.ais import Ais
 from semqa.studies.answers import Answers
 from semqa.studies.attrscore import AttrScore
+from semqa.studies.explanations import Explanations
 from semqa.studies.q2 import Q2
 from semqa.studies.tofueval import TofuEval
 from semqa.studies.writing import Writing
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from semqa.studies.kind import Kind
 
 KINDS: dict[str, Kind] = {
-    kind.name: kind for kind in (Ais(), Answers(), TofuEval(), AttrScore(), Q2(), Writing())
+    kind.name: kind
+    for kind in (Ais(), Answers(), TofuEval(), Explanations(), AttrScore(), Q2(), Writing())
 }
 """Tasks by their name on the command line."""
 

@@ -100,10 +100,8 @@ class Q2(LabelledTables):
         except InputError as error:
             error.hint = None  # names an option of another command
             raise
-        if file.kind == "steps":
-            raise InputError(
-                "This table holds questions of Q², not responses to rate.", where=file.name
-            )
+        if file.kind in ("steps", "ratings"):
+            raise InputError("This file has no responses to rate.", where=file.name)
         rows = list(read_table(given.path))
         found = []
         for number, response in enumerate(file.responses):

@@ -39,7 +39,7 @@ from semqa.studies.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -450,23 +450,30 @@ class Store:
             return True
 
     def take_in(self, rater: str, ratings: Sequence[ImportedRating]) -> None:
-        """Import finished ratings under the name of a rater who has no link."""
+        """Import finished ratings under the names of raters who have no link.
+
+        Args:
+            rater: the name for ratings without a name of their own.
+        """
         with self._database.writing() as connection:
-            known = find_rater(connection, rater)
-            if known is None:
-                check_name(rater)
-                self._add(connection, rater, "imported")
-            elif known.state != "imported":
-                raise InputError(f"Rater {rater!r} already exists. Choose another name.")
+            had: dict[str, set[int]] = {}
+            for name in dict.fromkeys(each.rater or rater for each in ratings):
+                known = find_rater(connection, name)
+                if known is None:
+                    check_name(name)
+                    self._add(connection, name, "imported")
+                elif known.state != "imported":
+                    raise InputError(f"Rater {name!r} already exists. Choose another name.")
+                own = select(assignments.c.item).where(assignments.c.rater == name)
+                had[name] = set(connection.execute(own).scalars())
             saved = self.clock()
-            own = select(assignments.c.item).where(assignments.c.rater == rater)
-            had = set(connection.execute(own).scalars())
-            for place, each in enumerate(ratings, len(had) + 1):
-                if each.item in had:
-                    raise InputError(f"{rater!r} has already rated item {each.item}.")
-                had.add(each.item)
+            for each in ratings:
+                name = each.rater or rater
+                if each.item in had[name]:
+                    raise InputError(f"{name!r} has already rated item {each.item}.")
+                had[name].add(each.item)
                 done = {"opened": saved, "done": saved}
-                row = {**new_assignment(rater, each.item, place), **done}
+                row = {**new_assignment(name, each.item, len(had[name])), **done}
                 made = connection.execute(insert(assignments).values(row))
                 connection.execute(
                     insert(answers).values(
@@ -474,7 +481,7 @@ class Store:
                         given=json.dumps(each.values),
                         stage=0,
                         complete=True,
-                        seconds=0.0,
+                        seconds=each.seconds,
                         opened=saved,
                         saved=saved,
                     )
@@ -503,7 +510,13 @@ class Store:
         Ratings of raters who failed to qualify are left out. If the study has reviewers, so are
         answers that they have not accepted.
         """
-        numbers = set(self.study.ordinary)
+        return self._rated(set(self.study.ordinary))
+
+    def surveys(self) -> list[Rated]:
+        """Return the answers to the closing survey."""
+        return self._rated(set(self.study.closing))
+
+    def _rated(self, numbers: Set[int]) -> list[Rated]:
         people = [each for each in self.raters() if each.state != REVIEWER]
         places = {each.name: place for place, each in enumerate(people)}
         reviewed = self.reviewed()
@@ -540,16 +553,16 @@ class Store:
 
     def missing(self) -> int:
         """Return the number of needed ratings that are neither finished nor assigned."""
-        left_out = {*self.study.gold, *self.study.pilot}
         with self._database.reading() as connection:
             ratings = needed(connection, self.study)
-            wanted = sum(n for item, n in ratings.items() if item not in left_out)
+            counted = ratings.keys() - set(self.study.pilot)
+            wanted = sum(ratings[item] for item in counted)
             states = {each.name: each.state for each in read_raters(connection)}
             rows = connection.execute(select(assignments)).all()
         covered = sum(
             states[row.rater] == "active" or (states[row.rater] in CLOSED and row.done is not None)
             for row in rows
-            if row.item not in left_out
+            if row.item in counted
         )
         return max(0, wanted - covered)
 

@@ -16,11 +16,29 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
-from semqa.data.quotesum import MAX_NUMBER, Question, Reference, question_rows, read_questions
+from semqa.data.quotesum import (
+    MAX_NUMBER,
+    Question,
+    Reference,
+    question_rows,
+    read_questions,
+    read_quotesum,
+)
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.renumber import Renumbering
-from semqa.studies.kind import MAX_TEXT, Figures, Input, Item, Kind, Part, Stage, counted, text_part
+from semqa.studies.kind import (
+    MAX_TEXT,
+    Figures,
+    ImportedRating,
+    Input,
+    Item,
+    Kind,
+    Part,
+    Stage,
+    counted,
+    text_part,
+)
 from semqa.studies.kind import Question as Asked
 from semqa.studies.written import (
     MAX_WORDS,
@@ -157,6 +175,25 @@ class Writing(Kind):
             {"kind": "sources", "label": "Passages", "sources": shown},
         )
 
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
+        """Read the answers of QuoteSum files; the writer is ``writer`` or numbered per question.
+
+        A quote that is not verbatim becomes free text.
+        """
+        places = {item.item: n for n, item in enumerate(study.items, 1)}
+        found: list[ImportedRating] = []
+        for question in (q for each in inputs for q in read_quotesum(each.path)):
+            place = places.get(question.qid)
+            known = study.items[place - 1].data if place else {}
+            given = _item(question, "").data
+            if any(known.get(name) != given[name] for name in ("question", "sources")):
+                raise InputError(
+                    f"Question {question.qid!r} is not in the study with the same sources."
+                )
+            for number, reference in enumerate(question.references, 1):
+                found.append(_imported(places[question.qid], number, reference, question.sources))
+        return found
+
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         """Return QuoteSum rows, without ratings that left out all passages."""
         if form != "jsonl":
@@ -173,7 +210,11 @@ class Writing(Kind):
             raise InputError("There are no answers to export yet.")
         order = {study.kind.key(item): number for number, item in enumerate(study.items)}
         ordered = sorted(answered, key=lambda r: (order[study.kind.key(r.item)], r.place))
+        released = {each.values.get("unique_id") for each in answered}
         for rated in ordered:
+            unique_id = f"{rated.item.item}_{rated.place}"
+            if unique_id in released:
+                unique_id = f"{rated.item.item}_{rated.rater}"
             extra = {
                 "writer": rated.rater,
                 "seconds": round(rated.seconds, 1),
@@ -182,7 +223,7 @@ class Writing(Kind):
                 "left_out": rated.values.get("left_out", []),
                 "comment": rated.values.get("comment", ""),
             }
-            yield from map(encode_row, question_rows(_question(rated, extra)))
+            yield from map(encode_row, question_rows(_question(rated, unique_id, extra)))
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return statistics of length, quotes, coverage and working time."""
@@ -296,15 +337,34 @@ def _url(row: Row) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
+def _imported(
+    place: int, number: int, reference: Reference, sources: Sequence[Source]
+) -> ImportedRating:
+    extra = reference.extra
+    left_out, seconds = extra.get("left_out"), extra.get("seconds")
+    values: dict[str, Any] = {
+        "answer": as_json([piece for piece in pieces_of(reference.text, sources)[0] if piece]),
+        "left_out": _left_out(left_out or [], sources),
+        "comment": str(extra.get("comment") or ""),
+        "unique_id": reference.unique_id,
+    }
+    return ImportedRating(
+        place,
+        {name: value for name, value in values.items() if value or name == "answer"},
+        str(extra.get("writer") or f"writer-{number}"),
+        float(seconds) if isinstance(seconds, int | float) else 0.0,
+    )
+
+
 # Writing
 
 
-def _question(rated: Rated, extra: Mapping[str, object]) -> Question:
+def _question(rated: Rated, unique_id: str, extra: Mapping[str, object]) -> Question:
     data, sources = rated.item.data, _sources(rated.item)
     pieces = _written(rated.item, rated.values)
     short = data.get("short_answers", [])
     reference = Reference(
-        f"{rated.item.item}_{rated.place}",
+        rated.values.get("unique_id", unique_id),
         verified(pieces, sources),
         covered_short_answers(pieces, sources, short),
         tuple(short),

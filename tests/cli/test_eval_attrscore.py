@@ -67,6 +67,19 @@ def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Pat
     assert len((tmp_path / "e.jsonl").read_text().splitlines()) == 24
 
 
+def test_f1_by_domain(semqa: Command, tmp_path: Path) -> None:
+    rows = [
+        {"domain": "law", "label": "Attributable", "output": "Attributable"},
+        {"domain": "art", "label": "Contradictory", "output": "Attributable"},
+    ]
+    (tmp_path / "o.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    score = ("eval", "attrscore", "score", "o.jsonl")
+    found = semqa(*score, "--json").json["scores"]["domains"]
+    assert {name: own["micro_f1"] for name, own in found.items()} == {"law": 1.0, "art": 0.0}
+    table = [line.split() for line in semqa(*score).out.splitlines()]
+    assert ["law", "1", "100.0", "unscored", "unscored", "100.0", "100.0"] in table
+
+
 def test_the_mean_over_the_papers_four_prompts(semqa: Command, tmp_path: Path) -> None:
     rows = [
         {"answer": "It is red.", "reference": "It is red.", "label": "Attributable"},
@@ -141,7 +154,6 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     run = (*attrscore, "run", "e.csv", "--no-judge-cache")
     assert "family must" in fails(*run, "--family", "nly")
     assert "--shots" in fails(*run, "--shots", "7")
-    assert "--by entailment has no prompt" in fails(*run, "--by", "entailment", "--shots", "1")
     assert "would overwrite an input" in fails(*run, "--out", "e.csv")
     assert "e.csv:2: The output is missing" in fails(*attrscore, "score", "e.csv")
     assert "--label-word must be" in fails(

@@ -116,7 +116,7 @@ def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Pat
     path = write_lines(tmp_path / "predictions.jsonl", predictions)
     folder, out = tmp_path / "fix", tmp_path / "train.jsonl"
     run(
-        "study", "new", "writing", EXAMPLES, "--answers", path, "-o", folder,
+        "study", "new", "writing", EXAMPLES, path, "-o", folder,
         "--raters", "me", "--per-item", "1",
     )  # fmt: skip
     with served(Study.open(folder)) as site:
@@ -152,3 +152,20 @@ def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> Non
     done = run("study", "export", folder, "-o", out)
     assert len(read_quotesum(out)) == 1
     assert "1 finished answer left out" in done.err
+
+
+def test_a_survey_is_reported(run: Command, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "outputs.jsonl", OUTPUTS)
+    new = ("--raters", "ann", "--per-item", "1", "--survey")
+    run("study", "new", "ais", path, "-o", "s", *new)
+    given = {"guidelines": 5, "hard_clear": 2, "hard_support": 4, "sure": 3, "reasons": ["long"]}
+    with served(Study.open(tmp_path / "s")) as site:
+        ann = site.person("ann")
+        while "end" not in (task := ann.next()):
+            last = "guidelines" in (each["id"] for each in task["stages"][0]["questions"])
+            ann.answer(task, **(given if last else {"interpretable": False}))
+    (answers,) = run("study", "report", "s", "--json").json["survey"]
+    assert answers == {"rater": "ann", "design": "two-step", **given}
+    assert "The source was long 1" in run("study", "report", "s").out
+    failed = run("study", "new", "semqa", f"human={EXAMPLES}", "-o", "t", *new)
+    assert "--survey is not available for semqa studies" in failed.err

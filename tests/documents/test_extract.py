@@ -424,3 +424,235 @@ def test_any_bytes_are_a_document_or_a_users_mistake(name: str, data: bytes) -> 
     assert all(0 <= page <= len(found.text) for page in found.pages)
     for passage in split(found):
         assert found.text[passage.start : passage.end].strip()
+
+
+def drawn_pdf(*parts: str) -> str:
+    """Return the text of a PDF with a page of the given PDF operators."""
+    return extract("r.pdf", makers.pdf_contents([makers.stream("\n".join(parts).encode())])).text
+
+
+def written(x: float, y: float, text: str) -> str:
+    return f"BT /F1 12 Tf {x} {y} Td ({text}) Tj ET"
+
+
+def grid(xs: list[int], ys: list[int]) -> str:
+    """Rules at the given places, as thin rectangles or as lines."""
+    lying = [f"{xs[0]} {y} {xs[-1] - xs[0]} 0.7 re f" for y in ys]
+    standing = [f"{x} {ys[0]} m {x} {ys[-1]} l S" for x in xs]
+    return "\n".join([*lying, *standing])
+
+
+def test_a_table_of_a_pdf_has_rows() -> None:
+    found = drawn_pdf(
+        written(72, 720, "The doses are:"),
+        grid([70, 170, 270, 370], [700, 680, 650, 630]),
+        *[written(x, 686, text) for x, text in ((72, "Age"), (172, "Dose (g)"), (272, "Hours"))],
+        *[written(72, 668, "Children from"), written(72, 654, "six years")],
+        *[written(172, 660, "0.5"), written(272, 660, "8")],
+        *[written(x, 636, text) for x, text in ((72, "Adults"), (172, "1.0"), (272, "6"))],
+        written(72, 600, "Do not take more."),
+    )
+    assert found == (
+        "The doses are:\n\n| Age | Dose (g) | Hours |\n| --- | --- | --- |\n"
+        "| Children from six years | 0.5 | 8 |\n| Adults | 1.0 | 6 |\n\nDo not take more."
+    )
+
+
+def test_merged_cells_of_a_pdf_are_repeated() -> None:
+    found = drawn_pdf(
+        *[f"{x} 640 m {x} 700 l S" for x in (70, 170, 370)],
+        *["270 640 m 270 680 l S", "70 700 m 370 700 l S", "170 680 m 370 680 l S"],
+        *["70 660 m 370 660 l S", "70 640 m 370 640 l S"],
+        *[written(72, 674, "Plan"), written(220, 686, "Speed in Mbit/s")],
+        *[written(172, 666, "down"), written(272, 666, "up")],
+        *[written(x, 646, text) for x, text in ((72, "M"), (172, "300"), (272, "100"))],
+    )
+    assert found.split("\n")[0] == "| Plan | Speed in Mbit/s down | Speed in Mbit/s up |"
+    assert found.split("\n")[2] == "| M | 300 | 100 |"
+
+
+def test_rows_without_rules_between_them_are_rows() -> None:
+    rows = [("Bolts", "40", "2.10"), ("Nuts", "80", "1.90"), ("Screws", "10", "3.00")]
+    found = drawn_pdf(
+        grid([70, 170, 270, 370], [700, 680, 600]),
+        *[written(x, 686, text) for x, text in ((72, "Item"), (172, "Pieces"), (272, "Price"))],
+        *[
+            written(x, 660 - 16 * i, text)
+            for i, row in enumerate(rows)
+            for x, text in zip((72, 172, 272), row, strict=True)
+        ],
+    )
+    assert found.split("\n")[2:] == [f"| {' | '.join(row)} |" for row in rows]
+
+
+def test_a_frame_is_no_table() -> None:
+    found = drawn_pdf(
+        grid([70, 300], [700, 640]), written(72, 680, "Note"), written(72, 660, "Go.")
+    )
+    assert "|" not in found
+
+
+def test_drawn_bullets_are_items() -> None:
+    def dot(y: int) -> str:
+        return f"80 {y} 3 3 re f"
+
+    found = drawn_pdf(
+        *[written(72, 700, "Check:"), dot(683), written(90, 680, "the drain")],
+        *[dot(668), written(90, 665, "the filter.")],
+    )
+    assert found == "Check:\n\n• the drain\n• the filter."
+
+
+def test_what_browsers_print_around_a_page_is_left_out() -> None:
+    pages = [
+        ["11/25/26, 2:01 PM The manual", text, f"https://example.org/manual.html {i}/2"]
+        for i, text in enumerate(("Do not use high-pressure", "cleaners on the fins."), 1)
+    ]
+    found = extract("r.pdf", makers.pdf(pages))
+    assert found.text == "Do not use high-pressure cleaners on the fins."
+
+
+def test_a_table_that_goes_on_the_next_page_has_its_header_there() -> None:
+    pages = [
+        [["Item", "Price"], ["Bolts", "2.10"], ["Nuts", "1.90"]],
+        [["Screws", "3.00"], ["Nails", "1.20"], ["Hooks", "0.40"]],
+    ]
+    contents = [
+        "\n".join(
+            [
+                grid([70, 170, 270], [700, 680, 660, 640]),
+                *[
+                    written(72 + 100 * c, 686 - 20 * r, text)
+                    for r, row in enumerate(rows)
+                    for c, text in enumerate(row)
+                ],
+            ]
+        )
+        for rows in pages
+    ]
+    data = makers.pdf_contents([makers.stream(each.encode()) for each in contents])
+    lines = extract("r.pdf", data).text.split("\n")
+    assert lines.count("| Item | Price |") == 2
+    assert lines.index("| Screws | 3.00 |") == lines.index("| Nuts | 1.90 |") + 4
+
+
+def test_a_note_of_a_word_document_stands_below_its_mark() -> None:
+    def noted(text: str, number: int) -> str:
+        mark = f'<w:r><w:footnoteReference w:id="{number}"/></w:r>'
+        return f"<w:p><w:r><w:t>{text}</w:t></w:r>{mark}</w:p>"
+
+    body = f"{noted('Pay goes on.', 2)}<w:p><w:r><w:t>Trains are paid.</w:t></w:r></w:p>"
+    notes = "".join(
+        f'<w:footnote w:id="{number}"><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:footnote>'
+        for number, text in ((2, "Not in the first month."), (3, "Nothing refers to it."))
+    )
+    relation = (
+        '<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/'
+        'relationships/footnotes" Target="footnotes.xml"/>'
+    )
+    relations = (
+        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
+        f'relationships">{relation}</Relationships>'
+    )
+    data = makers.docx_parts(
+        f"<w:document {makers.W}><w:body>{body}</w:body></w:document>",
+        {
+            "word/_rels/document.xml.rels": relations.encode(),
+            "word/footnotes.xml": f"<w:footnotes {makers.W}>{notes}</w:footnotes>".encode(),
+        },
+    )
+    assert extract("a.docx", data).text == (
+        "Pay goes on.\n\nNot in the first month.\n\nTrains are paid.\n\nNothing refers to it."
+    )
+
+
+def test_merged_cells_of_a_word_table() -> None:
+    made = python_docx.Document()
+    table = made.add_table(rows=3, cols=3)
+    for i, text in enumerate(["Day", "Hall", "Pool", "Mon", "9-12", "8-20", "", "14-18", ""]):
+        table.cell(i // 3, i % 3).text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    table.cell(2, 1).merge(table.cell(2, 2))
+    out = io.BytesIO()
+    made.save(out)
+    assert extract("a.docx", out.getvalue()).text.split("\n")[2:] == [
+        "| Mon | 9-12 | 8-20 |",
+        "| Mon | 14-18 |  |",
+    ]
+
+
+def test_merged_cells_of_an_html_table() -> None:
+    page = (
+        "<table><tr><th rowspan=2>Plan<th colspan=2>Speed (Mbit/s)<tr><th>down<th>up"
+        "<tr><td rowspan=2>Home<td>300<td>100<tr><td colspan=2>on request"
+        "<tr><td colspan=3>Business</table>"
+    )
+    assert extract("a.html", page.encode()).text.split("\n") == [
+        "| Plan | Speed (Mbit/s) down | Speed (Mbit/s) up |",
+        "| --- | --- | --- |",
+        "| Home | 300 | 100 |",
+        "| Home | on request | on request |",
+        "| Business |",
+    ]
+
+
+def test_notices_and_links_around_a_page_are_left_out() -> None:
+    page = (
+        "<a class=skip href='#main'>Skip to content</a>"
+        "<div id=cookie-banner><p>We use cookies.</p><button>Accept</button></div>"
+        "<div class='main menu'><a href=/>Home</a> <a href=/tv>TV</a></div>"
+        "<div class=breadcrumbs><a href=/>Home</a> › Fees</div>"
+        "<div class='page has-cookie-notice'><h1>Fees</h1><p>A card costs £12.<sup>"
+        "<a href='#n1'>[1]</a></sup> Rooms have 20 m<sup>2</sup>.</p><ul><li><a href=/a>Form A</a>"
+        "<li><a href=/b>Form B</a></ul>" + "<p>Long text.</p>" * 300 + "</div>"
+        "<footer><ul><li><a href=/jobs>Jobs</a><li><a href=/law>Law</a></ul><p>2 Mill Lane</p></footer>"
+    )
+    text = extract("a.html", page.encode()).text.replace("\n\nLong text.", "")
+    assert text == ("A card costs £12. Rooms have 20 m2.\n\n- Form A\n- Form B\n\n2 Mill Lane")
+
+
+def test_an_email_is_read_as_shown() -> None:
+    data = (
+        b"From: Ann <ann@b.org>\nTo: bob@b.org\nSubject: =?utf-8?q?Gr=C3=BCn?=\nX-Spam: no\n"
+        b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\n"
+        b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n"
+        b"The grant is 12 percent inste=\nad of 15, for Gr=C3=BCnwinkel.\n--b\n"
+        b"Content-Type: application/pdf\nContent-Disposition: attachment; filename=offer.pdf\n\nx\n"
+        b"--b--\n"
+    )
+    found = extract("a.eml", data)
+    assert (found.title, found.text.strip()) == (
+        "Grün",
+        "From: Ann <ann@b.org>\nTo: bob@b.org\nSubject: Grün\nAttachments: offer.pdf\n\n"
+        "The grant is 12 percent instead of 15, for Grünwinkel.",
+    )
+
+
+def test_an_email_in_html() -> None:
+    data = b"Subject: Hi\nContent-Type: text/html; charset=latin-1\n\n<p>Caf\xe9 <b>open</b></p>"
+    assert extract("a.eml", data).text == "Subject: Hi\n\nCafé open"
+
+
+def test_a_file_that_is_no_email() -> None:
+    with pytest.raises(InputError, match="not an e-mail"):
+        extract("a.eml", b"Dear all,\n\nthe harbour is open.")
+
+
+def test_a_table_of_a_pdf_needs_no_upright_rules() -> None:
+    found = drawn_pdf(
+        written(72, 720, "The doses are:"),
+        *[
+            f"{left} {y} {right - left} 0.7 re f"
+            for y in (680, 660, 640)
+            for left, right in ((70, 170), (170, 270))
+        ],
+        *[written(72, 684, "Age"), written(172, 684, "Dose")],
+        *[written(72, 664, "Children"), written(172, 664, "0.5 g")],
+        *[written(72, 644, "Adults"), written(172, 644, "1.0 g")],
+    )
+    assert found.split("\n")[2:] == [
+        "| Age | Dose |",
+        "| --- | --- |",
+        "| Children | 0.5 g |",
+        "| Adults | 1.0 g |",
+    ]

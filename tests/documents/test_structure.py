@@ -186,3 +186,41 @@ def test_a_box_of_asterisks_is_read_without_its_frame() -> None:
     first = units(text)[1][1]
     assert first.startswith("No use of")
     assert first.endswith("disclaimer.")
+
+
+def test_a_numbered_line_above_its_text_is_a_heading() -> None:
+    text = "Present: Ann, Bob\nExcused: Cem\n\n1. Water\nThe pump runs.\n\n2. Party\nIt is in June."
+    assert headings(text, "It is in June.") == ["2. Party"]
+    assert over(text, "The pump runs.") is None
+
+
+def test_numbered_steps_are_no_headings() -> None:
+    text = "Do this:\n\n1. Switch it off\n2. Wait\n\n3. Call the\n   service"
+    assert [kind for kind, _ in units(text)] == ["sentence", "item", "item", "item"]
+
+
+def test_a_heading_that_its_items_continue_is_their_lead_in() -> None:
+    text = "### Do not take it\n\n- if you are allergic;\n- in pregnancy.\n\n### Fees\n\n- Card: 5"
+    assert over(text, "in pregnancy.") == "Do not take it"
+    assert over(text, "Card: 5") is None
+
+
+def test_a_turn_ends_a_list() -> None:
+    text = "Ann: Two offers:\n- Renner: 21\n- Vogt: 19\nBob: We have 17.\nAnn: Fine.\nBob: Good."
+    assert [kind for kind, _ in units(text)].count("item") == 2
+    assert ("sentence", "Bob: We have 17.") in units(text)
+
+
+def test_a_quoted_message_is_read_without_its_marks() -> None:
+    text = (
+        "Yes.\n\nOn Wed, 23 Apr 2025 at 19:40, Ann <a@b.org> wrote:\n> Hi Bob,\n>\n"
+        "> the tiles cost 20,480\n> euros.\n> It is valid until 2 May.\n>> Old."
+    )
+    assert units(text)[1][0] == "meta"
+    assert [said for _, said in units(text)][2:] == [
+        "Hi Bob,",
+        "the tiles cost 20,480\n> euros.",
+        "It is valid until 2 May.",
+        "Old.",
+    ]
+    assert headings(text, "2 May.") == ["On Wed, 23 Apr 2025 at 19:40, Ann <a@b.org> wrote:"]

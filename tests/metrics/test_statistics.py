@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 
-from semqa.metrics.statistics import compare_rates, holm, mcnemar, wilson_interval
+from semqa.metrics.statistics import compare_rates, correlation, holm, mcnemar, wilson_interval
 
 
 @st.composite
@@ -73,3 +74,14 @@ def test_wilson_is_that_of_statsmodels(rate: tuple[int, int], confidence: float)
     expected = proportion_confint(*rate, alpha=1 - confidence, method="wilson")
     assert (low, high) == pytest.approx(expected, abs=1e-9)
     assert 0 <= low <= rate[0] / rate[1] <= high <= 1
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=2, max_size=20))
+def test_correlations_are_scipys(pairs: list[tuple[int, int]]) -> None:
+    left, right = ([pair[side] / 3 for pair in pairs] for side in (0, 1))
+    for ranks, theirs in ((False, stats.pearsonr), (True, stats.spearmanr)):
+        found = correlation(left, right, ranks=ranks)
+        if len(set(left)) < 2 or len(set(right)) < 2:
+            assert found.unscored == "all values are equal"
+        else:
+            assert found.value == pytest.approx(theirs(left, right).statistic, abs=1e-9)

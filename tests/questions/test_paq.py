@@ -125,9 +125,10 @@ TSV = (
 )
 
 
-def test_passages_are_found_by_id(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [TSV, "\ufeff" + TSV, "\ufeff" + TSV.partition("\n")[2]])
+def test_passages_are_found_by_id(tmp_path: Path, text: str) -> None:
     path = tmp_path / "psgs_w100.tsv"
-    path.write_text(TSV, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     for _ in range(2):  # the second time from the index
         with paq.PassageFile(path, tmp_path / "index.npy") as passages:
             passages.prepare()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,10 @@ from semqa.attribution.ais.ratings import read_ratings
 from semqa.attribution.ais.released import read_released
 from semqa.errors import InputError
 from semqa.studies.ais import Ais
+from semqa.studies.analysis import survey_report
 from semqa.studies.folder import Settings, Study
 from semqa.studies.kind import Input
-from semqa.studies.store import new_study
+from semqa.studies.store import Store, new_study
 from tests.attribution.ais.makers import released_csv
 from tests.studies.made import OUTPUTS, Site, make_study, served, write_lines
 
@@ -40,12 +43,17 @@ def rate(site: Site, name: str, *stages: dict[str, Any]) -> None:
 @pytest.mark.parametrize("design", NO)
 def test_ratings_of_each_design_are_read_by_the_analysis(tmp_path: Path, design: str) -> None:
     study = make_study(tmp_path / "new", design=design)
-    with served(study) as site:
+    with served(study, clock=count(0, 2_000_000).__next__) as site:
         for name in ("ann", "ben", "eve"):
             rate(site, name, *NO[design])
         ratings = site.store.rated()
     path = tmp_path / "ratings.jsonl"
     path.write_bytes(b"".join(study.kind.export(study, ratings, "jsonl")))
+    again = make_study(tmp_path / "again", design=design, raters="x,y,z")
+    with closing(Store(again)) as store:
+        store.take_in("released", again.kind.imported(again, [Input(path)]))
+        assert store.missing() == 0
+        assert b"".join(again.kind.export(again, store.rated(), "jsonl")) == path.read_bytes()
     read = read_ratings(path)
     assert len(read) == 9
     asked = design != "attribution-only"
@@ -139,6 +147,92 @@ def test_an_export_changes_only_the_rated_rows_of_a_released_file(
     for item in items:
         assert fresh[item.item, item.system].interpretable is False
         assert fresh[item.item, item.system].agree_int == 3
+
+
+@pytest.mark.parametrize("task", ["qrecc", "wow"])
+def test_a_released_file_comes_back_byte_for_byte(tmp_path: Path, shared: Path, task: str) -> None:
+    released = shared / "data" / "ais" / f"ann_{task}.csv"
+    items = {row.verdict.item for row in read_released(released).rows}
+    texts = [{"item": item, "source": "A text."} for item in items]
+    inputs = [Input(released), Input(write_lines(tmp_path / "texts.jsonl", texts))]
+    study = make_study(tmp_path, inputs=inputs, per_item=1)
+    with closing(Store(study)) as store:
+        store.take_in("released", study.kind.imported(study, inputs[:1]))
+        assert len(store.rated()) == len(study.ordinary) > 800
+        assert b"".join(study.kind.export(study, store.rated(), "csv")) == released.read_bytes()
+
+
+TOTTO: dict[str, Any] = {
+    "table_page_title": "'Weird Al' Yankovic",
+    "table_webpage_url": "https://en.wikipedia.org/wiki/%22Weird_Al%22_Yankovic",
+    "table_section_title": "Television",
+    "table_section_text": "He also acts.",
+    "table": [
+        [{"column_span": 2, "is_header": True, "row_span": 1, "value": "Year and title"}],
+        [
+            {"column_span": 1, "is_header": False, "row_span": 1, "value": "1997"},
+            {"column_span": 1, "is_header": False, "row_span": 1, "value": "Eek! The Cat"},
+        ],
+    ],
+    "highlighted_cells": [[1, 1]],
+    "example_id": -12345678912345678912,
+    "sentence_annotations": [{"final_sentence": "In 1997 he was in Eek! The Cat."}],
+    "overlap_subset": True,
+}
+"""A line as described in ToTTo's README."""
+
+
+def test_tables_of_totto_are_read(tmp_path: Path) -> None:
+    rows = [TOTTO, {"item": "-12345678912345678912", "system": "mine", "output": "He acted."}]
+    own = Ais().read([Input(write_lines(tmp_path / "totto.jsonl", rows))], "two-step")
+    released = tmp_path / "ann_totto.csv"
+    row = {"ex-idx": "-12345678912345678912", "model-name": "T5", "output": "He did."}
+    released.write_text(released_csv([row, {"ex-idx": "7"}]), encoding="utf-8")
+    tables = Input(write_lines(tmp_path / "dev.jsonl", [TOTTO]))
+    (theirs,) = Ais().read([Input(released), tables], "two-step")
+    assert (own[0].system, theirs.system, theirs.data["task"]) == ("mine", "T5", "totto")
+    for item in (own[0], theirs):
+        table, text = Ais().stages(item, "two-step")[1].parts
+        assert (table["title"], table["section"]) == ("'Weird Al' Yankovic", "Television")
+        assert table["rows"] == [
+            [{"text": "Year and title", "header": True, "colspan": 2}],
+            [{"text": "1997"}, {"text": "Eek! The Cat", "highlighted": True}],
+        ]
+        assert text["text"] == "He also acts."
+    wrong = write_lines(tmp_path / "wrong.jsonl", [{**TOTTO, "highlighted_cells": [[0, 1]]}])
+    with pytest.raises(InputError, match=r"wrong.jsonl:1.*has no cell \(0, 1\)"):
+        Ais().read([Input(wrong)], "two-step")
+
+
+def test_every_rater_answers_the_survey_last(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    path = write_lines(tmp_path / "in" / "outputs.jsonl", OUTPUTS)
+    items = [*Ais().read([Input(path)], "two-step"), Ais().survey()]
+    names = ["ann", "ben"]
+    new_study(tmp_path / "study", Settings("ais", "AIS", "two-step", 1), items, names)
+    study = Study.open(tmp_path / "study")
+    with served(study) as site:
+        for name in names:
+            person = site.person(name)
+            for _ in range(person.next()["total"] - 1):
+                person.answer(person.next(), interpretable=False)
+            task = person.next()
+            assert task["stages"][0]["title"] == "A few last questions"
+            given = {"guidelines": 5, "hard_clear": 2, "hard_support": 4, "sure": 3}
+            person.answer(task, 400, **given, reasons=["long", "nothing"])
+            person.answer(task, **given, reasons=["long"], remark="More time.")
+            assert person.next()["end"] == "done"
+        assert (site.store.missing(), site.store.wanted()) == (0, len(site.store.rated()))
+        surveys = site.store.surveys()
+    found = survey_report([(study, surveys)])
+    assert [(row["rater"], row["guidelines"]) for row in found.record["survey"]] == [
+        ("ann", 5),
+        ("ben", 5),
+    ]
+    ((_, rows),) = found.tables
+    assert rows[0] == ["How clear were the instructions?", "2", "Fully 2"]
+    assert rows[-1] == ["What made it hard?", "2", "The source was long 2"]
+    assert found.notes == ["ann: More time.", "ben: More time."]
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,53 @@ def test_written_key_points_can_be_input_of_another_study(tmp_path: Path) -> Non
     assert (found.topic, found.points) == (TOPIC, POINTS)
 
 
+def test_explanations_of_right_verdicts_are_rated(tmp_path: Path) -> None:
+    sentences, documents = tofueval_inputs(tmp_path / "in", points=False, systems="A")
+    text = sentences.path.read_text(encoding="utf-8")
+    wrong = text.replace("The building is unsafe.,yes,,", "The building is unsafe.,no,Only Ortiz,")
+    sentences.path.write_text(wrong, encoding="utf-8")
+    key = {"doc_id": "council-3", "topic": TOPIC, "model_name": "model_A"}
+
+    def judged(name: str, *rows: tuple[int, str, str]) -> Input:
+        made = [
+            {**key, "sent_idx": n, "text": f"Sentence {n}.", "label": label, "reply": reply}
+            for n, label, reply in rows
+        ]
+        path = tmp_path / "in" / f"{name}.json"
+        path.write_text(json.dumps({"kind": "tofueval judgements", "rows": made}))
+        return Input(path)
+
+    structured = json.dumps({"answer": "No", "explanation": "An opinion."})
+    inputs = [
+        sentences,
+        documents,
+        judged("gpt", (1, "no", "The date."), (2, "no", structured), (3, "yes", "All there.")),
+        judged("llama", (2, "no", "Answer: No\nThe roof is fine.")),
+    ]
+    study = make_study(tmp_path, "explanations", inputs, raters="ann,ben,eve")
+    assert [(i.system, i.data["explanation"]) for i in study.items] == [
+        ("gpt", "An opinion."),
+        ("llama", "Answer: No\nThe roof is fine."),
+    ]
+    with served(study) as site:
+        for name in ("ann", "ben", "eve"):
+            person = site.person(name)
+            while "end" not in (task := person.next()):
+                shown = {part["label"]: part["text"] for part in task["stages"][0]["parts"]}
+                assert shown["What a person wrote"] == "Only Ortiz"
+                person.answer(task, right=shown["Explanation"] == "An opinion." or name == "eve")
+    assert reported(study)["labels"] == {
+        "gpt": {"right": 1, "wrong": 0},
+        "llama": {"right": 0, "wrong": 1},
+        "all": {"right": 1, "wrong": 1},
+    }
+    cells = cells_of(study)
+    assert [row["right"] for row in cells if row["evaluator"] == "gpt"] == ["True"] * 3
+    assert {row["sent_idx"] for row in rows_of(study)} == {2}
+    # Without annotations, every verdict of inconsistency is rated.
+    assert len(study.kind.read(inputs[1:], "standard")) == 3
+
+
 # AttrScore
 
 

@@ -63,16 +63,17 @@ class Rate:
         """0 to 100; None if n is 0."""
         return 100 * self.count / self.n if self.n else None
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
-        """Return Wilson's interval in percent; None if n is 0."""
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson's 95% interval in percent; None if n is 0."""
         if not self.n:
             return None
-        low, high = wilson_interval(self.count, self.n, confidence=confidence)
+        low, high = wilson_interval(self.count, self.n)
         return 100 * low, 100 * high
 
-    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return count, n, percent and interval."""
-        ends = self.interval(confidence)
+        ends = self.interval
         interval = None if ends is None else list(ends)
         return asdict(self) | {"percent": self.percent, "interval": interval}
 
@@ -85,11 +86,11 @@ class SystemRates:
     n: int
     rates: dict[Measure, Rate]
 
-    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object; a rate has an interval, or the reason it is unscored."""
         row: dict[str, Any] = {"system": self.system, "n": self.n}
         for measure, rate in self.rates.items():
-            row[measure] = rate.to_dict(confidence)
+            row[measure] = rate.to_dict()
             if not rate.n:
                 del row[measure]["interval"]
                 row[measure]["unscored"] = UNDEFINED[measure]
@@ -124,6 +125,9 @@ def system_rates(verdicts: Iterable[Verdict]) -> list[SystemRates]:
 
 SystemTest = Literal["z", "mcnemar"]
 
+LEVEL = 0.01
+"""The paper's level of significance."""
+
 MIN_SHARED = 0.9
 """Minimum share of the smaller system's examples that both must have for a paired test."""
 
@@ -137,7 +141,7 @@ class Comparison:
         difference: system minus other, in percentage points; None if a rate is undefined.
         p: p-value of the test before correction; if None, `unscored` is the reason.
         adjusted: p-value after correction for all comparisons of this measure.
-        significant: whether `adjusted` is below the level.
+        significant: whether `adjusted` is below `LEVEL`.
         pairs: McNemar's test on the examples of both systems.
     """
 
@@ -165,7 +169,6 @@ def compare_systems(
     baseline: str | None = None,
     test: SystemTest = "z",
     correct: bool = False,
-    level: float = 0.01,
 ) -> list[Comparison]:
     """Compare each system with the best one, or with the baseline, in order of appearance.
 
@@ -175,13 +178,10 @@ def compare_systems(
         baseline: name of a system; None for the best one, or the first of several best ones.
         test: ``z`` for independent rates, or ``mcnemar`` on the examples of both systems.
         correct: whether to correct for multiple comparisons, with Holm's method.
-        level: significance level, in (0, 1).
 
     Raises:
-        InputError: the baseline is not a system of the task, or the level is out of range.
+        InputError: the baseline is not a system of the task.
     """
-    if not 0 < level < 1:
-        raise InputError(f"must be between 0 and 1, got {level}.", field="level", value=level)
     rates = {each.system: each for each in system_rates(verdicts)}
     if baseline is not None and baseline not in rates:
         raise InputError(
@@ -216,7 +216,7 @@ def compare_systems(
         replace(
             each,
             adjusted=adjusted.get(each.system),
-            significant=adjusted.get(each.system, 1.0) < level,
+            significant=adjusted.get(each.system, 1.0) < LEVEL,
         )
         for each in found
     ]

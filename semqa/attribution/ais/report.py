@@ -45,7 +45,6 @@ class Settings:
     """Settings of a report; the defaults follow the paper. See `compare_systems`.
 
     Attributes:
-        confidence: confidence level of the intervals.
         without: systems to leave out.
         first_only: whether to use only the first row of each item and system.
         agreement: whether to compute the agreement of annotators.
@@ -54,9 +53,7 @@ class Settings:
 
     test: SystemTest = "z"
     correct: bool = False
-    level: float = 0.01
     baseline: str | None = None
-    confidence: float = 0.95
     without: tuple[str, ...] = ()
     first_only: bool = False
     agreement: bool = True
@@ -88,15 +85,14 @@ class TaskReport:
     data_checks: dict[str, int] = field(default_factory=dict)
     ties: dict[str, int] = field(default_factory=dict)
 
-    def to_dict(self, settings: Settings) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object without the verdicts."""
-        confidence = settings.confidence
         return {
             "task": self.task,
             "design": self.design,
             "origin": self.origin,
-            "systems": [each.to_dict(confidence) for each in self.systems],
-            "total": None if self.total is None else self.total.to_dict(confidence),
+            "systems": [each.to_dict() for each in self.systems],
+            "total": None if self.total is None else self.total.to_dict(),
             "comparisons": [each.to_dict() for each in self.comparisons],
             "agreement": [each.to_dict() for each in self.agreement],
             "data_checks": self.data_checks,
@@ -124,7 +120,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object."""
         return {
-            "tasks": [each.to_dict(self.settings) for each in self.tasks],
+            "tasks": [each.to_dict() for each in self.tasks],
             "designs": [each.to_dict() for each in self.designs],
             "times": [each.to_dict() for each in self.times],
             "experts": [each.to_dict() for each in self.experts],
@@ -145,7 +141,7 @@ def report(
     The consensus of the experts' ratings of the same outputs is the ground truth.
 
     Raises:
-        InputError: a named system does not exist, or a setting is out of range.
+        InputError: a named system does not exist.
         MissingExtraError: a required package is not installed.
     """
     settings = settings or Settings()
@@ -223,7 +219,6 @@ def _comparisons(task: TaskReport, settings: Settings) -> list[Comparison]:
             baseline=settings.baseline,
             test=settings.test,
             correct=settings.correct,
-            level=settings.level,
         )
     ]
 

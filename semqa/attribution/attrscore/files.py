@@ -1,7 +1,7 @@
 """Read and write files of examples: CSV, TSV, JSON or JSON lines.
 
 The columns are those of the released files: ``query``, ``answer``, ``reference``, ``label`` and
-optionally ``id``; others are ignored.
+optionally ``id`` and ``domain``; others are ignored.
 
 Source: the data sets AttrEval-GenSearch and AttrEval-Simulation on Hugging Face, osunlp/AttrScore.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semqa.attribution.attrscore.labels import LABELS, Example, label_named
-from semqa.data.csv_rows import encode_record, read_csv
+from semqa.data.csv_rows import columns_of, encode_record, read_csv, table_rows
 from semqa.data.files import decode_text, display_name, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
@@ -40,10 +40,7 @@ def read_table(path: Path | str) -> Iterator[Row]:
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".csv":
-        file = read_csv(path)
-        header = _header(file.header, file.name)
-        for record in file.records:
-            yield Row(record.where, dict(zip(header, record.cells, strict=True)))
+        yield from table_rows(read_csv(path))
         return
     with open_input(path) as opened:
         if suffix == ".json":
@@ -53,32 +50,25 @@ def read_table(path: Path | str) -> Iterator[Row]:
         if suffix not in (".tsv", ".txt"):
             yield from map(decode_row, lines)
             return
-        header = ()
+        columns: dict[str, int] = {}
+        width = 0
         for line in lines:
             text = decode_text(line.raw, line.where, line.offset).rstrip("\r\n")
-            if suffix == ".txt" and not header and text.startswith("{"):
+            if suffix == ".txt" and not width and text.startswith("{"):
                 yield decode_row(line)
                 continue
             cells = text.split("\t")
-            if not header:
-                header = _header(cells, opened.name)
+            if not width:
+                columns, width = columns_of(cells, opened.name), len(cells)
                 continue
             # Files of SNLI and MultiNLI omit empty cells at the end of a line.
-            if len(cells) > len(header):
+            if len(cells) > width:
                 raise InputError(
-                    f"The line has {len(cells)} cells, but the header has {len(header)}.",
+                    f"The line has {len(cells)} cells, but the header has {width}.",
                     where=line.where,
                 )
-            cells += [""] * (len(header) - len(cells))
-            yield Row(line.where, dict(zip(header, cells, strict=True)))
-
-
-def _header(cells: tuple[str, ...] | list[str], name: str) -> tuple[str, ...]:
-    header = tuple(cell.strip() for cell in cells)
-    duplicate = next((cell for cell in header if cell and header.count(cell) > 1), None)
-    if duplicate is not None:
-        raise InputError(f"The column {duplicate!r} is duplicated.", where=f"{name}:1")
-    return header
+            cells += [""] * (width - len(cells))
+            yield Row(line.where, {name: cells[place] for name, place in columns.items()})
 
 
 def _array(file: InputFile) -> Iterator[Row]:
@@ -153,6 +143,7 @@ def _example(row: Row, number: int, labelled: bool) -> Example:
         label=_label(row, labelled),
         how=_how(row),
         where=row.where,
+        domain=row.text("domain", "").strip(),
     )
 
 

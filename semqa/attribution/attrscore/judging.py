@@ -30,6 +30,7 @@ from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.records import invalid_field
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
+from semqa.prompting.template import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,15 +96,15 @@ class AttrPrompt:
         the template can put a label at the beginning of a line.
         """
         return self.template.fill(
-            claim=_one_line(claim),
-            reference=_one_line(reference),
+            claim=one_line(claim),
+            reference=one_line(reference),
             words={label.lower(): self.family.word(label) for label in LABELS},
             exemplars=[
                 {
-                    "claim": _one_line(shot.claim),
-                    "reference": _one_line(shot.reference),
+                    "claim": one_line(shot.claim),
+                    "reference": one_line(shot.reference),
                     "word": self.family.word(shot.label),
-                    "why": _one_line(shot.why),
+                    "why": one_line(shot.why),
                 }
                 for shot in self.shots
             ],
@@ -150,10 +151,6 @@ def _shot(row: Row) -> Shot:
     return Shot(claim, row.text("reference"), label, row.text("why", ""))
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 MAX_NEW_TOKENS = 64
 """Enough for a label and a sentence; text after the verdict is not needed."""
 
@@ -178,27 +175,13 @@ class Judged:
     too_long: bool = False
 
 
-def choose_method(
-    judge: Judge, requested: Method | None = None, *, prompted: bool = False
-) -> Method:
-    """Return whether to use prompts or entailment with a judge.
-
-    A requested method is returned unchanged. By default, it is prompts if the user named a prompt
-    (`prompted`), the judge is a language model (``engine:…``), or the judge cannot judge
-    entailment; otherwise entailment.
+def choose_method(judge: Judge, *, prompted: bool = False) -> Method:
+    """Return prompts for a judge that completes them or if `prompted`, otherwise entailment.
 
     Raises:
         InputError: the judge does not support the method.
     """
-    abilities = abilities_of(judge)
-    supported: dict[Method, bool] = {
-        "prompt": "complete" in abilities,
-        "entailment": "entailment" in abilities,
-    }
-    method = requested
-    if method is None:
-        model = judge.name.startswith("engine:") and supported["prompt"]
-        method = "prompt" if prompted or model or not supported["entailment"] else "entailment"
+    method: Method = "prompt" if prompted or "complete" in abilities_of(judge) else "entailment"
     require_ability(judge, "complete" if method == "prompt" else "entailment")
     return method
 

@@ -184,6 +184,7 @@ class Example:
         reference: the text that should support the claim.
         label: the gold label, or None.
         how: how a simulated or mapped row was created.
+        domain: the group that the example is also scored in, such as a subject; can be empty.
         where: ``file:line``, for error messages.
     """
 
@@ -194,6 +195,7 @@ class Example:
     label: Label | None = None
     how: Mapping[str, object] = field(default_factory=dict)
     where: str = ""
+    domain: str = ""
 
     def claim(self, with_query: bool = True) -> str:
         """Return the claim as in the paper: the query and the answer, joined by a space.
@@ -215,6 +217,8 @@ class Example:
         }
         if self.label is not None:
             row["label"] = self.label
+        if self.domain:
+            row["domain"] = self.domain
         if self.how:
             row["how"] = dict(self.how)
         return row

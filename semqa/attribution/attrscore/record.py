@@ -16,7 +16,7 @@ from semqa.attribution.attrscore.labels import (
     official_label,
     parse_label,
 )
-from semqa.attribution.attrscore.scores import official_scores, score_labels
+from semqa.attribution.attrscore.scores import official_scores, score_by_domain, score_labels
 from semqa.attribution.records import kind_of, read_record
 from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
@@ -78,7 +78,8 @@ def _example(row: Row, key: str, given: str | None) -> Example:
             where=row.where,
         )
     query, answer, reference = (row.text(name, "") for name in ("query", "answer", "reference"))
-    return Example(key, query, answer, reference, label, where=row.where)
+    domain = row.text("domain", "").strip()
+    return Example(key, query, answer, reference, label, where=row.where, domain=domain)
 
 
 KIND = "semqa-attrscore"
@@ -97,17 +98,25 @@ class RunRecord:
     seed: int = 0
 
     def scores(self) -> dict[str, Any]:
-        """Score the labelled examples; ``unlabelled`` is the number of other examples."""
-        pairs = [(each.example.label, each.label) for each in self.judged if each.example.label]
+        """Score the labelled examples, overall and by domain.
+
+        ``unlabelled`` is the number of other examples.
+        """
+        rows = [
+            (each.example.domain, each.example.label, each.label)
+            for each in self.judged
+            if each.example.label
+        ]
         scores = score_labels(
-            [gold for gold, _ in pairs],
-            [label for _, label in pairs],
+            [gold for _, gold, _ in rows],
+            [label for _, _, label in rows],
             resamples=self.resamples,
             seed=self.seed,
         )
-        if not pairs:
+        if not rows:
             scores["unscored"] = dict.fromkeys(scores["unscored"], _NO_LABELS)
-        return {**scores, "unlabelled": len(self.judged) - len(pairs)}
+        domains = score_by_domain(rows, resamples=self.resamples, seed=self.seed)
+        return {**scores, "domains": domains, "unlabelled": len(self.judged) - len(rows)}
 
     @property
     def too_long(self) -> int:

@@ -86,6 +86,45 @@ def score_labels(
     }
 
 
+def score_by_domain(
+    rows: Sequence[tuple[str, Label, Label | None]], *, resamples: int = 1_000, seed: int = 0
+) -> dict[str, dict[str, Any]]:
+    """Score rows of domain, true label and predicted label by domain; see `score_labels`.
+
+    Returns:
+        The scores of each domain in order of appearance; empty if there are fewer than two domains.
+    """
+    domains: dict[str, tuple[list[Label], list[Label | None]]] = {}
+    for domain, gold, guess in rows:
+        true, predicted = domains.setdefault(domain, ([], []))
+        true.append(gold)
+        predicted.append(guess)
+    if len(domains) < 2:
+        return {}
+    return {
+        domain: score_labels(true, predicted, resamples=resamples, seed=seed)
+        for domain, (true, predicted) in domains.items()
+    }
+
+
+def f1_rows(scores: Mapping[str, Mapping[str, Any]], missing: str) -> list[list[str]]:
+    """Return table rows: name, n, F1 of each label, micro and macro F1 in percent."""
+
+    def percent(value: float | None) -> str:
+        return missing if value is None else f"{100 * value:.1f}"
+
+    return [
+        [
+            name or "–",
+            str(own["n"]),
+            *(percent(own["labels"][label]["f1"]) for label in LABELS),
+            percent(own["micro_f1"]),
+            percent(own["macro_f1"]),
+        ]
+        for name, own in scores.items()
+    ]
+
+
 def mean_scores(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Average F1 over several prompts, for each label and overall, as reported in the paper.
 

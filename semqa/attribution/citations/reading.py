@@ -72,7 +72,7 @@ _CITATION_MARK = re.compile(
     rf"【\s{{0,2}}(?P<b>{_NUMBERS})(?:†[^】\n]{{0,80}})?\s{{0,2}}】",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"(?P<first>\d+)(?:\s*(?:-|–|—|to)\s*(?P<last>\d+))?")
+_RANGE = re.compile(r"(?P<first>\d{1,9})(?:\s*(?:-|–|—|to)\s*(?P<last>\d{1,9}))?")
 _MAX_RANGE = 50
 """Maximum size of a range; a wider one counts as its two ends."""
 
@@ -192,8 +192,6 @@ def _numbers(listed: str) -> list[int]:
 
 
 _CITATION = re.compile(r"\[[\s0-9,;–-]+\]?")
-_QUOTED_NUMBERS = re.compile(r"([0-9]{1,9})(?:\s*[–-]\s*([0-9]{1,9}))?")
-_LONGEST_RANGE = 100
 
 
 class SourcedSentence(NamedTuple):
@@ -270,9 +268,7 @@ def _quoted_numbers(quotes: Sequence[Quote], before: tuple[int, ...]) -> tuple[i
     numbers = list(before)
     for quote in quotes:
         if _is_citation(quote):
-            for first, last in _QUOTED_NUMBERS.findall(quote.text):
-                until = int(last) if last else int(first)
-                numbers += range(int(first), min(until, int(first) + _LONGEST_RANGE) + 1)
+            numbers += _numbers(quote.text)
         elif quote.status is not Status.MALFORMED:
             numbers.append(quote.source)
     return tuple(dict.fromkeys(numbers))

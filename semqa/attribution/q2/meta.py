@@ -18,7 +18,7 @@ import numpy as np
 from semqa.data.files import write_atomic
 from semqa.errors import InputError
 from semqa.extras import require
-from semqa.metrics.statistics import percentile_interval
+from semqa.metrics.statistics import correlation, percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -243,6 +243,27 @@ def spearman_rows(rows: NDArray[np.float64], reference: Sequence[float]) -> list
     spread = np.sqrt((left**2).sum(axis=1) * (right**2).sum())
     found = (left @ right)[spread > 0] / spread[spread > 0]
     return [float(each) for each in np.clip(found, -1.0, 1.0)]
+
+
+def rating_level(judged: Iterable[Judged], measure: str) -> dict[str, Any] | None:
+    """Correlate one measure with the ratings of responses; None if none has both.
+
+    Returns:
+        A JSON-ready object: ``n``, ``pearson`` and ``spearman``, each None if undefined.
+    """
+    pairs = [
+        (score, each.response.rating)
+        for each in judged
+        if each.response.rating is not None and (score := each.scores.get(measure)) is not None
+    ]
+    if not pairs:
+        return None
+    scores, ratings = zip(*pairs, strict=True)
+    return {
+        "n": len(pairs),
+        "pearson": correlation(scores, ratings).value,
+        "spearman": correlation(scores, ratings, ranks=True).value,
+    }
 
 
 def annotation_counts(judged: Iterable[Judged]) -> dict[str, Any]:

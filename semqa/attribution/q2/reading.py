@@ -1,6 +1,6 @@
 """Read files of responses: the released tables, user tables, and JSON lines.
 
-There are four formats, recognised by their columns:
+There are five formats, recognised by their columns:
 
 - *responses*: ``response`` and ``knowledge``, one row per response (the released files of one
   class).
@@ -10,8 +10,10 @@ There are four formats, recognised by their columns:
   ``question``, ``knowledge``, ``knowledge_ans``, ``score`` (the overlap; -1 without a valid
   question), and optionally ``label``. ``[CLS]`` means no answer, and ``NO_Q`` means no question.
 - JSON lines with the fields of *responses*.
+- ``tc_usr_data.json``, the ratings of Topical-Chat by Mehri and Eskenazi (2020): an array of contexts
+  with a ``fact`` and ``responses``. The rating is the mean of *Uses Knowledge*.
 
-``label`` is 1 (or ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a
+``rating`` is a number, such as the mean of several people's ratings. ``label`` is 1 (or ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a
 consistent one. Without it, all responses of a file have the class that its name contains, if any.
 """
 
@@ -23,17 +25,18 @@ import math
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
 from semqa.attribution.records import invalid_field
-from semqa.data.csv_rows import csv_of
-from semqa.data.files import ByteBudget, InputFile, open_input
-from semqa.data.jsonl import Row, decode_row, lines_of, shown
+from semqa.data.csv_rows import csv_of, table_rows
+from semqa.data.files import ByteBudget, InputFile, decode_text, open_input
+from semqa.data.jsonl import Row, as_row, decode_json, decode_row, lines_of, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 STEP_COLUMNS = ("id", "response", "cand", "question", "knowledge", "knowledge_ans", "score")
@@ -118,7 +121,7 @@ class ResponseFile:
 
     name: str
     sha256: str
-    kind: Literal["responses", "contexts", "steps"]
+    kind: Literal["responses", "contexts", "ratings", "steps"]
     responses: tuple[Response, ...]
     dropped: int = 0
     steps: tuple[Row, ...] = ()
@@ -136,7 +139,7 @@ def read_responses(
 
     Args:
         path: a CSV file, or JSON lines if the suffix is ``.jsonl`` or ``.ndjson`` or the file
-            begins with a brace; ``-`` is standard input.
+            begins with a brace, or a JSON array; ``-`` is standard input.
         drop_repeated: leave out duplicate responses with the same knowledge.
         measures: names of score columns to read, too.
 
@@ -146,16 +149,19 @@ def read_responses(
     with open_input(path) as file:
         name, raw = file.name, file.read_all()
     buffered = InputFile(name, io.BytesIO(raw), ByteBudget())
-    if Path(str(path)).suffix in {".jsonl", ".ndjson"} or raw.lstrip()[:1] == b"{":
+    rated = raw.lstrip()[:1] == b"["
+    if rated:
+        rows = list(_of_topical_chat(raw, name))
+    elif Path(str(path)).suffix in {".jsonl", ".ndjson"} or raw.lstrip()[:1] == b"{":
         rows = [decode_row(line) for line in lines_of(buffered)]
-        names = list(dict.fromkeys(field for row in rows for field in row.fields))
     else:
-        names, rows = _table(buffered)
+        rows = table_rows(csv_of(buffered))
     if not rows:
         raise InputError("There are no responses below the header.", where=name)
+    names = list(dict.fromkeys(field for row in rows for field in row.fields))
     digest = hashlib.sha256(raw).hexdigest()
     inconsistent = class_from_name(name)
-    kind: Literal["responses", "contexts", "steps"] = "responses"
+    kind: Literal["responses", "contexts", "ratings", "steps"] = "ratings" if rated else "responses"
     if set(STEP_COLUMNS) <= set(names):
         kind = "steps"
         found = [score.response for score in scores_of_steps(rows, inconsistent)]
@@ -175,21 +181,6 @@ def read_responses(
         kept = [each for each in found if id(each) not in duplicates]
     steps = tuple(rows) if kind == "steps" else ()
     return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept), steps)
-
-
-def _table(file: InputFile) -> tuple[list[str], list[Row]]:
-    """Read a CSV file without unnamed columns, such as the index that pandas writes."""
-    read = csv_of(file)
-    names = [name.strip() for name in read.header]
-    for name in names:
-        if name and names.count(name) > 1:
-            raise InputError(f"The column {shown(name)} is duplicated.", where=f"{read.name}:1")
-    rows = [
-        Row(record.where, {name: cell for name, cell in pairs if name})
-        for record in read.records
-        for pairs in [zip(names, record.cells, strict=True)]
-    ]
-    return [name for name in names if name], rows
 
 
 def class_from_name(name: str) -> bool | None:
@@ -232,6 +223,7 @@ def _one_per_row(
                 None,
                 row.where,
                 _read_scores(row, measures, ""),
+                _rating(row),
             )
         )
     return found
@@ -282,6 +274,35 @@ def _label(row: Row, column: str, default: bool | None) -> bool | None:
     if label is None or not isinstance(value, str | int | float):
         raise invalid_field(row, column, "1 for inconsistent or 0 for consistent")
     return label
+
+
+def _rating(row: Row) -> float | None:
+    value = row.fields.get("rating")
+    return None if value in (None, "") else _read_scores(row, ["rating"], "")["rating"]
+
+
+_USES_KNOWLEDGE = "Uses Knowledge"
+
+
+def _of_topical_chat(raw: bytes, name: str) -> Iterator[Row]:
+    """Yield the responses of ``tc_usr_data.json`` as rows."""
+    contexts = decode_json(decode_text(raw, name), name)
+    for number, context in enumerate(contexts if isinstance(contexts, list) else [contexts]):
+        row = as_row(context, f"{name}: item {number}")
+        responses = row.fields.get("responses")
+        for place, each in enumerate(responses if isinstance(responses, list) else [None]):
+            own = as_row(each, f"{row.where}, response {place}")
+            given = own.fields.get(_USES_KNOWLEDGE)
+            if not isinstance(given, list) or any(type(one) not in (int, float) for one in given):
+                raise invalid_field(own, _USES_KNOWLEDGE, "a list of numbers")
+            fields: dict[str, object] = {
+                "id": f"{number}/{place}",
+                "response": own.text("response"),
+                "knowledge": row.text("fact"),
+                "system": own.text("model"),
+                "rating": fmean(given) if given else None,
+            }
+            yield Row(own.where, fields)
 
 
 def _read_scores(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float]:

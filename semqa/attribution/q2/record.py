@@ -27,7 +27,7 @@ KIND = "semqa-q2"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Scored responses, and setting they were scored.
+    """Scored responses, and the settings they were scored with.
 
     Attributes:
         judge: see `semqa.attribution.records.describe_judge`.
@@ -107,8 +107,9 @@ def _judged(row: Row) -> Judged:
         raise invalid_field(row, "inconsistent", "true, false or null")
     if not isinstance(baselines, dict):
         raise invalid_field(row, "baselines", "an object of numbers")
+    rating = row.fields.get("rating")
     scores = {**{name: row.fields.get(name) for name in MEASURES}, **baselines}
-    for name, score in scores.items():
+    for name, score in (*scores.items(), ("rating", rating)):
         if not (score is None or (isinstance(score, int | float) and math.isfinite(score))):
             raise InputError(
                 f"must be a number, got {describe(score)}.", field=name, where=row.where
@@ -121,6 +122,7 @@ def _judged(row: Row) -> Judged:
         _optional(row, "system"),
         _optional(row, "context"),
         row.where,
+        rating=rating,  # type: ignore[arg-type]  # checked above
     )
     return Judged(response, scores)
 

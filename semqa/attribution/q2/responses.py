@@ -39,6 +39,7 @@ class Response:
     Attributes:
         id: unique among the responses that are scored together.
         inconsistent: the human label; None if unknown.
+        rating: a human rating on any scale, high for good; None if unknown.
         context: id of the context, if several systems respond to it.
         where: ``file:line``, for error messages.
         scores: additional scores from the file, by column.
@@ -52,6 +53,7 @@ class Response:
     context: str | None = None
     where: str = ""
     scores: Mapping[str, float] = field(default_factory=dict)
+    rating: float | None = None
 
 
 def repeated(responses: Iterable[Response]) -> list[Response]:
@@ -308,6 +310,7 @@ class ResponseScore:
             "system": response.system,
             "context": response.context,
             "inconsistent": response.inconsistent,
+            **({} if response.rating is None else {"rating": response.rating}),
             "response": response.text,
             "knowledge": response.knowledge,
             **{measure: self.value(measure) for measure in MEASURES},

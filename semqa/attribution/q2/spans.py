@@ -93,7 +93,7 @@ _VERBS = (
     "continues set sets learn learns learned change changes changed lead leads led understand "
     "watch watches watched follow follows followed stop stops stopped create creates created "
     "speak speaks spoke spoken read reads allow allows allowed add adds added spend spends spent "
-    "grow grows grew grown open at_sentence_start opened walk walks win wins won offer offers offered remember "
+    "grow grows grew grown open opens opened walk walks win wins won offer offers offered remember "
     "love loves loved like likes liked enjoy enjoys enjoyed hate hates hated buy buys bought eat "
     "eats ate eaten serve serves served die dies died send sends sent expect build builds built stay "
     "fall falls fell fallen cut reach reaches reached kill kills killed remain remains remained "

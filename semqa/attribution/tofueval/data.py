@@ -23,13 +23,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.records import invalid_field
-from semqa.data.csv_rows import read_csv
+from semqa.data.csv_rows import columns_of, read_csv, table_rows
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, decode_json, describe, read_rows, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -154,7 +154,7 @@ def read_annotations(paths: Iterable[Path | str]) -> list[AnnotatedSentence]:
         stem = PurePath(path).stem.casefold()
         named = _NAMED.match(stem)
         dataset, split = (named["dataset"], named["split"] or "") if named else (stem, "")
-        for row in _table(path, _REQUIRED, _ALIASES):
+        for row in read_table(path, _REQUIRED, _ALIASES):
             own = (row.text("dataset", "").strip(), row.text("split", "").strip())
             found.append(_sentence(row, own[0] or dataset, own[1] or split))
     return found
@@ -176,24 +176,22 @@ def count_duplicates(sentences: Sequence[AnnotatedSentence]) -> int:
     return sum(count - 1 for count in counts.values())
 
 
-def _table(path: Path | str, required: Sequence[str], aliases: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the rows of a CSV file, with column names in lower case and aliases resolved."""
-    file = read_csv(path)
-    columns: dict[str, int] = {}
-    for place, header in enumerate(file.header):
+def read_table(path: Path | str, required: Sequence[str], aliases: Mapping[str, str]) -> list[Row]:
+    """Return the rows of a CSV file, with column names in lower case and aliases resolved."""
+
+    def rename(header: str) -> str:
         name = header.strip().casefold()
-        name = aliases.get(name, name)
-        if name in columns:
-            raise InputError(f"The column {shown(header)} is duplicated.", where=f"{file.name}:1")
-        columns[name] = place
+        return aliases.get(name, name)
+
+    file = read_csv(path)
+    columns = columns_of(file.header, file.name, rename)
     missing = [name for name in required if name not in columns]
     if missing:
         raise InputError(
             f"Missing columns: {', '.join(missing)}. The columns are {', '.join(map(shown, file.header))}.",
             where=f"{file.name}:1",
         )
-    for record in file.records:
-        yield Row(record.where, {name: record.cells[place] for name, place in columns.items()})
+    return table_rows(file, columns)
 
 
 def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
@@ -263,7 +261,7 @@ def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
     found = []
     for path in paths:
         dataset = _dataset(path, "_completeness")
-        for row in _table(path, ("doc_id", "topic", "key_points"), {"meeting_id": "doc_id"}):
+        for row in read_table(path, ("doc_id", "topic", "key_points"), {"meeting_id": "doc_id"}):
             points = key_points_of(row.text("key_points"), row.where)
             own = row.text("dataset", "").strip() or dataset
             doc_id, topic = row.text("doc_id").strip(), row.text("topic").strip()
@@ -277,7 +275,7 @@ def read_documents(paths: Iterable[Path | str]) -> dict[str, str]:
     aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
     for path in paths:
         table = PurePath(path).suffix.lower() == ".csv"
-        rows = _table(path, ("doc_id", "source"), aliases) if table else read_rows(path)
+        rows = read_table(path, ("doc_id", "source"), aliases) if table else read_rows(path)
         for row in rows:
             # If a row has several aliases of a field, the first one counts.
             named = {aliases.get(name, name): value for name, value in reversed(row.fields.items())}

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.judges.base import Pair, TooLongError, require_ability, unless_too_long
 from semqa.attribution.judges.replies import read_consistency, read_rating, verdict_schema
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 Method = Literal["direct", "explained", "entailment"]
-METHODS: tuple[Method, ...] = get_args(Method)
 
 PROMPTS = {"direct": "tofueval-judge", "explained": "tofueval-judge-explained"}
 """Default prompts, by method."""
@@ -93,7 +92,7 @@ def judge_texts(
         texts: sentences and summaries.
         documents: document texts by id.
         judge: a judge that supports the method.
-        method: one of `METHODS`.
+        method: how to judge.
         prompt: replaces the default prompt; gets ``document``, ``topic``, ``text`` and ``level``.
 
     Raises:

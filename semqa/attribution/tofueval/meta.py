@@ -6,9 +6,9 @@ sentences is; its score is the minimum over its sentences. The positive class is
 Evaluators that give scores get one threshold per level, tuned for balanced accuracy on the dev
 split of all datasets together. Scores above it are consistent.
 
-Predictions are JSON lines with the columns of the release that identify a sentence (or, without
-``sent_idx``, a summary), and a ``label`` (``yes``, 1 or true if consistent, null if unparsed) or a
-``score``. ``dataset`` and ``run`` are optional. Without ``dataset``, a line applies to the dataset
+Predictions are JSON lines or CSV with the columns of the release that identify a sentence (or,
+without ``sent_idx``, a summary), and a ``label`` (``yes``, 1 or true if consistent, null or empty
+if unparsed) or a ``score``. ``dataset`` and ``run`` are optional. Without ``dataset``, a line applies to the dataset
 that has the document.
 
 Source: Tang et al. 2024, TofuEval, section 5: Tables 2, 3, 4 and 6 to 9. (The captions of Tables 7
@@ -27,7 +27,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.records import invalid_field, read_record_rows
-from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary
+from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary, read_table
 from semqa.data.files import display_name
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
@@ -37,7 +37,7 @@ from semqa.metrics.agreement import (
     confusion,
     tune_threshold,
 )
-from semqa.metrics.statistics import Statistic
+from semqa.metrics.statistics import Statistic, correlation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -190,13 +190,13 @@ class Evaluator(NamedTuple):
 
 
 def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
-    """Read the predictions of one evaluator from JSON lines or a record of judgements.
+    """Read the predictions of one evaluator from JSON lines, CSV or a record of judgements.
 
     By default, its name is the file name without the suffix.
     """
     runs: dict[str, Run] = {}
     scored: dict[bool, str] = {}
-    for row in read_record_rows(path):
+    for row in _prediction_rows(path):
         prediction = _prediction(row)
         if not prediction.unread:
             scored.setdefault(prediction.score is not None, row.where)
@@ -224,6 +224,26 @@ def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
     if not runs:
         raise InputError("The file has no predictions.", where=display_name(path))
     return Evaluator(name or PurePath(path).stem, runs, scored=next(iter(scored), False))
+
+
+def _prediction_rows(path: Path | str) -> Iterable[Row]:
+    """Return the rows of a file of predictions; empty cells of a CSV file are null."""
+    if PurePath(path).suffix.lower() != ".csv":
+        return read_record_rows(path)
+    required, aliases = ("doc_id", "topic", "model_name"), {"meeting_id": "doc_id"}
+    rows = read_table(path, required, aliases)
+    for row in rows:
+        for name in row.fields.keys() & {"score", "label", "sent_label", "sent_idx"}:
+            cell = row.text(name).strip()
+            row.fields[name] = cell or None
+            if name == "score" and cell:
+                try:
+                    row.fields[name] = float(cell)
+                except ValueError:
+                    raise invalid_field(row, name, "a number") from None
+            elif name == "sent_idx" and cell:
+                row.fields[name] = cell.removesuffix(".0")  # as written by pandas
+    return rows
 
 
 def _prediction(row: Row) -> Prediction:
@@ -264,6 +284,8 @@ def _index(row: Row) -> int:
 
 
 DEV = "dev"
+MIN_EVALUATORS = 3
+"""A correlation over fewer evaluators says nothing."""
 LEVELS: tuple[Level, Level] = ("sentence", "summary")
 
 
@@ -630,6 +652,7 @@ def score_evaluators(
         "split": sorted({sentence.split for sentence in chosen}),
         "evaluators": scored,
         "tests": tests,
+        "kappa_and_bacc": _kappa_and_bacc(scored),
     }
 
 
@@ -669,6 +692,29 @@ def _mean_cells(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for name, each in values.items()
         if len(each) == len(runs)
     ]
+
+
+def _kappa_and_bacc(scored: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Correlate self-agreement with mean balanced accuracy over evaluators, by dataset.
+
+    Source: Tang et al. 2024, which reports 0.79 (p = 0.02) for MediaSum.
+    """
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in scored:
+        kappas = row.get("self_agreement", {}).get("datasets", {})
+        for cell in row.get("mean", ()):
+            kappa = kappas.get(cell["dataset"], {}).get("value")
+            if (cell["category"], cell["level"]) == (ALL, "sentence") and kappa is not None:
+                points.setdefault(cell["dataset"], []).append((kappa, cell["balanced_accuracy"]))
+    return {
+        dataset: {
+            "n": len(own),
+            "pearson": correlation(*zip(*own, strict=True)).value,
+            "spearman": correlation(*zip(*own, strict=True), ranks=True).value,
+        }
+        for dataset, own in points.items()
+        if len(own) >= MIN_EVALUATORS
+    }
 
 
 def _agreement(

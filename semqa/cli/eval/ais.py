@@ -38,7 +38,7 @@ TESTS = {"z": "pooled z-test of two rates", "mcnemar": "McNemar's exact test on 
 def ais_tables(found: Report) -> Iterator[Table]:
     """Yield the tables: rates of each task, agreement, designs, times."""
     for task in found.tasks:
-        yield _rates(task, found.settings)
+        yield _rates(task)
     if any(task.agreement for task in found.tasks):
         yield _agreement(found)
     if found.designs:
@@ -58,7 +58,7 @@ def ais_notes(found: Report) -> Iterator[str]:
     settings = found.settings
     if any(task.comparisons for task in found.tasks):
         yield _star(settings)
-    yield f"after each rate: Wilson's interval, {settings.confidence:.0%}"
+    yield "after each rate: Wilson's interval, 95%"
     for task in found.tasks:
         yield from _task_notes(task, settings)
         levels = {SHOWN[e.question]: e.levels for e in task.agreement if e.levels is not None}
@@ -70,10 +70,12 @@ def ais_notes(found: Report) -> Iterator[str]:
 
 
 def _star(settings: Settings) -> str:
+    from semqa.attribution.ais.rates import LEVEL
+
     against = settings.baseline or "the best of its column"
     corrected = ", Holm correction" if settings.correct else ""
     test = TESTS[settings.test]
-    return f"* differs from {against}, p < {settings.level:g}: {test}, two-sided{corrected}"
+    return f"* differs from {against}, p < {LEVEL:g}: {test}, two-sided{corrected}"
 
 
 def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
@@ -98,14 +100,14 @@ def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
         yield f"{name}: not compared: no system {settings.baseline}"
 
 
-def _rates(task: TaskReport, settings: Settings) -> Table:
+def _rates(task: TaskReport) -> Table:
     table = make_table(_name(task), "n", *SHOWN.values())
     starred = {(each.system, each.measure) for each in task.comparisons if each.significant}
     for rates in task.systems:
-        cells = [_cell(rates, measure, settings, starred) for measure in SHOWN]
+        cells = [_cell(rates, measure, starred) for measure in SHOWN]
         table.add_row(rates.system, str(rates.n), *cells)
     if task.total is not None and len(task.systems) > 1:
-        cells = [_cell(task.total, measure, settings, set()) for measure in SHOWN]
+        cells = [_cell(task.total, measure, set()) for measure in SHOWN]
         table.add_row("all", str(task.total.n), *cells, style="dim")
     return table
 
@@ -113,16 +115,15 @@ def _rates(task: TaskReport, settings: Settings) -> Table:
 def _cell(
     rates: SystemRates,
     measure: Measure,
-    settings: Settings,
     starred: set[tuple[str, Measure]],
 ) -> str:
     rate = rates.rates[measure]
     star = "*" if (rates.system, measure) in starred else " "
-    return _percent(rate, settings.confidence, star)
+    return _percent(rate, star)
 
 
-def _percent(rate: Rate, confidence: float = 0.95, star: str = "") -> str:
-    ends = rate.interval(confidence)
+def _percent(rate: Rate, star: str = "") -> str:
+    ends = rate.interval
     if ends is None:
         return "unscored"
     return f"{rate.percent:.1f}{star} {f'{ends[0]:.0f}–{ends[1]:.0f}':>6}"
@@ -246,8 +247,6 @@ def ais(
         Literal["none", "holm"],
         typer.Option(help="Correction for multiple comparisons per column."),
     ] = "none",
-    level: Annotated[float, typer.Option(help="Significance level for a star.")] = 0.01,
-    confidence: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     without: Annotated[
         list[str] | None,
         typer.Option(metavar="SYSTEM", help="System to leave out; repeatable.", show_default=False),
@@ -308,9 +307,7 @@ def ais(
     settings = Settings(
         test=test,
         correct=correction == "holm",
-        level=level,
         baseline=baseline,
-        confidence=confidence,
         without=tuple(without or ()),
         first_only=drop_doubles,
         agreement=agreement or bool(rated),

@@ -53,13 +53,6 @@ def run(
             show_default=False,
         ),
     ],
-    by: Annotated[
-        Literal["prompt", "entailment"] | None,
-        typer.Option(
-            help="Judging method.",
-            show_default="prompt for language models or with a prompt option, else entailment",
-        ),
-    ] = None,
     family: Annotated[
         str | None,
         typer.Option(
@@ -120,13 +113,7 @@ def run(
     judge = judge_options.open()
     try:
         prompted = any(value is not None for value in (family, prompt, shots, exemplars))
-        method = choose_method(judge, by, prompted=prompted)
-        if method == "entailment" and prompted:
-            raise InputError(
-                "entailment has no prompt.",
-                field="--by",
-                hint="Leave out --by, or leave out --family, --prompt, --shots and --exemplars.",
-            )
+        method = choose_method(judge, prompted=prompted)
         records = []
         for each in asks:
             with judge_progress(judge, "attrscore"):
@@ -288,9 +275,15 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
             json_line(shown | ({} if figures is None else {"official": figures}), indent=2)
         )
         return
-    from semqa.cli.tables import print_tables
+    from semqa.attribution.attrscore.labels import LABELS
+    from semqa.attribution.attrscore.scores import f1_rows
+    from semqa.cli.tables import print_tables, things_table
 
-    print_tables(_table(scores, figures))
+    tables = [_table(scores, figures)]
+    if scores["domains"]:
+        titles = ("F1 by domain", "n", *LABELS, "micro", "macro")
+        tables.append(things_table(titles, f1_rows(scores["domains"], "unscored")))
+    print_tables(*tables)
     for line in _notes(scores, figures):
         write_result(line)
     if record.too_long:

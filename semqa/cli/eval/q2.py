@@ -234,6 +234,12 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
     for part, title in (("responses", "responses"), ("contexts", "responses to shared contexts")):
         if (found := record[part]) is not None and found["response_level"]:
             yield _levels(title, found["response_level"])
+    if record["ratings"]:
+        table = make_table("human ratings", "n", "Pearson", "Spearman")
+        for name, row in record["ratings"].items():
+            figures = (shown(row["pearson"]), shown(row["spearman"]))
+            table.add_row(measure_name(name), str(row["n"]), *figures)
+        yield table
     contexts = record["contexts"]
     if contexts is not None and contexts["system_level"]:
         table = make_table("simulated systems", "Spearman", "95% interval", "contexts", "gap")
@@ -463,6 +469,7 @@ def _evaluated(
         SIZE,
         annotation_counts,
         contexts_of,
+        rating_level,
         response_level,
         system_level,
     )
@@ -473,12 +480,18 @@ def _evaluated(
 
     shared = [each for each in judged if each.response.context is not None]
     alone = [each for each in judged if each.response.context is None]
-    labelled = {_file(each) for each in judged if each.response.inconsistent is not None}
+    rated = {name: rating_level(judged, name) for name in measures}
+    labelled = {
+        _file(each)
+        for each in judged
+        if each.response.inconsistent is not None or each.response.rating is not None
+    }
     record: dict[str, Any] = {
         "kind": "semqa-q2-meta",
         "n": len(judged),
         "responses": None,
         "contexts": None,
+        "ratings": {name: row for name, row in rated.items() if row is not None},
         "unlabelled": sorted({_file(each) for each in judged} - labelled),
     }
     if alone:

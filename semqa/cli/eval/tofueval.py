@@ -449,7 +449,7 @@ def score(
 ) -> None:
     """Score evaluators against annotations: BAcc, FPR, FNR, recall by error, kappa between runs.
 
-    Predictions are JSON lines with doc_id, topic, model_name, sent_idx and
+    Predictions are JSON lines or CSV with doc_id, topic, model_name, sent_idx and
     either label (yes: consistent, no, or null) or score (high: consistent).
     Without sent_idx, a line is about a whole summary. The field run identifies
     repeated runs. The threshold of scores is tuned on the split dev.
@@ -561,6 +561,11 @@ def _show(results: Mapping[str, Any]) -> None:
             for dataset, mean in kappas.items():
                 why = f" ({mean['unscored']})" if mean["value"] is None else ""
                 write_result(f"kappa between runs, {dataset}: {shown(mean['value'])}{why}")
+    for dataset, found in results["kappa_and_bacc"].items():
+        write_result(
+            f"kappa and BAcc of {found['n']} evaluators, {dataset}: Pearson "
+            f"{shown(found['pearson'])}, Spearman {shown(found['spearman'])}"
+        )
     if not results["tests"]:
         return
     columns = ("against the first", "level", "BAcc difference", "interval", "p", "n")

@@ -36,12 +36,14 @@ _OTHER_ARCHIVES = (
 
 _MAX_PARTS = 10_000
 _PARTS = ("numbering", "footnotes", "endnotes")
+_NOTES = (f"{_W}footnote", f"{_W}endnote")
 
 _HEADING_STYLE = re.compile(r"heading ([1-9])")
 _LONGEST_HEADING = 200
 _ITEM = re.compile(r"-|\(?\w{1,3}[.)]")
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
+_MAX_COLUMNS = 200
 _MAX_BASE_STYLES = 10
 """Maximum depth of style inheritance."""
 
@@ -49,7 +51,7 @@ _NUMERALS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRo
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
-    """Return the title and the text: the body with tables and text boxes, then the notes."""
+    """Return the title and the text: the body with tables and text boxes, each note below its mark."""
     _check_archive(name, data, limits)
     library = require("docx", extra="documents", purpose=f"reading {name}")
     document: Any = library.Document(io.BytesIO(data))
@@ -61,11 +63,13 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
         if not relation.is_external and (kind := relation.reltype.rpartition("/")[2]) in _PARTS
     }
     text = _Text(etree, document.styles.element, roots.pop("numbering", None))
-    parts = [text.of(root) for root in (document.element.body, *roots.values())]
+    for root in roots.values():
+        text.add_notes(root)
+    body = text.of(document.element.body)
     title = document.core_properties.title
     if not title or title == _NO_TITLE:
         title = _heading(document)
-    return title, "\n\n".join(filter(None, parts)), ()
+    return title, "\n\n".join(filter(None, [body, *text.other_notes()])), ()
 
 
 def _check_archive(name: str, data: bytes, limits: Limits) -> None:
@@ -114,11 +118,24 @@ class _Text:
         self._etree = etree
         self._styles = {style.get(f"{_W}styleId"): style for style in styles.iter(f"{_W}style")}
         self._numbers = _Numbers(numbering)
+        self._notes: dict[str, str] = {}
+        """Texts of notes that were not written yet, by the tag of the reference and the id."""
+
+    def add_notes(self, root: Any) -> None:
+        """Keep the notes below an element, to be written after the paragraphs that refer to them."""
+        for note in root.iter(*_NOTES):
+            if text := self.of(note):
+                self._notes[f"{note.tag}Reference {note.get(f'{_W}id')}"] = text
+
+    def other_notes(self) -> list[str]:
+        """Return the notes that nothing refers to."""
+        return list(self._notes.values())
 
     def of(self, root: Any) -> str:
         """Return the text below an element."""
         blocks: list[tuple[str, str]] = []  # (indented item marker, text)
         paragraphs: list[list[str]] = []  # open ones: a text box is nested in a paragraph
+        notes: list[str] = []  # due after the list, table or paragraph
         walk = self._etree.iterwalk(root, events=("start", "end"))
         for event, element in walk:
             tag = element.tag
@@ -128,14 +145,18 @@ class _Text:
                 elif tag == f"{_W}p":
                     paragraphs.append([])
                 elif tag == f"{_W}tbl" and (lines := self._table(element)):
-                    blocks.append(("", "\n".join(lines)))
+                    blocks += [*_due(notes), ("", "\n".join(lines))]
+                    notes += self._notes_of(element)
                     walk.skip_subtree()
             elif tag == f"{_W}p":
                 lines = [line.strip() for line in "".join(paragraphs.pop()).split("\n")]
                 if any(lines):
-                    blocks.append(self._paragraph(element, "\n".join(lines).strip()))
+                    block = self._paragraph(element, "\n".join(lines).strip())
+                    blocks += [*(_due(notes) if not block[0] else ()), block]
+                notes += self._notes_of(element)
             elif paragraphs:
                 paragraphs[-1].append(_shown(element))
+        blocks += _due(notes)
         parts: list[str] = []
         before = ""
         for mark, text in blocks:
@@ -145,6 +166,12 @@ class _Text:
             parts.append(f"{mark} {text}" if mark else text)
             before = mark
         return "".join(parts).strip()
+
+    def _notes_of(self, element: Any) -> list[str]:
+        """Return the notes that an element refers to, each once."""
+        references = element.iter(*(f"{tag}Reference" for tag in _NOTES)) if self._notes else ()
+        keys = [f"{each.tag} {each.get(f'{_W}id')}" for each in references]
+        return [self._notes.pop(key) for key in keys if key in self._notes]
 
     def _paragraph(self, element: Any, text: str) -> tuple[str, str]:
         """Return the marker of a paragraph and its text; the marker is empty for a non-item."""
@@ -172,7 +199,16 @@ class _Text:
         """Return the lines of a table; empty for a layout table."""
         if any(each is not table for each in islice(table.iter(f"{_W}tbl"), 2)):
             return []
-        rows = [[self._line(cell) for cell in row.iter(f"{_W}tc")] for row in table.iter(f"{_W}tr")]
+        rows: list[list[str]] = []
+        for row in table.iter(f"{_W}tr"):
+            texts: list[str] = []
+            cells = list(row.iter(f"{_W}tc"))
+            for cell in cells:
+                merge, span = _merge(cell)
+                goes_on = merge and rows and len(texts) < len(rows[-1])
+                texts.append(rows[-1][len(texts)] if goes_on else self._line(cell))
+                texts += [""] * (span - 1 if len(cells) > 1 else 0)
+            rows.append(texts)
         return table_lines(rows) if max(map(len, rows), default=0) > 1 else []
 
     def _line(self, cell: Any) -> str:
@@ -243,6 +279,21 @@ class _Numbers:
             return numeral(counts[at] or 1, _NUMERALS.get(style, "1"))
 
         return _PLACE.sub(shown, _value([level], "lvlText")[:100]).strip(), depth
+
+
+def _due(notes: list[str]) -> list[tuple[str, str]]:
+    """Return notes as blocks, and remove them from the list."""
+    blocks = [("", note) for note in notes]
+    notes.clear()
+    return blocks
+
+
+def _merge(cell: Any) -> tuple[bool, int]:
+    """Return whether a cell is the lower part of a merged one, and how many columns it spans."""
+    found = cell.find(f"{_W}tcPr")
+    merge = found.find(f"{_W}vMerge") if found is not None else None
+    lower = merge is not None and merge.get(f"{_W}val") != "restart"
+    return lower, min(_whole(_value([found], "gridSpan")) or 1, _MAX_COLUMNS)
 
 
 def _depth(mark: str) -> int:

@@ -42,6 +42,26 @@ _LISTS = frozenset(["ul", "ol", "dl"])
 _MIN_LINKS = 3
 """Minimum number of links in a table of contents."""
 
+_ROLES = frozenset(["navigation", "search", "menu", "menubar", "dialog", "alertdialog"])
+"""Roles of elements that are not part of the page's text."""
+
+_BLOCKS = frozenset(["div", "section", "aside", "header", "ul", "ol", "p", "a", "span", "form"])
+_NOTICE = re.compile(
+    r"cookie[-_]?(?:banner|bar|consent|notice|law|popup|message|modal|overlay|dialog)|cookiebot"
+    r"|onetrust|\bgdpr|\bskip[-_]?(?:link|to|nav)|(?:^| )skip(?: |$)|breadcrumb",
+    re.IGNORECASE,
+)
+"""Class names and ids of cookie notices, links over the navigation, and breadcrumbs."""
+
+_LINKS = re.compile(r"(?:^|[ _-])(?:menu|nav|navbar|topbar|share|social|footer)\b", re.IGNORECASE)
+"""Class names and ids of elements that are left out if all of their words are links."""
+
+_LONGEST_NOTICE = 2_000
+_LONGEST_MARK = 6
+"""Maximum length of the mark of a note."""
+
+_MAX_COLUMNS = 200
+
 _MAX_INDENT = 5
 """Maximum indentation of nested list items, in levels."""
 
@@ -130,17 +150,60 @@ class _Text:
             # Indented as in Markdown, so that no line of code looks like a heading.
             self._write_block([f"    {line}".rstrip() for line in lines], tag)
         elif tag == "table" and _is_data(element):
-            rows = [
-                [self._line(cell) for cell in row if cell.tag in _CELLS]
-                for row in element.iter("tr")
-                if not _is_hidden(row)
-            ]
+            rows = self._rows(element)
             for caption in element.iter("caption"):
                 self._write_block([self._line(caption)], tag)
             self._write_block(table_lines(rows, headless=_is_headless(element)), tag)
         else:
             return False
         return True
+
+    def _rows(self, table: Any) -> list[list[str]]:
+        """Return the rows of a table.
+
+        A cell is repeated in the rows that it spans, and in the columns unless it is the first.
+        The rows of a header with several are joined.
+        """
+        rows: list[list[str]] = []
+        heads = 0
+        spans: dict[int, tuple[int, str]] = {}  # by column: further rows, text
+        for row in table.iter("tr"):
+            if _is_hidden(row):
+                continue
+            cells = [cell for cell in row if cell.tag in _CELLS]
+            texts: list[str] = []
+
+            def carry(texts: list[str] = texts) -> None:
+                while len(texts) in spans and spans[len(texts)][0]:
+                    left, text = spans[len(texts)]
+                    spans[len(texts)] = left - 1, text
+                    texts.append(text)
+
+            head = heads == len(rows) and (
+                row.getparent().tag == "thead" or all(cell.tag == "th" for cell in cells)
+            )
+            for cell in cells:
+                carry()
+                text = self._line(cell)
+                columns = min(_whole(cell.get("colspan"), 1) or 1, _MAX_COLUMNS)
+                if len(cells) == 1 and not texts:
+                    columns = 1
+                further = _whole(cell.get("rowspan"), 1) - 1
+                again = text if head or texts else ""
+                for at in range(columns):
+                    spans[len(texts)] = max(further, 0), text
+                    texts.append(again if at else text)
+            carry()
+            if cells:
+                rows.append(texts)
+                heads += head
+        if heads > 1 and len({len(row) for row in rows[:heads]}) == 1:
+            joined = [
+                " ".join(dict.fromkeys(filter(None, each)))
+                for each in zip(*rows[:heads], strict=True)
+            ]
+            rows = [joined, *rows[heads:]]
+        return rows
 
     def _write_block(self, lines: Sequence[str], tag: str) -> None:
         if not any(line.strip("# ") for line in lines):
@@ -262,25 +325,55 @@ def _is_hidden(element: Any) -> bool:
     return (
         element.tag in _HIDDEN
         or element.get("hidden") is not None
-        or (element.tag in _LISTS and _is_contents(element))
+        or element.get("role") in _ROLES
+        or (element.tag in _BLOCKS and _is_around_text(element))
+        or (element.tag in _LISTS and _has_only_links(element, "#", _MIN_LINKS))
+        or (element.tag == "sup" and _is_note_mark(element))
     )
 
 
-def _is_contents(element: Any) -> bool:
-    """Whether a list is a table of contents: all words are in links to sections."""
+def _is_around_text(element: Any) -> bool:
+    """Whether a block is a cookie notice, or links around the text of a page."""
+    name = f"{element.get('class', '')} {element.get('id', '')}"
+    if name != " " and _NOTICE.search(name):
+        return sum(map(len, element.itertext())) <= _LONGEST_NOTICE
+    around = name != " " and _LINKS.search(name) is not None
+    if not around and element.tag in _LISTS:
+        around = any(
+            each.tag in ("footer", "aside") or _LINKS.search(each.get("class", ""))
+            for each in element.iterancestors()
+        )
+    return around and _has_only_links(element, "", 2)
+
+
+def _is_note_mark(element: Any) -> bool:
+    """Whether a superscript refers to a note, as in encyclopaedias."""
+    return len("".join(element.itertext()).strip()) <= _LONGEST_MARK and _has_only_links(
+        element, "#", 1
+    )
+
+
+def _has_only_links(element: Any, to: str, least: int) -> bool:
+    """Whether all words of an element are in links, of which there are at least some.
+
+    Args:
+        to: what each address contains; "#" for sections of a page, as in a table of contents.
+    """
     links = 0
+    if _has_letters(element.text) and element.tag != "a":
+        return False
     walk = element.iter()
     next(walk)
     for each in walk:
         if each.tag == "a":
-            if "#" not in each.get("href", ""):
+            if to not in each.get("href", ""):
                 return False
             links += 1
         elif _has_letters(each.text) and not _in_link(each, element):
             return False
         if _has_letters(each.tail) and not _in_link(each.getparent(), element):
             return False
-    return links >= _MIN_LINKS
+    return links >= least
 
 
 def _has_letters(text: str | None) -> bool:

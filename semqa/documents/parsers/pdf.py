@@ -10,6 +10,8 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.documents.document import clean
+from semqa.documents.parsers.drawn import drawings
+from semqa.documents.parsers.plain import table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from semqa.documents.document import Limits
+    from semqa.documents.parsers.drawn import Box, Table
 
 MIN_PAGES = 3
 """Minimum number of pages with a line for it to be a header or footer."""
@@ -31,6 +34,12 @@ MAX_NUMBERS = 4
 """Numbers in a line that are considered as page numbers."""
 
 _NUMBER = re.compile(r"\d{1,6}")
+_ROW = re.compile(r"\|.*\|")
+_PRINTED = re.compile(
+    r"\d{1,4}([./-])\d{1,2}\1\d{1,4},? \d{1,2}[:.]\d\d(\s?[AaPp]\.?[Mm]\.?)?( .*)?"
+    r"|(https?|file)://\S+ \d{1,4}(/| of )\d{1,4}"
+)
+"""A header or footer that browsers print: the time and the title, the address and the page."""
 
 
 def without_headers_and_footers(pages: Sequence[str]) -> list[str]:
@@ -45,6 +54,7 @@ def without_headers_and_footers(pages: Sequence[str]) -> list[str]:
         >>> without_headers_and_footers(pages)
         ['Text a.', 'Text b.', 'Text c.']
     """
+    pages = [_without_print_marks(page) for page in pages]
     lines = [[line for line in page.split("\n") if line.strip()] for page in pages]
     nonempty = sum(map(bool, lines))
     if nonempty < MIN_PAGES:
@@ -58,6 +68,14 @@ def without_headers_and_footers(pages: Sequence[str]) -> list[str]:
         ]
     found = ["\n".join(page) for page in left]
     return found if any(page.strip() for page in found) else list(pages)
+
+
+def _without_print_marks(page: str) -> str:
+    lines = page.split("\n")
+    said = [i for i, line in enumerate(lines) if line.strip()]
+    edges = {*said[:EDGE_LINES], *said[-EDGE_LINES:]}
+    marks = {i for i in edges if _PRINTED.fullmatch(" ".join(lines[i].split()))}
+    return "\n".join(line for i, line in enumerate(lines) if i not in marks)
 
 
 def _repeated(lines: Sequence[Sequence[str]], nonempty: int, *, last: bool) -> set[str]:
@@ -92,7 +110,7 @@ def _without_edge(page: list[str], number: int, known: set[str], *, last: bool) 
 def _keys(line: str, number: int) -> Iterator[str]:
     """Yield keys that the line shares with its repeats: its text, and with a page number removed."""
     line = " ".join(line.split()).casefold()
-    if len(line) > MAX_EDGE_LINE:
+    if len(line) > MAX_EDGE_LINE or _ROW.fullmatch(line):
         return
     yield line
     for found in list(_NUMBER.finditer(line))[:MAX_NUMBERS]:
@@ -127,6 +145,13 @@ _MIN_CONTENTS_LINES = 4
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING = re.compile(r"#{1,6} ")
 _LONGEST_HEADING = 200
+_MAX_BETWEEN = 6
+"""Lines above or below a table that goes on the next page."""
+
+_LONGEST_BOLD = 90
+_MARK = re.compile(r"\d{1,2}|[*†‡§]{1,2}")
+"""A superscript, such as the mark of a note."""
+
 _HEADING_SCALE = 1.12
 """Minimum ratio of a heading's font size to that of the text."""
 
@@ -170,6 +195,7 @@ def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
             f"The PDF has {count:,} pages; at most {limits.pages:,} are allowed.", where=name
         )
     pages: list[list[_Line]] = []
+    last: Table | None = None
     size = 0
     for page in document:
         text = page.get_textpage()
@@ -179,7 +205,10 @@ def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
                 f"The PDF has more than {limits.characters:,} characters of text. Split it.",
                 where=name,
             )
-        pages.append(_page_lines(text, pdfium))
+        tables, bullets = drawings(page, pdfium)
+        found = _page_lines(text, pdfium, tables, bullets)
+        pages.append([line for each in found for line in _lines(each, found, last)])
+        last = _last_table(found)
         text.close()
         page.close()
     return _with_structure(pages)
@@ -189,6 +218,7 @@ class _Letter(NamedTuple):
     """A character; for the attributes see `_Line`."""
 
     text: str
+    left: float
     place: float
     size: int
     bold: bool
@@ -201,16 +231,20 @@ class _Line(NamedTuple):
         place: height above the lower edge of the page, in points.
         size: font size of most of its letters, in half points.
         bold: whether all of it is bold.
+        is_row: whether it is a line of a Markdown table.
     """
 
     text: str
     place: float = 0.0
     size: int = 0
     bold: bool = False
+    is_row: bool = False
 
 
-def _page_lines(page: Any, pdfium: Any) -> list[_Line]:
-    """Return the lines of a page, in the order of the PDF."""
+def _page_lines(
+    page: Any, pdfium: Any, tables: Sequence[Table] = (), bullets: Sequence[Box] = ()
+) -> list[_Line | Table]:
+    """Return the lines and tables of a page, in the order of the PDF."""
     lines: list[list[_Letter]] = [[]]
     across, up, flags = c_double(), c_double(), c_int()
     matrix, font = pdfium.FS_MATRIX(), create_string_buffer(128)
@@ -223,40 +257,127 @@ def _page_lines(page: Any, pdfium: Any) -> list[_Line]:
             size = pdfium.FPDFText_GetFontSize(page, i) * math.hypot(matrix.c, matrix.d)
             pdfium.FPDFText_GetCharOrigin(page, i, across, up)
             pdfium.FPDFText_GetFontInfo(page, i, font, len(font), flags)
-            lines[-1].append(
-                _Letter(char, up.value, round(2 * size), b"bold" in font.value.lower())
-            )
+            bold = b"bold" in font.value.lower()
+            lines[-1].append(_Letter(char, across.value, up.value, round(2 * size), bold))
         if hyphen or code == _LINE_END[-1]:
             lines.append([])
-    return [_line(letters) for letters in lines]
+    found: list[_Line | Table] = []
+    for letters in lines:
+        for table, some in _by_table(letters, tables):
+            if table is None:
+                found.append(_line(some, bullets))
+            elif table not in found:
+                found.append(table)
+        for table in tables:
+            table.end_line()
+    return found
 
 
-def _line(letters: Sequence[_Letter]) -> _Line:
+def _by_table(
+    letters: Sequence[_Letter], tables: Sequence[Table]
+) -> list[tuple[Table | None, list[_Letter]]]:
+    """Write letters into the tables that they are in; return them in runs of the same table."""
+    runs: list[tuple[Table | None, list[_Letter]]] = []
+    for letter in letters:
+        x, y = letter.left, letter.place
+        table = next((each for each in tables if each.has(x, y)), None)
+        if letter.text.isspace():  # PDFium adds spaces, and these have no place
+            if runs:
+                runs[-1][1].append(letter)
+                if runs[-1][0] is not None:
+                    runs[-1][0].go_on(letter.text)
+            continue
+        if table is not None:
+            table.write(x, y, letter.text)
+        if not runs or runs[-1][0] is not table:
+            runs.append((table, []))
+        runs[-1][1].append(letter)
+    return runs or [(None, list(letters))]
+
+
+def _lines(
+    each: _Line | Table, page: Sequence[_Line | Table], before: Table | None
+) -> Iterator[_Line]:
+    """Yield a line, or the lines of a table.
+
+    A table at the top of a page that continues the one `before` has its header.
+    """
+    if isinstance(each, _Line):
+        yield each
+        return
+    caption, rows = each.rows()
+    if caption:
+        yield _Line(caption, is_row=True)
+    elif (
+        before is not None
+        and each.goes_on(before)
+        and page.index(each) <= _MAX_BETWEEN
+        and rows
+        and len(before.header) == len(rows[0])
+        and before.header != rows[0]
+    ):
+        rows = [before.header, *rows]
+    each.header = rows[0] if rows else []
+    for line in table_lines(rows):
+        yield _Line(line.translate(_LIGATURES), is_row=True)
+
+
+def _last_table(page: Sequence[_Line | Table]) -> Table | None:
+    """Return the table at the end of a page, which may continue on the next."""
+    ends = [each for each in page if not isinstance(each, _Line) or each.text.strip()]
+    return next(
+        (each for each in ends[: -_MAX_BETWEEN - 2 : -1] if not isinstance(each, _Line)), None
+    )
+
+
+def _line(letters: Sequence[_Letter], bullets: Sequence[Box] = ()) -> _Line:
     text = "".join(letter.text for letter in letters).translate(_LIGATURES)
     shown = [letter for letter in letters if not letter.text.isspace()]
     if not shown:
         return _Line(text)
     size = Counter(letter.size for letter in shown).most_common(1)[0][0]
     place = next(letter.place for letter in shown if letter.size == size)
+    left = shown[0].left
+    if any(
+        box.right <= left < box.right + size
+        and 2 * (box.bottom - place) > -1
+        and box.top < place + size / 2
+        for box in bullets
+    ):
+        text = f"• {text}"
     return _Line(text, place, size, all(letter.bold for letter in shown))
 
 
 def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
     """Return the texts of pages with Markdown headings and blank lines between paragraphs."""
+    pages = [_with_marks(page) for page in pages]
     sizes: Counter[int] = Counter()
     for page in pages:
         for line in page:
-            sizes[line.size] += len(line.text.strip())
+            sizes[line.size] += 0 if line.is_row else len(line.text.strip())
     usual = sizes.most_common(1)[0][0] if sizes else 0
     pitch = _pitch(pages, usual)
     titles = [_headings(page, _HEADING_SCALE * usual) for page in pages]
+    bold = [
+        _bold_headings(page, usual, pitch) - heads
+        for page, heads in zip(pages, titles, strict=True)
+    ]
     found = sorted({page[i].size for page, at in zip(pages, titles, strict=True) for i in at})
     levels = {size: min(level, 6) for level, size in enumerate(reversed(found), 1)}
+    lowest = min(len(levels) + 1, 6)
+    names = {
+        page[i].text.strip()
+        for page, *some in zip(pages, titles, bold, strict=True)
+        for heads in some
+        for i in heads
+    }
     texts: list[str] = []
-    for page, heads in zip(pages, titles, strict=True):
+    for page, large, small in zip(pages, titles, bold, strict=True):
         if _is_contents(page):
             texts.append("")
             continue
+        heads = large | small
+        listed = _contents(page, heads, names)
         lines: list[str] = []
         before: _Line | None = None
         item = False
@@ -265,6 +386,14 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             if not text:
                 lines.append("")
                 continue
+            if i in listed:
+                continue
+            if line.is_row:
+                lines += [text] if i and page[i - 1].is_row else ["", text]
+                before, item = None, False
+                continue
+            if before is None and lines:
+                lines.append("")
             apart = before is not None and _is_apart(before, line, pitch)
             begins = _BULLET.match(text) or _ITEM.match(text)
             if before is not None and {i - 1, i} <= heads and _is_same_heading(before, line):
@@ -272,7 +401,8 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             else:
                 if apart and not (item and begins):
                     lines.append("")
-                lines.append(f"{'#' * levels[line.size]} {text}" if i in heads else text)
+                level = levels[line.size] if i in large else lowest
+                lines.append(f"{'#' * level} {text}" if i in heads else text)
             item = bool(begins) or (item and not apart)
             before = line
         texts.append("\n".join(lines))
@@ -311,6 +441,64 @@ def _headings(page: Sequence[_Line], least: float) -> set[int]:
     return found
 
 
+def _bold_headings(page: Sequence[_Line], usual: int, pitch: float) -> set[int]:
+    """Return the indexes of headings in the size of the text: bold lines above other text."""
+    bold = sum(len(line.text) for line in page if line.bold)
+    if 3 * bold > sum(len(line.text) for line in page):
+        return set()
+    found: set[int] = set()
+    for i, (line, after) in enumerate(pairwise(page)):
+        text = line.text.strip()
+        before = page[i - 1] if i else None
+        if (
+            line.bold
+            and line.size >= usual
+            and not after.bold
+            and not after.text.strip()[:1].islower()
+            and abs(line.place - after.place) > pitch / 2
+            and (before is None or before.is_row or _is_apart(before, line, pitch))
+            and sum(map(str.isalpha, text)) > 1
+            and len(text) <= _LONGEST_BOLD
+            and text[-1] not in ".,;:!"
+            and not _BULLET.match(text)
+            and not _LEADERS.search(text)
+        ):
+            found.add(i)
+    return found
+
+
+def _contents(page: Sequence[_Line], heads: set[int], names: set[str]) -> set[int]:
+    """Return the indexes of a table of contents: several lines that are headings elsewhere."""
+    found: set[int] = set()
+    for listed, some in groupby(
+        range(len(page)), key=lambda i: i not in heads and page[i].text.strip() in names
+    ):
+        run = list(some)
+        if listed and len(run) > 2:
+            found.update(run)
+    return found
+
+
+def _with_marks(page: Sequence[_Line]) -> list[_Line]:
+    """Put superscripts that are lines of their own where they belong, without marks of notes."""
+    lines: list[_Line] = []
+    for line in page:
+        last = lines[-1] if lines else None
+        text = line.text.strip()
+        if (
+            last is not None
+            and last.text.strip()
+            and _MARK.fullmatch(text)
+            and 0 < line.size < 0.8 * last.size
+            and abs(line.place - last.place) < last.size / 2
+        ):
+            if last.text.rstrip()[-1].isalnum():
+                lines[-1] = last._replace(text=last.text.rstrip() + text)
+        else:
+            lines.append(line)
+    return lines
+
+
 def _is_same_heading(before: _Line, after: _Line) -> bool:
     return before.size == after.size and before.place - after.place < after.size
 
@@ -321,10 +509,13 @@ def _is_apart(before: _Line, after: _Line, pitch: float) -> bool:
         before.size, after.size
     ):
         return True
-    goes_on = after.text.strip()[0].islower() and before.text.strip()[-1] not in ".!?:;"
-    if goes_on or before.place <= after.place:
+    goes_on = after.text.strip()[:1].islower() and before.text.strip()[-1:] not in ".!?:;"
+    if goes_on:
         return False
-    return before.bold != after.bold or before.place - after.place > _PARAGRAPH_SCALE * pitch > 0
+    step = before.place - after.place
+    if before.bold != after.bold and abs(step) > pitch / 2:
+        return True
+    return step > _PARAGRAPH_SCALE * pitch > 0
 
 
 def join_lines(text: str, words: set[str]) -> str:
@@ -334,10 +525,8 @@ def join_lines(text: str, words: set[str]) -> str:
     at a line end is joined; it keeps the hyphen if the document has the hyphenated form elsewhere.
     """
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
-    lengths = sorted(len(line) for line in lines if line)
-    if not lengths:
-        return ""
-    full = lengths[int(0.9 * (len(lengths) - 1))]
+    lengths = sorted(len(line) for line in lines if line and not _ROW.fullmatch(line))
+    full = lengths[int(0.9 * (len(lengths) - 1))] if lengths else 0
     parts: list[str] = []
     for here, after in zip(lines, [*lines[1:], ""], strict=True):
         broken = _BROKEN.search(here[-_LONGEST_WORD:])
@@ -346,6 +535,8 @@ def join_lines(text: str, words: set[str]) -> str:
             parts.append(here or "\n")
         elif _HEADING.match(here):
             parts.append(f"{here}\n\n")
+        elif _ROW.fullmatch(here):
+            parts.append(f"{here}\n")
         elif broken and _goes_on(broken[1], after, words):
             rest = _WORD.match(after)
             second = rest[0] if rest else ""

@@ -145,9 +145,6 @@ def test_how_a_judge_is_asked() -> None:
         choose_method(lexical, prompted=True)
     assert choose_method(Scripted()) == "prompt"
     assert choose_method(Model()) == "prompt"
-    assert choose_method(Model(), "entailment") == "entailment"
-    with pytest.raises(InputError, match="cannot judge entailment"):
-        choose_method(Scripted(), "entailment")
 
 
 def test_a_record_holds_all_that_its_scores_need(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.attribution.attrscore.labels import LABELS, Label
-from semqa.attribution.attrscore.scores import official_scores, score_labels
+from semqa.attribution.attrscore.scores import official_scores, score_by_domain, score_labels
 
 
 def none(labels: list[str]) -> list[Any]:
@@ -106,3 +106,22 @@ def test_lists_of_unequal_length_are_refused() -> None:
         score_labels(["Attributable"], [])
     with pytest.raises(ValueError, match="zip"):
         official_scores(["Attributable"], [])
+
+
+def test_domains_are_scored_apart() -> None:
+    a, c, e = LABELS
+    rows = [
+        ("law", a, a),
+        ("art", c, a),
+        ("law", c, e),
+        ("art", a, a),
+        ("law", c, c),
+        ("art", e, None),
+    ]
+    found = score_by_domain(rows)
+    assert list(found) == ["law", "art"]
+    law, art = found["law"], found["art"]
+    assert (law["micro_f1"], law["labels"][c]["f1"]) == (2 / 3, 2 / 3)
+    assert law["macro_f1"] == (1 + 2 / 3 + 0) / 3
+    assert (art["micro_f1"], art["unparsed"], art["labels"][a]["f1"]) == (1 / 3, 1, 2 / 3)
+    assert score_by_domain(rows[::2]) == {}

@@ -52,6 +52,28 @@ def test_a_file_is_scored(semqa: Command) -> None:
     assert {k: v for k, v in record.items() if k != "rows"} == found
 
 
+def test_measures_are_correlated_with_ratings(semqa: Command) -> None:
+    rows = (("red green blue", 1), ("red", 2 / 3), ("grey", 0))
+    lines = [
+        {"response": text, "knowledge": "red green blue", "rating": rating} for text, rating in rows
+    ]
+    Path("rated.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rated = ("meta", "rated.jsonl", "--baseline", "words")
+    (found,) = semqa(*rated, "--json").json["ratings"].values()  # F1 of words: 1, 0.5, 0
+    # By hand: sums of squares 1/2 and 14/27, of products 1/2.
+    assert found == {
+        "n": 3,
+        "pearson": pytest.approx(0.5 / (0.5 * 14 / 27) ** 0.5),
+        "spearman": 1,
+    }
+    assert "human ratings" in semqa(*rated).out
+    record = semqa("rated.jsonl", "--baseline", "words", "-o", "record.json")
+    assert record.code == 0, record.err
+    again = semqa("meta", "record.json", "--json").json["ratings"]
+    assert again["words"] == found
+    assert "q2" in again
+
+
 def test_tables_say_what_a_reader_must_know(semqa: Command) -> None:
     shown = semqa("contexts.csv", "--baseline", "bleu")
     assert shown.code == 0, shown.err

@@ -47,6 +47,42 @@ def test_one_response_a_row(write: Write) -> None:
     assert [r.where.rpartition(":")[2] for r in file.responses] == ["2", "4", "5"]
 
 
+TOPICAL_CHAT = [
+    {
+        "context": "Hi!",
+        "fact": "red green blue\n",
+        "annotators": ["a", "b", "c"],
+        "responses": [
+            {"response": text, "model": model, "Uses Knowledge": given, "Overall": [5, 5, 5]}
+            for text, model, given in (
+                ("red green blue\n", "Original Ground Truth", [1, 1, 1]),
+                ("red\n", "Argmax Decoding", [1, 0, 1]),
+                ("grey\n", "Argmax Decoding", [0, 0, 0]),
+            )
+        ],
+    }
+]
+"""The form of ``tc_usr_data.json``."""
+
+
+def test_ratings_of_topical_chat_are_read(write: Write) -> None:
+    file = read_responses(write(json.dumps(TOPICAL_CHAT), "tc_usr_data.json"))
+    assert [(r.system, r.rating) for r in file.responses] == [
+        ("Original Ground Truth", 1),
+        ("Argmax Decoding", pytest.approx(2 / 3)),
+        ("Argmax Decoding", 0),
+    ]
+    assert {(r.knowledge, r.context) for r in file.responses} == {("red green blue\n", None)}
+    for wrong in (
+        [{"fact": "f"}],
+        [{"fact": "f", "responses": [{"response": "r", "model": "m"}]}],
+        [1],
+        [],
+    ):
+        with pytest.raises(InputError):
+            read_responses(write(json.dumps(wrong)))
+
+
 @pytest.mark.parametrize(
     ("name", "inconsistent"),
     [
@@ -175,7 +211,7 @@ def made() -> Run:
     judge = create_judge("lexical")
     responses = [
         Response("1", "Ann built the bridge in 1932.", "Ann built it in 1933.", True, "a", "0"),
-        Response("2", "oh yes", "no", None, "b", "0", scores={}),
+        Response("2", "oh yes", "no", None, "b", "0", scores={}, rating=0.5),
     ]
     scores = Q2(judge, RuleSpans()).score(responses)
     return Run(tuple(scores), Settings(), describe_judge(judge), "rules", ())
@@ -195,6 +231,7 @@ def test_a_record_is_read_for_its_scores(tmp_path: Path) -> None:
     found = read_judged(path)
     assert found is not None
     assert [each.response.inconsistent for each in found] == [True, None]
+    assert [each.response.rating for each in found] == [None, 0.5]
     assert [each.scores["q2"] for each in found] == [row["q2"] for row in record["rows"]]
     for name, wrong in (("q2", "1"), ("inconsistent", 1), ("baselines", []), ("response", None)):
         damaged = {**record, "rows": [{**record["rows"][0], name: wrong}]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,50 @@ def test_repeated_runs_agree_with_themselves(semqa: Command) -> None:
         "kappa between runs, toy: 0.400"
         in semqa("score", "toy_factual_eval_test.csv", "-p", "runs.jsonl").out
     )
+
+
+def test_kappa_is_correlated_with_balanced_accuracy(semqa: Command) -> None:
+    """Three sentences are annotated yes, no, yes; each evaluator has two runs."""
+    runs = {
+        "a": (("yes", "no", "yes"), ("no", "no", "yes")),
+        "b": (("yes", "no", "yes"), ("yes", "no", "yes")),
+        "c": (("yes", "no", "no"), ("no", "no", "yes")),
+    }
+    texts = (("d1", "Bridge", "a", 1), ("d1", "Bridge", "a", 2), ("d2", "Mill", "b", 1))
+    for name, labels in runs.items():
+        rows = [
+            f"{doc},{topic},{model},{n}.0,{label},{run}"
+            for run, given in enumerate(labels)
+            for (doc, topic, model, n), label in zip(texts, given, strict=True)
+        ]
+        head = "doc_id,topic,model_name,sent_idx,label,run"
+        Path(f"{name}.csv").write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    score = ("score", "toy_factual_eval_test.csv", "-p", "a.csv", "-p", "b.csv", "-p", "c.csv")
+    found = semqa(*score, "--json").json["results"]["kappa_and_bacc"]
+    # Kappa and BAcc: a 0.4 and 87.5, b 1 and 100, c -0.5 and 75.
+    kappas, accuracies = (0.4, 1, -0.5), (87.5, 100, 75)
+    pearson = statistics.correlation(kappas, accuracies)
+    assert found == {"toy": {"n": 3, "pearson": pytest.approx(pearson), "spearman": 1}}
+    assert "kappa and BAcc of 3 evaluators, toy: Pearson 0.993" in semqa(*score).out
+
+
+def test_scores_of_another_metric_come_as_a_column_of_the_released_file(semqa: Command) -> None:
+    lines = Path("toy_factual_eval_test.csv").read_text(encoding="utf-8").splitlines()
+    scored = [lines[0] + ",score", *(f"{line},{n / 10}" for n, line in enumerate(lines[1:]))]
+    Path("summac.csv").write_text("\n".join(scored) + "\n", encoding="utf-8")
+    found = semqa(
+        "score", "toy_factual_eval_test.csv", "-p", "summac.csv", "--threshold", "0.05", "--json"
+    ).json["results"]["evaluators"]
+    assert [(each["name"], each["scored"]) for each in found] == [("summac", True)]
+    (cell,) = (
+        c
+        for c in found[0]["runs"][0]["cells"]
+        if (c["dataset"], c["category"], c["level"]) == ("toy", "all", "sentence")
+    )
+    assert (cell["n"], cell["fp"]) == (3, 1)  # without Model-Extra
+    Path("summac.csv").write_text("\n".join([scored[0], lines[1] + ",x"]) + "\n")
+    failed = semqa("score", "toy_factual_eval_test.csv", "-p", "summac.csv")
+    assert "summac.csv:2: score must be a number" in failed.err
 
 
 def test_repeated_runs_sample_at_the_papers_temperature(semqa: Command) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -11,7 +12,6 @@ from semqa.attribution.judges import CachedJudge, Entailment, Pair, TooLongError
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.tofueval.data import SummaryKey
 from semqa.attribution.tofueval.judging import (
-    METHODS,
     Judged,
     Method,
     completeness,
@@ -99,7 +99,7 @@ def test_whole_summaries_and_prompts_of_ones_own(tmp_path: Path) -> None:
 def test_mistakes() -> None:
     with pytest.raises(InputError, match="not found"):
         judge_texts(TEXTS, {}, Scripted(), "direct")
-    for method in METHODS:
+    for method in get_args(Method):
         with pytest.raises(InputError, match="mute cannot"):
             judge_texts(TEXTS, DOCUMENTS, Mute(), method)
 
@@ -158,7 +158,7 @@ class Narrow(Scripted):
         return super().entailment(pairs)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", get_args(Method))
 def test_what_is_too_long_costs_itself_alone(method: Method) -> None:
     found = judge_texts(TEXTS, DOCUMENTS, Narrow(Rents="Yes"), method)
     assert [each.judged for each in found] == TEXTS
