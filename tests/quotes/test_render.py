@@ -150,6 +150,15 @@ def test_lists_and_tables_are_shown_as_such() -> None:
     )
 
 
+def test_an_empty_first_cell_keeps_its_column() -> None:
+    source = Source("| | Mon |\n| Gas | yes |")
+    answer = QuotedAnswer.parse("[ 1 | Mon ]\n[ 1 Gas | yes ]\n[ 1 | Gas | yes | ]", [source])
+    assert to_markdown(answer).startswith(
+        "|  | **Mon** | [^1] |\n| --- | --- | --- |\n"
+        "| **Gas** | **yes** | [^1] |\n| **Gas** | **yes** | [^1] |\n"
+    )
+
+
 def test_footnotes_of_a_conversation_are_numbered_by_answer() -> None:
     text = conversation_to_markdown("Talk", [("Who?", ""), ("When?", to_markdown(TABLE))])
     found = re.findall(r"\[\^[^]]*\]:?", text)

@@ -36,6 +36,8 @@ _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
 """The number or letter of a list item, which is quoted; bullets are not."""
+_OUTER_BARS = re.compile(r"[ \t]*\|?[ \t]*(.*?\S)[ \t]*\|?[ \t]*")
+"""The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
@@ -44,11 +46,13 @@ _REFERS = re.compile(
 )
 """Words by which one part of a question refers to the subject of another."""
 _QUALIFIES = re.compile(
-    r"\W*(?:however|but|except|unless|otherwise|in that case|only|nor|exceptions?|"
-    r"(?:this|these|it|they) (?:does|do) not|the (?:one|only) exception|if (?:it|they|you|not))\b",
+    r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
+    r"(?:this|these|it|they) (?:does|do) not|if (?:it|they|you|not))\b|"
+    r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
+    r"\b(?:not |un)affected\b|\b(?:do|does) not apply\b|\b(?:is|are) (?:waived|exempt|excluded)\b",
     re.IGNORECASE,
 )
-"""Openings of a sentence that qualifies the sentence before it."""
+"""A sentence that qualifies the one before it."""
 
 
 class Quoted(NamedTuple):
@@ -316,7 +320,7 @@ def _needed(units: Units, u: int) -> list[int]:
     if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
     after = _neighbour(units, u, 1)
-    if after is not None and _QUALIFIES.match(units.texts[after]):
+    if after is not None and _QUALIFIES.search(units.texts[after]):
         out.append(after)
     return out
 
@@ -332,11 +336,8 @@ def _neighbour(units: Units, u: int, step: int) -> int | None:
 def _quoted(units: Units, number: int, u: int, chance: float) -> Quoted:
     unit, text = units.structure.units[u], units.structure.text
     start, end = unit.start, unit.end
-    if unit.kind in ("row", "header"):
-        while start < end and text[start] in "| \t":
-            start += 1
-        while end > start and text[end - 1] in "| \t":
-            end -= 1
+    if unit.kind in ("row", "header") and (outer := _OUTER_BARS.fullmatch(text, start, end)):
+        start, end = outer.span(1)
     elif bullet := _BULLET.match(text, start, end):
         start = bullet.end()
     return Quoted(number, start, end, unit.kind, unit.group, chance)

@@ -19,7 +19,7 @@ export function blocks(parts) {
   return found;
 }
 
-export const cells = (quote) => quote.text.replace(/^[ |]+|[ |]+$/g, "").split("|").map((cell) => cell.trim());
+export const cells = (quote) => quote.text.trim().replace(/^\|(.*)\|$/s, "$1").split("|").map((cell) => cell.trim());
 
 function* linesOf(parts) {
   let line = [];
