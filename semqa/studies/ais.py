@@ -304,20 +304,24 @@ class Ais(Kind):
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         del design
-        outputs: list[tuple[Row, bool]] = []
+        released = [(each, read_released(each.path).verdicts) for each in inputs if _released(each)]
+        lines = [each for each in inputs if not _released(each)]
+        outputs = [
+            (row, each.gold)
+            for each in lines
+            for row in read_rows(each.path)
+            if "output" in row.fields
+        ]
+        wanted = {verdict.item for _, verdicts in released for verdict in verdicts}
+        wanted |= {row.text("item") for row, _ in outputs if not _has_source(row)}
         evidence: dict[str, Evidence] = {}
-        for each in inputs:
-            if _released(each):
-                continue
+        for each in lines if wanted else ():  # files of tables are large: keep what is rated
             for row in read_rows(each.path):
-                if "output" in row.fields:
-                    outputs.append((row, each.gold))
-                else:
+                if "output" not in row.fields and _item_of(row) in wanted:
                     found = _evidence(row)
                     evidence[found.item] = found
         items = [_item(row, evidence, gold=gold) for row, gold in outputs]
-        for each in filter(_released, inputs):
-            verdicts = read_released(each.path).verdicts
+        for each, verdicts in released:
             found_rows = _first_rows(verdicts, evidence, each.path.name)
             if not found_rows:
                 raise InputError(
@@ -542,6 +546,14 @@ def _valid(model: type[_Model], row: Row) -> _Model:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"is invalid: {first['msg']}.", field=place, where=row.where) from error
+
+
+def _has_source(row: Row) -> bool:
+    return bool(row.fields.get("source") or row.fields.get("table"))
+
+
+def _item_of(row: Row) -> str:
+    return str(row.fields.get("example_id", row.fields.get("item")))
 
 
 def _evidence(row: Row) -> Evidence:

@@ -202,7 +202,9 @@ def test_tables_of_totto_are_read(tmp_path: Path) -> None:
             [{"text": "1997"}, {"text": "Eek! The Cat", "highlighted": True}],
         ]
         assert text["text"] == "He also acts."
-    wrong = write_lines(tmp_path / "wrong.jsonl", [{**TOTTO, "highlighted_cells": [[0, 1]]}])
+    wrong = write_lines(
+        tmp_path / "wrong.jsonl", [{**TOTTO, "highlighted_cells": [[0, 1]]}, rows[1]]
+    )
     with pytest.raises(InputError, match=r"wrong.jsonl:1.*has no cell \(0, 1\)"):
         Ais().read([Input(wrong)], "two-step")
 
