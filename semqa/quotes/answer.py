@@ -246,7 +246,8 @@ class QuotedAnswer:
                 for a, b in leaks(text[start:end], question, asked=False)
             ]
             for start, end in sorted({*leaks(text, question), *unquoted}):
-                if runs and not any(map(str.isalnum, text[runs[-1][1] : start])):
+                between = text[runs[-1][1] : start] if runs else "\n"
+                if "\n" not in between and not any(map(str.isalnum, between)):
                     runs[-1] = (runs[-1][0], end)
                 else:
                     runs.append((start, end))

@@ -2,14 +2,16 @@
 // links; only the text after the last quote changes. The final object is authoritative: if it differs
 // from the streamed answer, the answer is redrawn from it.
 
-import { blocks, cells } from "./blocks.js";
+import { cells } from "./blocks.js";
 import { icon, make } from "./dom.js";
+import { markup } from "./markup.js";
 import { parts } from "./parts.js";
 import { Points, count } from "./points.js";
 import { hasTick, meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
 import { visible } from "./visible.js";
 
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+const MARKED_UP = /[\n*_`#\\]|:\/\/|^[ \t]*(?:[->•|]|\d+[.)])/; // may be Markdown
 let made = 0;
 
 export class Answer {
@@ -79,8 +81,7 @@ export class Answer {
     this.element.classList.remove("streaming");
     this.#turn(final.plain);
     const streamed = drawn === JSON.stringify(final.quotes) && said === count(final.plain) && final.quotes.length;
-    const shaped = blocks(parts(final));
-    if (!streamed || final.dropped?.length || final.claims?.length || shaped.some(({ kind }) => kind !== "text")) this.#draw(shaped);
+    if (!streamed || final.dropped?.length || final.claims?.length || MARKED_UP.test(final.plain)) this.#draw(final);
     this.badge = make("p", { class: `verdict ${final.verdict}${final.verdict === "quoted" && !hasTick(final) ? " doubtful" : ""}` }, icon(hasTick(final) ? "check" : "notice"), visible(verdictWords(final)));
     for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
     if (final.nearest?.length) this.element.append(this.#nearest(final.nearest));
@@ -123,14 +124,11 @@ export class Answer {
     flash(link);
   }
 
-  #draw(shaped) {
-    this.#links = [];
-    this.#text.replaceChildren();
-    for (const { kind, lines } of shaped) {
-      if (kind === "list") this.#text.append(make("ul", {}, ...lines.map((line) => make("li", {}, ...this.#line(line)))));
-      else if (kind === "table") this.#text.append(make("div", { class: "table" }, ...lines.flatMap((line) => this.#line(line, true))));
-      else this.#text.append(make("p", {}, ...lines.flatMap((line, place) => [place ? "\n" : "", ...this.#line(line)])));
-    }
+  #draw(final) {
+    const focused = this.#links.indexOf(document.activeElement);
+    this.#text.replaceChildren(markup(parts(final), (part, row) => this.#part(part, row)));
+    this.#links.length = this.quotes.length;
+    if (focused >= 0) this.#links[focused]?.focus({ preventScroll: true });
   }
 
   // The closest quotes, offered instead of an answer.
@@ -142,13 +140,11 @@ export class Answer {
     return make("div", { class: "hint nearest" }, make("p", {}, "Closest passages:"), make("ul", {}, ...items));
   }
 
-  #line(line, row = false) {
-    return line.map(({ kind, text, mark, index }) => {
-      if (kind === "quote") return this.#link(index, false, row);
-      if (kind === "dropped") return dropped(text, mark);
-      if (kind === "claim") return make("span", { class: "claim", title: "Not in a quote, so not checked" }, visible(text));
-      return row ? "" : visible(text);
-    });
+  #part({ kind, text, mark, index }, row) {
+    if (kind === "quote") return this.#link(index, false, row);
+    if (kind === "dropped") return dropped(text, mark);
+    if (kind === "claim") return make("span", { class: "claim", title: "Not in a quote, so not checked" }, visible(text));
+    return visible(text);
   }
 
   #link(index, arrives, row = false) {
@@ -158,7 +154,7 @@ export class Answer {
     const link = make(
       "a",
       {
-        class: `quote ${good ? `c${(quote.source - 1) % 7}` : "bad"}${arrives ? " arrives" : ""}`,
+        class: `quote ${good ? `c${(quote.source - 1) % 7}` : "bad"}${arrives ? " arrives" : ""}${this.#links[index]?.classList.contains("pinned") ? " pinned" : ""}`,
         href: `#source-${quote.source}`,
         id: `${this.id}-quote-${index}`,
         "data-index": index,
