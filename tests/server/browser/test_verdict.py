@@ -57,6 +57,19 @@ def test_only_a_quoted_answer_has_a_tick(
         assert "whether the answer is right" in page.locator(".meaning").inner_text()
 
 
+def test_an_empty_answer_says_so(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "").open(page)
+    paste(page, CROSSED.text)
+    ask(page, QUESTION)
+    problem = page.get_by_role("alert").get_by_text(
+        "The model returned an empty answer. Ask again."
+    )
+    problem.wait_for()
+    assert page.locator(".answer .verdict").count() == 0
+    assert page.get_by_role("button", name="Ask again", exact=True).is_visible()
+    assert page.get_by_label("Your question").input_value() == QUESTION
+
+
 def kept(site: Site, text: str, source: Source, question: str, **more: Any) -> None:
     """Store an answer with repaired quotes, as the server stores it."""
     talk = site.store.create_conversation("", question).id
