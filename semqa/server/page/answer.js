@@ -72,7 +72,8 @@ export class Answer {
     const drawn = JSON.stringify(this.quotes);
     const said = this.#before + count(this.#written);
     this.final = final;
-    this.quotes = final.quotes;
+    const nearest = (final.nearest ?? []).map((quote) => ({ ...quote, nearest: true }));
+    this.quotes = [...final.quotes, ...nearest];
     // Keep the objects of sources that are already shown on the right.
     const known = new Map(this.sources.map((source) => [JSON.stringify(source), source]));
     this.sources = final.sources.map((source) => known.get(JSON.stringify(source)) ?? source);
@@ -84,10 +85,11 @@ export class Answer {
     if (!streamed || final.dropped?.length || final.claims?.length || MARKED_UP.test(final.plain)) this.#draw(final);
     this.badge = make("p", { class: `verdict ${final.verdict}${final.verdict === "quoted" && !hasTick(final) ? " doubtful" : ""}` }, icon(hasTick(final) ? "check" : "notice"), visible(verdictWords(final)));
     for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
-    if (final.nearest?.length) this.element.append(this.#nearest(final.nearest));
+    if (nearest.length) this.element.append(this.#nearest(final.quotes.length));
     this.element.append(this.badge);
     const meant = meaning(final);
-    if (meant) this.element.append(make("p", { class: "hint meaning" }, meant));
+    const told = [...document.querySelectorAll(".meaning")].some((other) => other.textContent === meant);
+    if (meant && !told) this.element.append(make("p", { class: "hint meaning" }, meant));
     this.element.append(make("footer"));
     if (final.understood && final.understood !== final.question) {
       this.element.append(make("details", { class: "hint" }, make("summary", {}, "How the question was understood"), make("p", { dir: "auto" }, visible(final.understood))));
@@ -132,10 +134,10 @@ export class Answer {
   }
 
   // The closest quotes, offered instead of an answer.
-  #nearest(quotes) {
-    const items = quotes.map((quote) => {
+  #nearest(first) {
+    const items = this.quotes.slice(first).map((quote, at) => {
       const title = this.sources.find((source) => source.number === quote.source)?.title;
-      return make("li", { dir: "auto" }, make("q", {}, visible(quote.text)), title ? ` – ${visible(title)}` : "");
+      return make("li", { dir: "auto" }, this.#link(first + at, false), title ? ` ${visible(title)}` : "");
     });
     return make("div", { class: "hint nearest" }, make("p", {}, "Closest passages:"), make("ul", {}, ...items));
   }
@@ -160,7 +162,7 @@ export class Answer {
         "data-index": index,
       },
       ...(row ? cells(quote) : [quote.text]).map((text) => make("bdi", {}, visible(text))),
-      make("span", { class: "sr" }, ` (${good ? `quoted from source ${quote.source}. ` : ""}${outcome(quote)})`),
+      make("span", { class: "sr" }, ` (${good ? `${quote.nearest ? "" : "quoted "}from source ${quote.source}. ` : ""}${outcome(quote)})`),
       make("sup", { "aria-hidden": "true" }, good ? `${quote.source}${note ? ` ${note}` : ""}` : note),
     );
     link.addEventListener("click", (event) => {

@@ -159,7 +159,7 @@ export class SourceCard {
         onpointerenter: () => this.turn([index], "hover"),
         onpointerleave: () => this.turn([index], "leave"),
       }, icon("back"), make("bdi", {}, short(quote.text, 120)))));
-    this.#back.replaceChildren(...(items.length ? [make("h4", {}, "Quoted in the answer"), make("ul", {}, ...items)] : []));
+    this.#back.replaceChildren(...(items.length ? [make("h4", {}, this.#quotes[0][1].nearest ? "Closest to the question" : "Quoted in the answer"), make("ul", {}, ...items)] : []));
   }
 
   async #openDocument(button) {
