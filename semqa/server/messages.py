@@ -217,7 +217,9 @@ def _unknown(part: _Content, field: str) -> Iterator[str]:
     if kind in ("tool_use", "thinking", "redacted_thinking"):
         return  # not read at all
     for name, value in (part.model_extra or {}).items():
-        if value is not None and not (kind == "tool_result" and name in ("tool_use_id", "is_error")):
+        if value is not None and not (
+            kind == "tool_result" and name in ("tool_use_id", "is_error")
+        ):
             yield f"{field}.{name.encode('ascii', 'replace').decode()[:60]}"
     for name in ("source", "citations", "content"):
         inner = getattr(part, name, None)
