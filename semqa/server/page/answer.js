@@ -1,10 +1,10 @@
 // One answer in the transcript. While it streams, text is appended and complete quotes are inserted as
-// links; only the text after the last quote changes. The final object is authoritative: if it differs
-// from the streamed answer, the answer is redrawn from it.
+// links; a block of Markdown is drawn when it is complete. The final object is authoritative: if it
+// differs from the streamed answer, the answer is redrawn from it.
 
 import { cells } from "./blocks.js";
 import { icon, make } from "./dom.js";
-import { markup } from "./markup.js";
+import { endsInCode, markup, topLevel } from "./markup.js";
 import { parts } from "./parts.js";
 import { Points, count } from "./points.js";
 import { hasTick, meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
@@ -21,9 +21,12 @@ export class Answer {
   final = null;
   element = make("article", { class: "answer", "aria-label": "Answer" });
   #text = make("div", { class: "text", dir: "auto" });
+  #last = make("p"); // the incomplete block
+  #open = []; // its parts before the tail
   #tail = document.createTextNode("");
   #written = ""; // the raw text of the tail
   #before = 0; // number of code points before the tail
+  #top = 6;
   #links = [];
   #waiting = make("p");
   #follow;
@@ -35,7 +38,8 @@ export class Answer {
     this.id = `answer-${made}`;
     this.#follow = follow;
     this.element.id = this.id;
-    this.#text.append(this.#tail);
+    this.#last.append(this.#tail);
+    this.#text.append(this.#last);
     this.element.append(this.#text);
     this.element.classList.add("streaming");
   }
@@ -45,9 +49,33 @@ export class Answer {
   }
 
   addText(text) {
+    this.#settle(); // not after adding: it may be the text of a quote
     this.#written += text;
     this.#tail.data = visible(this.#written);
     this.#turn(this.#written);
+  }
+
+  // Draws the blocks before the last empty line.
+  #settle() {
+    const end = this.#written.lastIndexOf("\n\n") + 2;
+    if (end < 2) return;
+    const settled = this.#written.slice(0, end);
+    const parts = [...this.#open, { kind: "text", text: settled }];
+    if (endsInCode(parts)) return;
+    this.#top = Math.min(this.#top, topLevel(parts));
+    this.#keepingFocus(() => {
+      this.#last.replaceChildren(this.#tail);
+      this.#last.before(markup(parts, (part, row) => this.#part(part, row), this.#top));
+    });
+    this.#open = [];
+    this.#before += count(settled);
+    this.#written = this.#written.slice(end);
+  }
+
+  #keepingFocus(redraw) {
+    const focused = this.#links.indexOf(document.activeElement);
+    redraw();
+    if (focused >= 0) this.#links[focused]?.focus({ preventScroll: true });
   }
 
   // `dir=auto` ignores the text of quotes (in <bdi>), so the direction is set from the whole text.
@@ -62,7 +90,9 @@ export class Answer {
     const end = quote.plain_end - this.#before;
     const index = this.quotes.push(quote) - 1;
     if (start < 0 || end > points.length) return; // the final object has its place
-    this.#tail.before(visible(points.slice(0, start)), this.#link(index, true));
+    const before = points.slice(0, start);
+    this.#open.push({ kind: "text", text: before }, { kind: "quote", text: quote.text, mark: quote, index });
+    this.#tail.before(visible(before), this.#link(index, true));
     this.#written = points.slice(end);
     this.#before += end;
     this.#tail.data = visible(this.#written);
@@ -127,10 +157,8 @@ export class Answer {
   }
 
   #draw(final) {
-    const focused = this.#links.indexOf(document.activeElement);
-    this.#text.replaceChildren(markup(parts(final), (part, row) => this.#part(part, row)));
+    this.#keepingFocus(() => this.#text.replaceChildren(markup([...parts(final)], (part, row) => this.#part(part, row))));
     this.#links.length = this.quotes.length;
-    if (focused >= 0) this.#links[focused]?.focus({ preventScroll: true });
   }
 
   // The closest quotes, offered instead of an answer.

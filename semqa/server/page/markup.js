@@ -61,12 +61,24 @@ function linesOf(parts) {
 }
 
 // Returns a fragment with the elements of an answer. `draw(part, row)` returns nodes for one part; `row`
-// is whether a quote is the row of a table.
-export function markup(parts, draw) {
-  const lines = linesOf(parts);
-  const top = lines.reduce((least, { raw }) => Math.min(least, HEADING.exec(raw)?.[1].length ?? 6), 6);
-  return blocks(lines, { draw, top, depth: 0 }, document.createDocumentFragment());
+// is whether a quote is the row of a table; `top` is the highest level of its headings.
+export function markup(parts, draw, top = topLevel(parts)) {
+  return blocks(linesOf(parts), { draw, top, depth: 0 }, document.createDocumentFragment());
 }
+
+export const topLevel = (parts) => linesOf(parts).reduce((least, { raw }) => Math.min(least, HEADING.exec(raw)?.[1].length ?? 6), 6);
+
+// Whether a text ends inside of fenced code.
+export function endsInCode(parts) {
+  let end = null;
+  for (const { raw } of linesOf(parts)) {
+    if (!end) end = FENCE.test(raw) ? endOf(FENCE.exec(raw)[1]) : null;
+    else if (end.test(raw)) end = null;
+  }
+  return end !== null;
+}
+
+const endOf = (fence) => new RegExp(`^ {0,3}${fence[0]}{${fence.length},}[ \t]*$`);
 
 function blocks(lines, way, into) {
   let at = 0;
@@ -90,7 +102,7 @@ function blocks(lines, way, into) {
     } else if (kind === "fence") {
       at += 1;
       const [, fence, name] = FENCE.exec(line.raw);
-      const end = new RegExp(`^ {0,3}${fence[0]}{${fence.length},}[ \t]*$`);
+      const end = endOf(fence);
       const code = joined(take(({ raw }) => !end.test(raw)), shown, way, make("code"));
       at += 1;
       const label = name ? shown(line.slice(line.raw.lastIndexOf(name)), way, make("span", { class: "language" })) : "";

@@ -73,6 +73,29 @@ def test_markdown_is_drawn_and_its_quotes_open(serve: Serve, page: Page) -> None
         assert quotes.nth(at).evaluate("e => e.matches('.pinned')")
 
 
+def test_blocks_are_drawn_while_the_answer_is_being_written(serve: Serve, page: Page) -> None:
+    written = (
+        "# Title\n\n**[ 1 The tower ]** is\n\n```\nx\n\n**y**\n```\n\n## Last\n\nword "
+        + "and " * 60
+    )
+    serve(lambda *_: f"{written}[ 1 tall ].", pause=0.03).open(page)
+    paste(page, SOURCE)
+    ask(page)
+    text = page.locator(".answer.streaming .text")
+    text.locator("strong .quote").focus()
+    text.locator("h4").wait_for()
+    assert text.locator("pre").inner_text() == "x\n\n**y**"
+    assert page.locator(":focus bdi").inner_text() == "The tower", "the focus is kept"
+    page.keyboard.press("Enter")
+    assert page.locator("mark.pinned").inner_text() == "The tower"
+    shape = "e => [...e.children].map(each => each.tagName).join()"
+    assert text.evaluate(shape) == "H3,P,PRE,H4,P"
+    wait_for_answer(page)
+    assert page.locator(".answer .quote bdi").all_inner_texts() == ["The tower", "tall"]
+    assert page.locator(".answer .quote.pinned").inner_text().startswith("The tower")
+    assert page.locator(".answer .text").evaluate(shape) == "H3,P,PRE,H4,P"
+
+
 PIECES = (
     "a", "b c", "5", "é", "字", "א", "\u202e", "\x00", "*", "**", "***", "****", "_", "__", "`", "``", "```", "```py\n",
     "~~~\n", "# ", "\n", "\n\n", "- ", "\n- ", "\n  - ", "\n1. ", "\n7) ", "\n    ", "\t", "> ", "\n> > ", "|", "\n| x | y |\n|---|:-:|\n",
