@@ -247,6 +247,16 @@ def test_claims_outside_quotes_are_shown() -> None:
         assert "✓ 1 quote" in shown
 
 
+def test_a_claim_ends_with_its_line() -> None:
+    answer = parse("Two records:\n- British\n- Norwegian")
+    assert [claim.text for claim in answer.claims()] == [
+        "Two records",
+        "British",
+        "Norwegian",
+    ]
+    assert "Two records:\n\n- British\n- Norwegian\n" in to_markdown(answer)
+
+
 @pytest.mark.parametrize("text", ["", "No idea.", "It is the one.", ABSTENTION, "[ 1 x ]", LEAKING])
 def test_only_a_quoted_answer_has_a_tick(text: str) -> None:
     for answer in (parse(text), repair(text, SOURCES), DROPPED):

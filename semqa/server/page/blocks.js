@@ -38,7 +38,7 @@ function* linesOf(parts) {
   yield line;
 }
 
-function kindOf(line) {
+export function kindOf(line) {
   const shown = line.filter((part) => part.kind !== "text" || part.text.trim());
   const [only] = shown;
   if (shown.length === 1 && only.kind === "quote" && only.mark.status === "verified" && only.text.includes("|")) {
