@@ -52,6 +52,7 @@ _BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*[ \t]*")
 _QUOTED = re.compile(r"(?:>[ \t]?)+")
 """The marks before a line of a message that a reply quotes."""
 _WROTE = re.compile(r"On \S.{4,200} wrote:$")
+_INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(
@@ -501,7 +502,7 @@ def _blocks(text: str) -> Iterator[list[_Line]]:
 
 
 def _code_lines(lines: Sequence[str]) -> set[int]:
-    """Return the numbers of the lines between code fences, if both fences are there."""
+    """Return the numbers of lines of code: between two fences, or indented below a lead-in."""
     fences = [(n, mark) for n, line in enumerate(lines) if (mark := _FENCE.match(line))]
     code: set[int] = set()
     opened: tuple[int, str] | None = None
@@ -511,6 +512,26 @@ def _code_lines(lines: Sequence[str]) -> set[int]:
             opened = None
         else:
             opened = number, mark[1]
+    return code | _indented_code(lines)
+
+
+def _indented_code(lines: Sequence[str]) -> set[int]:
+    """Return the numbers of indented lines after "Run this:" and a blank line.
+
+    Indented prose and lists, which plain text files have as well, are no code.
+    """
+    code: set[int] = set()
+    number = 2
+    while number < len(lines):
+        lead_in, blank = lines[number - 2], lines[number - 1]
+        end = number
+        if lead_in[:1].strip() and lead_in.rstrip().endswith(":") and not blank.strip():
+            while end < len(lines) and _INDENTED.match(lines[end]):
+                end += 1
+            block = [line.strip() for line in lines[number:end]]
+            if not any(_ITEM.match(line) or line[-1] in ".,;?!" for line in block):
+                code.update(range(number, end))
+        number = max(end, number + 1)
     return code
 
 

@@ -34,6 +34,8 @@ MAX_WORK = 10**10
 _SENTENCE_END = re.compile(r"""(?:(?<!\b[A-Z])\.|[!?。！？])["'”’)]*(?=\s|$)""")
 """An initial, as in "P. G. Wodehouse", does not end a sentence."""
 
+_LIST_NUMBER = re.compile(r"^([ \t]*)(\d{1,3})[.)](?=\s)", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class QuotedAnswer:
@@ -218,7 +220,8 @@ class QuotedAnswer:
         """Return the runs of words outside quotes that make claims, in reading order.
 
         Such words are neither glue (`semqa.quotes.words`) nor words of the question. In a sentence
-        without quotes, words of the question count as claims too. An abstention makes no claims.
+        without quotes, words of the question count as claims too. The numbers of a list are no
+        claims, if there are at least two of them, in order from 1. An abstention makes no claims.
 
         Example:
             >>> from semqa import QuotedAnswer, Source
@@ -235,6 +238,7 @@ class QuotedAnswer:
         if self.abstained:
             return ()
         found = []
+        numbers = self._list_numbers()
         for place, segment in enumerate(self.segments):
             if isinstance(segment, Quote):
                 continue
@@ -246,7 +250,10 @@ class QuotedAnswer:
                 for a, b in leaks(text[start:end], question, asked=False)
             ]
             for start, end in sorted({*leaks(text, question), *unquoted}):
-                if runs and not any(map(str.isalnum, text[runs[-1][1] : start])):
+                if segment.plain_start + start in numbers:
+                    continue
+                between = text[runs[-1][1] : start] if runs else "\n"
+                if "\n" not in between and not any(map(str.isalnum, between)):
                     runs[-1] = (runs[-1][0], end)
                 else:
                     runs.append((start, end))
@@ -256,6 +263,26 @@ class QuotedAnswer:
                 for a, b in runs
             ]
         return tuple(found)
+
+    def _list_numbers(self) -> set[int]:
+        """Return where the numbers of lists begin, in the plain text."""
+        blank = "\ufffc"
+        text = "".join(
+            blank * len(each.text) if isinstance(each, Quote) else each.text
+            for each in self.segments
+        )
+        lists: dict[str, list[int]] = {}  # the numbers of the last list, for each indentation
+        found: set[int] = set()
+        for match in _LIST_NUMBER.finditer(text):
+            numbers = lists.get(match[1], [])
+            if int(match[2]) != len(numbers) + 1:
+                numbers = []
+            if int(match[2]) == len(numbers) + 1:
+                numbers.append(match.start(2))
+            lists[match[1]] = numbers
+            if len(numbers) > 1:
+                found.update(numbers[-2:])
+        return found
 
     def _sentences_without_quotes(self, place: int) -> Iterator[tuple[int, int]]:
         """Yield the start and end of each sentence that lies within one segment of free text."""

@@ -23,7 +23,7 @@ from semqa.history import in_context
 from semqa.quotes import Quote, QuotedAnswer, Status
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.renumber import Renumbering, named_sources
-from semqa.server.errors import EngineFailedError
+from semqa.server.errors import EmptyAnswerError, EngineFailedError
 from semqa.server.work import Outcome
 
 if TYPE_CHECKING:
@@ -218,6 +218,14 @@ class Answering:
                     cut = QuotedAnswer.parse(budget.marked, sources)
                     cut = await run_in_threadpool(rated, engine, prepared.understood, cut)
                     outcome = Outcome(cut, None, finished=False)
+                elif _is_empty(outcome.answer):
+                    _log.warning(
+                        "the model returned an empty answer", extra={"engine": prepared.engine}
+                    )
+                    generation = outcome.generation
+                    cut_off = generation is not None and not generation.finished
+                    why = ": it reached its token limit." if cut_off else ". Ask again."
+                    raise EmptyAnswerError(f"The model returned an empty answer{why}")
             result = _result_of(prepared, outcome, renumbering)
             read = result.answer
             timer.finish(read.verdict(prepared.understood).value, read.counts)
@@ -285,6 +293,10 @@ class _TokenBudget:
         if isinstance(segment, Quote) and segment.status is not Status.MALFORMED:
             text = canonical_mark(segment.source, text)
         self._written.append(text)
+
+
+def _is_empty(answer: QuotedAnswer) -> bool:
+    return not (answer.plain.strip() or answer.quotes or answer.dropped)
 
 
 def _source_of(prepared: PreparedQuestion, segment: Segment) -> AnswerSource | None:

@@ -236,6 +236,11 @@ class Serializer(ABC):
     def add(self, piece: Piece) -> list[bytes]:
         """Add a piece of the answer, and return its events for a stream."""
 
+    def offer(self, result: AnswerResult) -> Sequence[Piece]:
+        """Return pieces to add to the end of the answer."""
+        del result
+        return ()
+
     @abstractmethod
     def end(self, result: AnswerResult) -> list[bytes]:
         """Return the last events of a stream."""
@@ -269,7 +274,7 @@ async def respond(
     answering = request.app.state.answering
     if not stream:
         pieces, result = await while_connected(request, answering.whole(prepared))
-        for piece in pieces:
+        for piece in (*pieces, *serializer.offer(result)):
             serializer.add(piece)
         if save is not None:
             await save(result)
@@ -286,7 +291,9 @@ async def respond(
                 if isinstance(each, AnswerResult):
                     if save is not None:
                         await save(each)
-                    chunks = serializer.end(each)
+                    offered = serializer.offer(each)
+                    chunks = [chunk for piece in offered for chunk in serializer.add(piece)]
+                    chunks += serializer.end(each)
                 else:
                     chunks = serializer.add(each)
                 for chunk in chunks:

@@ -15,9 +15,9 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
-from semqa.quotes import Quote, Status
+from semqa.quotes import FreeText, Quote, Status
 from semqa.quotes.marks import canonical_mark
-from semqa.server.answering import PreparedQuestion
+from semqa.server.answering import Piece, PreparedQuestion
 from semqa.server.asking import Serializer, page_address, prepare, respond, source_link
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import MODEL, named_model
@@ -39,7 +39,7 @@ from semqa.server.sse import event
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.server.answering import AnswerResult, AnswerSource, Piece
+    from semqa.server.answering import AnswerResult, AnswerSource
 
 router = APIRouter(tags=["chat"])
 
@@ -227,6 +227,24 @@ class Content:
         }
         return text, {"place": place, "source": source}
 
+    def offer(self, result: AnswerResult) -> list[Piece]:
+        """Return the closest passages, with their numbers, if the answer abstains.
+
+        Only in the format ``numbered``, which is for apps that show nothing but the content.
+        """
+        if self._form != "numbered" or not result.nearest:
+            return []
+        sources = dict(result.sources)
+        pieces = []
+        for at, quote in enumerate(result.nearest):
+            pieces.append(_free("\n- " if at else "\n\nClosest passages:\n- "))
+            pieces.append(Piece(quote, sources[quote.source]))
+        return pieces
+
+
+def _free(text: str) -> Piece:
+    return Piece(FreeText(text, 0, len(text), 0, len(text)), None)
+
 
 class ChatReply(Serializer):
     """Serializes a chat completion."""
@@ -266,6 +284,9 @@ class ChatReply(Serializer):
             source = {"type": "source", "data": shown}
             chunks.append(self._chunk({"annotations": [annotation]}, event=source))
         return chunks
+
+    def offer(self, result: AnswerResult) -> list[Piece]:
+        return self._content.offer(result)
 
     def end(self, result: AnswerResult) -> list[bytes]:
         """Return the last chunk, with the details, and the chunk with the usage."""

@@ -79,6 +79,10 @@ class EngineFailedError(UnavailableError):
         )
 
 
+class EmptyAnswerError(UnavailableError):
+    """The model's answer has no text."""
+
+
 def error_body(
     status: int, message: str, request_id: str, param: str | None = None
 ) -> dict[str, Any]:
@@ -114,6 +118,8 @@ def as_error(error: BaseException) -> tuple[int, str]:
         return (404 if isinstance(error, NotFoundError) else 400), str(error)
     if isinstance(error, TooSlowError):
         return 504, str(error)
+    if isinstance(error, EmptyAnswerError):
+        return 502, str(error)
     if isinstance(error, EngineFailedError):
         return (502 if error.refused else 503), str(error)
     if isinstance(error, (BusyError, MissingExtraError)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
@@ -24,6 +24,7 @@ from semqa.server.asking import Serializer, check_question, check_sources, prepa
 from semqa.server.context import Turn, read_conversation
 from semqa.server.engines import named_model
 from semqa.server.schemas import (
+    MAX_LISTED,
     STREAMED,
     Collection,
     Engine,
@@ -45,20 +46,26 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["messages"])
 
 
-class Citations(BaseModel):
+class _Content(BaseModel):
+    """A part of the content; the reply lists its unknown fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Citations(_Content):
     """Whether quotes from a document get citations."""
 
     enabled: bool = False
 
 
-class TextPart(BaseModel):
+class TextPart(_Content):
     """A part of a document's content; only text is supported."""
 
     type: str = "text"
     text: Text | None = None
 
 
-class DocumentSource(BaseModel):
+class DocumentSource(_Content):
     """The content of a document: text, base64 (a PDF), or a list of blocks."""
 
     type: str
@@ -67,7 +74,7 @@ class DocumentSource(BaseModel):
     content: Text | Many[TextPart] | None = None
 
 
-class Block(BaseModel):
+class Block(_Content):
     """A block of a message: text, document, search_result or tool_result."""
 
     type: str
@@ -190,14 +197,38 @@ def _check_type(kind: str, supported: tuple[str, ...], field: str) -> None:
 
 
 def _ignored(body: MessagesRequest, read: Conversation) -> list[str]:
-    """Return the fields without effect: system prompt, messages, and texts of tool results."""
+    """Return the fields without effect: system prompt, messages, texts of tool results, others."""
     names = ["system" if at == len(body.messages) else f"messages.{at}" for at in read.ignored]
     for at, message in enumerate(body.messages):
         for place, block in enumerate(message.blocks()):
+            field = f"messages.{at}.content.{place}"
             inner = block.content if block.type == "tool_result" else None
             if isinstance(inner, str) or any(each.type == "text" for each in inner or ()):
-                names.append(f"messages.{at}.content.{place}")
-    return names
+                names.append(field)
+            names += _unknown(block, field)
+    for at, part in enumerate(body.system if isinstance(body.system, list) else ()):
+        names += _unknown(part, f"system.{at}")
+    return names[:MAX_LISTED]
+
+
+def _unknown(part: _Content, field: str) -> Iterator[str]:
+    """Yield the unknown fields of a block and its parts, such as the `context` of a document."""
+    kind = part.type if isinstance(part, Block) else ""
+    if kind in ("tool_use", "thinking", "redacted_thinking"):
+        return  # not read at all
+    for name, value in (part.model_extra or {}).items():
+        if value is not None and not (
+            kind == "tool_result" and name in ("tool_use_id", "is_error")
+        ):
+            yield f"{field}.{name.encode('ascii', 'replace').decode()[:60]}"
+    for name in ("source", "citations", "content"):
+        inner = getattr(part, name, None)
+        if isinstance(inner, _Content):
+            yield from _unknown(inner, f"{field}.{name}")
+        elif isinstance(inner, list):
+            for at, each in enumerate(inner):
+                if isinstance(each, _Content):
+                    yield from _unknown(each, f"{field}.{name}.{at}")
 
 
 _READ = (

@@ -180,6 +180,9 @@ class ResponseReply(Serializer):
             events.append(self._event("output_text.annotation.added", **self._place, **added))
         return events
 
+    def offer(self, result: AnswerResult) -> list[Piece]:
+        return self._content.offer(result)
+
     def end(self, result: AnswerResult) -> list[bytes]:
         whole = self.whole(result)
         done = {"text": self._content.text, "logprobs": []}

@@ -48,6 +48,8 @@ Many = Annotated[list[_T], MaxLen(MAX_ITEMS), _FailFast()]
 class SourceIn(BaseModel):
     """A passage to answer from."""
 
+    model_config = ConfigDict(extra="forbid")
+
     text: Text = Field(description="The passage.")
     title: Text = Field("", description="Title, which can be quoted as well.")
     url: Text | None = Field(None, description="URL of the whole document.")

@@ -6,8 +6,8 @@ of yes and no. Outputs may belong to conversations, documents or tables with hig
 
 Each line of an input file is an `Output`, or the context and the source of an item (`Evidence`),
 which outputs without a source get. A line of ToTTo's files is the evidence of the item
-``example_id``. Outputs may also come from one released CSV file, whose rows without evidence are
-not rated. A CSV export has all rows of the released file, with new verdicts for the rated ones.
+``example_id``. Outputs may also come from released CSV files, whose rows without evidence are not
+rated. A CSV export has all rows of the released file, with new verdicts for the rated ones.
 """
 
 from __future__ import annotations
@@ -24,9 +24,15 @@ from semqa.attribution.ais.ratings import (
     consensus,
     read_ratings,
 )
-from semqa.attribution.ais.released import ReleasedFile, ReleasedRow, read_released, released_csv
+from semqa.attribution.ais.released import (
+    ReleasedFile,
+    ReleasedRow,
+    read_released,
+    released_csv,
+    released_of,
+)
 from semqa.data.csv_rows import encode_csv
-from semqa.data.files import display_name, open_input
+from semqa.data.files import display_name
 from semqa.data.jsonl import read_rows
 from semqa.errors import InputError
 from semqa.studies.kind import (
@@ -46,6 +52,7 @@ from semqa.studies.kind import (
     levels,
     text_part,
 )
+from semqa.studies.tables import kept_tables, read_kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,8 +66,6 @@ TWO_STEP, ONE_QUESTION, LIKERT = "two-step", "one-question", "likert"
 
 YES_FROM = 4
 """Levels from this one count as yes."""
-
-RELEASED_FILE = "released.csv"
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -299,21 +304,25 @@ class Ais(Kind):
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         del design
-        outputs: list[tuple[Row, bool]] = []
+        released = [(each, read_released(each.path).verdicts) for each in inputs if _released(each)]
+        lines = [each for each in inputs if not _released(each)]
+        outputs = [
+            (row, each.gold)
+            for each in lines
+            for row in read_rows(each.path)
+            if "output" in row.fields
+        ]
+        wanted = {verdict.item for _, verdicts in released for verdict in verdicts}
+        wanted |= {row.text("item") for row, _ in outputs if not _has_source(row)}
         evidence: dict[str, Evidence] = {}
-        for each in inputs:
-            if _released(each):
-                continue
+        for each in lines if wanted else ():  # files of tables are large: keep what is rated
             for row in read_rows(each.path):
-                if "output" in row.fields:
-                    outputs.append((row, each.gold))
-                else:
+                if "output" not in row.fields and _item_of(row) in wanted:
                     found = _evidence(row)
                     evidence[found.item] = found
         items = [_item(row, evidence, gold=gold) for row, gold in outputs]
-        for each in filter(_released, inputs):
-            verdicts = read_released(each.path).verdicts
-            found_rows = _first_rows(verdicts, evidence)
+        for each, verdicts in released:
+            found_rows = _first_rows(verdicts, evidence, each.path.name)
             if not found_rows:
                 raise InputError(
                     "No item has a source. Add a JSON Lines file with the sources of the items.",
@@ -323,15 +332,7 @@ class Ais(Kind):
         return items
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
-        """Keep the released file, so that an export can update its rated rows."""
-        released = [each for each in inputs if _released(each)]
-        if len(released) > 1:
-            raise InputError("A study can have only one released file.")
-        kept = {}
-        for each in released:
-            with open_input(each.path) as file:
-                kept[RELEASED_FILE] = file.read_all()
-        return kept
+        return kept_tables(inputs)
 
     def key(self, item: Item) -> tuple[str, ...]:
         return item.data.get("task", ""), item.item, item.system
@@ -392,14 +393,16 @@ class Ais(Kind):
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         """Return JSON lines for `semqa eval ais --ratings`, or CSV in the released format."""
-        made = as_ratings(study, ratings)
         if form == "jsonl":
-            return [json_bytes(each.to_dict()) for each in made]
-        verdicts = _verdicts(ratings, made)
-        kept = study.folder / RELEASED_FILE
-        if not kept.exists():
-            return encode_csv(released_csv(ReleasedFile.of(_with_urls(study, verdicts))))
-        return encode_csv(released_csv(_updated(read_released(kept), verdicts)))
+            return [json_bytes(each.to_dict()) for each in as_ratings(study, ratings)]
+        kept = _kept(study, ratings)
+        if len(kept) == 1:
+            return next(iter(kept.values()))
+        verdicts = _with_urls(study, _verdicts(study, ratings))
+        return encode_csv(released_csv(ReleasedFile.of(verdicts)))
+
+    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        return _kept(study, ratings) or super().released(study, ratings)
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""
@@ -486,10 +489,13 @@ def _released_ratings(study: Study, given: Input) -> list[ImportedRating]:
             f"Released verdicts are of the design {TWO_STEP!r}.", where=display_name(given.path)
         )
     found: dict[int, ImportedRating] = {}
-    places = {(item.item, item.system): n for n, item in enumerate(study.items, 1)}
+    places = {
+        (item.item, item.system, item.data.get("output")): n
+        for n, item in enumerate(study.items, 1)
+    }
     for each in read_released(given.path).verdicts:
-        place = places.get((each.item, each.system))
-        if place is None or study.items[place - 1].data.get("output") != each.output:
+        place = places.get((each.item, each.system, each.output))
+        if place is None:
             continue
         values: dict[str, Any] = {"flagged": each.flagged}
         values |= {"interpretable": each.interpretable, "attributable": each.attributable}
@@ -499,8 +505,9 @@ def _released_ratings(study: Study, given: Input) -> list[ImportedRating]:
     return list(found.values())
 
 
-def _verdicts(ratings: Sequence[Rated], made: Sequence[Rating]) -> list[Verdict]:
+def _verdicts(study: Study, ratings: Sequence[Rated]) -> list[Verdict]:
     """Return the consensus; an imported verdict that stands alone keeps its numbers."""
+    made = as_ratings(study, ratings)
     counts = {
         rating.unit: rated.values
         for rated, rating in zip(ratings, made, strict=True)
@@ -541,6 +548,14 @@ def _valid(model: type[_Model], row: Row) -> _Model:
         raise InputError(f"is invalid: {first['msg']}.", field=place, where=row.where) from error
 
 
+def _has_source(row: Row) -> bool:
+    return bool(row.fields.get("source") or row.fields.get("table"))
+
+
+def _item_of(row: Row) -> str:
+    return str(row.fields.get("example_id", row.fields.get("item")))
+
+
 def _evidence(row: Row) -> Evidence:
     if "highlighted_cells" not in row.fields:
         return _valid(Evidence, row)
@@ -568,15 +583,28 @@ def _item(row: Row, evidence: dict[str, Evidence], *, gold: bool) -> Item:
     return item
 
 
-def _first_rows(verdicts: Iterable[Verdict], evidence: dict[str, Evidence]) -> list[Item]:
+def _first_rows(
+    verdicts: Iterable[Verdict], evidence: dict[str, Evidence], file: str
+) -> list[Item]:
     """Return one item per output whose context and source are known."""
     found: dict[tuple[str, str], Item] = {}
     for each in verdicts:
         if each.item in evidence and each.output and (each.item, each.system) not in found:
             known = evidence[each.item].model_dump(exclude={"item"}, exclude_defaults=True)
-            data = {"task": each.task, **known, "output": each.output}
+            data = {"task": each.task, **known, "output": each.output, "file": file}
             found[each.item, each.system] = Item(each.item, each.system, data)
     return list(found.values())
+
+
+def _kept(study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+    """Return the released files by name, with new verdicts for their rated outputs."""
+    files = {study.kind.key(item): item.data.get("file") for item in study.items}
+    verdicts = _verdicts(study, ratings)
+    found: dict[str, Iterable[bytes]] = {}
+    for name, file in read_kept(study).items():
+        own = [each for each in verdicts if files[each.task, each.item, each.system] == name]
+        found[name] = encode_csv(released_csv(_updated(released_of(file), own)))
+    return found
 
 
 def _updated(file: ReleasedFile, verdicts: Iterable[Verdict]) -> ReleasedFile:

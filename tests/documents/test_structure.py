@@ -157,6 +157,15 @@ def test_a_code_block_is_one_unit_of_the_sentence_before_it() -> None:
     assert over(text, "pip install .") == "To install it, run:"
 
 
+def test_an_indented_code_block_belongs_to_its_lead_in() -> None:
+    text = "Run this:\n\n    brew install vaultsync\n    vaultsync start\n\nThen restart."
+    assert ("item", "brew install vaultsync\n    vaultsync start") in units(text)
+    assert over(text, "vaultsync start") == "Run this:"
+    prose = "The terms are:\n\n    (a) a fee\n    (b) a deposit\n\n    Both are due at once."
+    assert ("item", "(a) a fee") in units(prose)
+    assert ("sentence", "Both are due at once.") in units(prose)
+
+
 def test_a_fence_without_its_other_end_is_no_code() -> None:
     text = "pip install .\n```\n\nIt starts when you log in. It stops when you leave.\n\n```sh\nmake\n```\n\nThat is all."
     assert [unit for _, unit in units(text)] == [

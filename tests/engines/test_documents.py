@@ -85,6 +85,38 @@ def test_an_exception_is_quoted_too() -> None:
     assert found.endswith("However, they must stay out of the kitchen.")
 
 
+@pytest.mark.parametrize(
+    "exception",
+    [
+        "Eye surgery under local anaesthesia is an exception: no pause is needed.",
+        "Tablets in blisters are not affected by this limit.",
+        "The charge is waived for members.",
+        "Not before an operation.",
+    ],
+)
+def test_a_sentence_that_limits_the_answer_is_quoted_too(exception: str) -> None:
+    text = f"# Leaflet\n\nStop taking the tablets seven days before. {exception} Keep it cool.\n"
+    (found,) = quotes("When should I stop taking the tablets?", text)
+    assert found == f"Stop taking the tablets seven days before. {exception}"
+
+
+def test_a_row_that_the_question_names_comes_without_its_neighbours() -> None:
+    rows = [f"| Ball valve, {size} mm | {price} |" for size, price in ((15, 7), (22, 9), (28, 12))]
+    text = "\n".join(["| Article | Price |", "|---|---|", *rows])
+    found = quotes("What does a 22 mm ball valve cost?", text)
+    assert found == ["Article | Price", "Ball valve, 22 mm | 9"]
+    found = quotes("What do ball valves cost?", text)
+    assert len(found) == 4
+
+
+def test_an_empty_cell_of_a_header_keeps_its_column() -> None:
+    text = "| | Central | Riverside |\n|---|---|---|\n| Monday | closed | 10-18 |\n"
+    assert quotes("When is Riverside open on Monday?", text) == [
+        "| Central | Riverside",
+        "Monday | closed | 10-18",
+    ]
+
+
 def test_the_sentence_before_a_pronoun_is_quoted_too() -> None:
     (found,) = quotes("What must be left clean?", CONTRACT)
     assert found.startswith("1.2 The kitchen costs £20 a day. It must")

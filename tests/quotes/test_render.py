@@ -150,6 +150,15 @@ def test_lists_and_tables_are_shown_as_such() -> None:
     )
 
 
+def test_an_empty_first_cell_keeps_its_column() -> None:
+    source = Source("| | Mon |\n| Gas | yes |")
+    answer = QuotedAnswer.parse("[ 1 | Mon ]\n[ 1 Gas | yes ]\n[ 1 | Gas | yes | ]", [source])
+    assert to_markdown(answer).startswith(
+        "|  | **Mon** | [^1] |\n| --- | --- | --- |\n"
+        "| **Gas** | **yes** | [^1] |\n| **Gas** | **yes** | [^1] |\n"
+    )
+
+
 def test_footnotes_of_a_conversation_are_numbered_by_answer() -> None:
     text = conversation_to_markdown("Talk", [("Who?", ""), ("When?", to_markdown(TABLE))])
     found = re.findall(r"\[\^[^]]*\]:?", text)
@@ -236,6 +245,16 @@ def test_claims_outside_quotes_are_shown() -> None:
         to_ansi(answer, question="Which British records?"),
     ):
         assert "✓ 1 quote" in shown
+
+
+def test_a_claim_ends_with_its_line() -> None:
+    answer = parse("Two records:\n- British\n- Norwegian")
+    assert [claim.text for claim in answer.claims()] == [
+        "Two records",
+        "British",
+        "Norwegian",
+    ]
+    assert "Two records:\n\n- British\n- Norwegian\n" in to_markdown(answer)
 
 
 @pytest.mark.parametrize("text", ["", "No idea.", "It is the one.", ABSTENTION, "[ 1 x ]", LEAKING])

@@ -68,6 +68,24 @@ def test_claims_are_runs_of_words_with_their_places() -> None:
         assert answer.plain[claim.plain_start : claim.plain_end] == claim.text
 
 
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("1. [ 1 Colin ]\n2. [ 1 O'Brady ]", []),
+        ("So:\n1) [ 1 Colin ]\n   1. a\n   2. it\n2) [ 1 O'Brady ]", []),
+        ("1. [ 1 Colin ]\n2. Ann\n\n1. [ 1 O'Brady ]", ["Ann", "1"]),
+        ("1. [ 1 Colin ]", ["1"]),
+        ("1986. [ 1 Colin ]\n1987. [ 1 O'Brady ]", ["1986", "1987"]),
+        ("[ 1 Colin ] 1. 2. [ 1 O'Brady ]", ["1. 2"]),
+        ("2. [ 1 Colin ]\n3. [ 1 O'Brady ]", ["2", "3"]),
+    ],
+)
+def test_numbers_of_a_list_are_no_claims(text: str, claims: list[str]) -> None:
+    answer = QuotedAnswer.parse(text, SOURCES)
+    assert [claim.text for claim in answer.claims(QUESTION)] == claims
+    assert (answer.verdict(QUESTION) is Verdict.QUOTED) == (not claims)
+
+
 @given(answers(), st.sampled_from(["", QUESTION, "Wer war das?"]))
 def test_the_verdict_follows_its_definition(drawn: tuple[str, list[Source]], question: str) -> None:
     text, sources = drawn

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from semqa.errors import InputError
+from semqa.quotes import ABSTENTION
 from semqa.retrieval.passages import Library as Real
 from semqa.server import ServerSettings
 from tests.server import stand_ins
@@ -226,6 +227,37 @@ def test_markers_are_a_setting_and_a_field() -> None:
         body = {"input": "When?", "sources": SOURCES}
         part = server.post("/v1/responses", json=body).json()["output"][0]["content"][0]
         assert part["text"] == content
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_abstention_with_markers_ends_with_the_closest_passages(stream: bool) -> None:
+    question = "Who invented the telephone?"
+    body = {"sources": [{"text": "It rained."}, {"text": BRIDGE}], "stream": stream}
+    body |= {"messages": [{"role": "user", "content": question}], "format": "numbered"}
+    with client() as server:
+        reply = server.post("/v1/chat/completions", json=body)
+        other = server.post("/v1/responses", json={**body, "input": question}).text
+        plain = server.post("/v1/chat/completions", json={**body, "format": "plain"}).text
+    if stream:
+        chunks = [json.loads(line[6:]) for line in reply.text.splitlines() if line[:7] == "data: {"]
+        deltas = [each["choices"][0]["delta"] for each in chunks]
+        content = "".join(delta.get("content") or "" for delta in deltas)
+        annotations = [each for delta in deltas for each in delta.get("annotations", ())]
+        details = chunks[-1]["semqa"]
+    else:
+        message = reply.json()["choices"][0]["message"]
+        content, annotations = message["content"], message["annotations"]
+        details = reply.json()["semqa"]
+    near = [f"{quote['text']} [{quote['source']}]" for quote in details["nearest"]]
+    assert content == "\n- ".join([f"{ABSTENTION}\n\nClosest passages:", *near])
+    assert near
+    assert details["abstained"]
+    for each in annotations:
+        at = each["url_citation"]
+        assert content[at["start_index"] : at["end_index"]] == each["quote"]
+    assert len(annotations) == len(near)
+    assert json.dumps(content)[1:-1] in other
+    assert "Closest passages" not in plain
 
 
 def test_a_citation_opens_the_page_at_the_passage(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_without_a_collection_all_are_searched() -> None:
 def test_many_collections_do_not_crowd_out_the_one_that_answers() -> None:
     others = {f"other{n}": [f"Number {n} is the first."] for n in range(20)}
     texts = ["The bridge opened in 1932.", "The bridge opened the harbour.", "A bridge opened."]
-    engine = Written("")
+    engine = Written("So.")
     with client(engine, library=Library(**others, bridges=texts)) as server:
         ask(server, "When opened the bridge?", limit=3)
     assert {source.text for source in engine.asked[0][1]} == set(texts)
@@ -93,7 +93,7 @@ def test_a_follow_up_finds_what_it_asks_for_and_what_it_is_about() -> None:
         {"role": "user", "content": "Who built the bridge?"},
         {"role": "assistant", "content": "[ 1 Bradfield ]"},
     ]
-    engine = Written("")
+    engine = Written("So.")
     with client(engine, library=library) as server:
         final = ask(server, "What about it and the tower?", history=history)
     assert final["understood"] == "What about it and the tower? (Who built the bridge?)"

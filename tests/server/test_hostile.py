@@ -69,7 +69,7 @@ def test_no_verified_quote_that_is_not_there(
 ) -> None:
     if not any(map(str.isalnum, "".join(sources))):
         return
-    ECHO.pieces = [*"".join(sources[at % len(sources)] for at in echoed)]
+    ECHO.pieces = ["So: ", *"".join(sources[at % len(sources)] for at in echoed)]
     fields = [{"text": text} for text in sources]
     body = {"question": QUESTION, "sources": fields, "engine": engine}
     reply = server.post("/v1/answers", json=body)

@@ -290,7 +290,7 @@ def test_a_body_without_json_content_type_is_refused() -> None:
 
 
 def test_metrics() -> None:
-    with client(Written("[ 1 1932 ] [ 1 1999 ]"), Scripted([""])) as server:
+    with client(Written("[ 1 1932 ] [ 1 1999 ]"), Scripted(["No."])) as server:
         server.post("/v1/answers", json=ASKED)
         server.post("/v1/answers", json={**ASKED, "engine": "scripted:x"})
         server.get("/some/where")

@@ -75,9 +75,34 @@ def test_a_disconnect_cancels_the_request_to_the_model() -> None:
         assert eventually(lambda: nothing_left(url), seconds=5)
 
 
-def test_a_missing_model_is_a_server_error() -> None:
-    gone = endpoint.error(503, "secret inside")
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_missing_model_is_a_server_error(status: int, caplog: pytest.LogCaptureFixture) -> None:
+    gone = endpoint.error(status, "secret inside")
     with model(gone) as (engine, _), here.client(engine) as server:
         reply = server.post("/v1/answers", json=ASKED)
         assert reply.status_code == 503
         assert reply.json()["error"]["type"] == "overloaded_error"
+    (logged,) = [each for each in caplog.records if each.message == "the engine failed"]
+    assert vars(logged)["http"] == status
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        ("/v1/answers", {}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}),
+        ("/v1/responses", {"input": "Who?"}),
+        ("/v1/messages", DOCUMENT),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_empty_answer_is_an_error(path: str, more: dict[str, Any], stream: bool) -> None:
+    body = {**(ASKED if path == "/v1/answers" else {"sources": SOURCES}), **more, "stream": stream}
+    for text, reason, why in ((" \n", "stop", "Ask again"), ("", "length", "token limit")):
+        answer = endpoint.Answer(text, reason=reason)
+        with model(answer) as (engine, _), here.client(engine) as server:
+            reply = server.post(path, json=body)
+        assert "The model returned an empty answer" in reply.text
+        assert why in reply.text
+        assert '"type":"api_error"' in reply.text
+        assert reply.status_code == (200 if stream and (text or path == "/v1/answers") else 502)

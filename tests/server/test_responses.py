@@ -222,7 +222,12 @@ def test_unsupported_fields_of_messages_are_refused(
 
 
 def test_messages_lists_what_has_no_effect(url: str) -> None:
-    document = {"type": "document", "source": {"type": "text", "data": "Opened in 1932."}}
+    document = {
+        "type": "document",
+        "source": {"type": "text", "data": "Opened in 1932.", "languge": "en"},
+        "context": "A bridge.",
+        "citations": {"enabled": True, "style": "long"},
+    }
     result = {"type": "tool_result", "tool_use_id": "t", "content": "It was 1933."}
     asked: list[Any] = [document, result, {"type": "text", "text": "When?"}]
     with anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as messages:
@@ -238,7 +243,20 @@ def test_messages_lists_what_has_no_effect(url: str) -> None:
         )
     assert message.model_extra is not None
     unused = message.model_extra["semqa"]["unused"]
-    assert unused == ["messages.1", "system", "messages.0.content.1"]
+    first = "messages.0.content.0"
+    assert unused == [
+        "messages.1", "system", f"{first}.context", f"{first}.source.languge",
+        f"{first}.citations.style", "messages.0.content.1",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["answers", "chat/completions", "responses"])
+def test_a_misspelt_field_of_a_source_is_refused(url: str, path: str) -> None:
+    body = {"sources": [{"text": "Opened in 1932.", "titel": "Bridge"}], "question": "When?"}
+    body |= {"messages": [{"role": "user", "content": "When?"}], "input": "When?"}
+    body = {"question": "When?", "sources": body["sources"]} if path == "answers" else body
+    error = httpx.post(f"{url}/v1/{path}", json=body).json()["error"]
+    assert error["param"] == "sources.0.titel"
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "max_output_tokens"])

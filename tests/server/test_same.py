@@ -69,7 +69,9 @@ def wire(value: Any) -> str:
     return json.dumps(value)
 
 
-sendable = answers().filter(lambda drawn: any((s.text + s.title).strip() for s in drawn[1]))
+sendable = answers().filter(
+    lambda drawn: drawn[0].strip() and any((s.text + s.title).strip() for s in drawn[1])
+)
 many = settings(
     max_examples=effort(80),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],

@@ -89,7 +89,6 @@ BOTH_WAYS = pytest.mark.parametrize("stream", [False, True])
         ("[ 2 Colin O'Brady ] is a British meteorologist.", "unquoted", ["British meteorologist"]),
         ("Colin O'Brady crossed it.", "unquoted", ["Colin O'Brady crossed"]),
         ("The answer is: The answer is: The answer is:", "unquoted", []),
-        ("", "unquoted", []),
         ("[ 2 Ranulph Fiennes ]", "unverified", []),
         ("[ 1 Colin O'Brady ] [1]", "unverified", []),
         (ABSTENTION, "abstained", []),

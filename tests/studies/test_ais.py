@@ -149,17 +149,20 @@ def test_an_export_changes_only_the_rated_rows_of_a_released_file(
         assert fresh[item.item, item.system].agree_int == 3
 
 
-@pytest.mark.parametrize("task", ["qrecc", "wow"])
-def test_a_released_file_comes_back_byte_for_byte(tmp_path: Path, shared: Path, task: str) -> None:
-    released = shared / "data" / "ais" / f"ann_{task}.csv"
-    items = {row.verdict.item for row in read_released(released).rows}
+def test_released_files_come_back_byte_for_byte(tmp_path: Path, shared: Path) -> None:
+    paths = [shared / "data" / "ais" / f"ann_{task}.csv" for task in ("qrecc", "wow")]
+    items = {row.verdict.item for path in paths for row in read_released(path).rows}
     texts = [{"item": item, "source": "A text."} for item in items]
-    inputs = [Input(released), Input(write_lines(tmp_path / "texts.jsonl", texts))]
+    released = [Input(path) for path in paths]
+    inputs = [*released, Input(write_lines(tmp_path / "texts.jsonl", texts))]
     study = make_study(tmp_path, inputs=inputs, per_item=1)
     with closing(Store(study)) as store:
-        store.take_in("released", study.kind.imported(study, inputs[:1]))
-        assert len(store.rated()) == len(study.ordinary) > 800
-        assert b"".join(study.kind.export(study, store.rated(), "csv")) == released.read_bytes()
+        store.take_in("released", study.kind.imported(study, released))
+        assert len(store.rated()) == len(study.ordinary) > 2300
+        files = study.kind.released(study, store.rated())
+    assert {name: b"".join(lines) for name, lines in files.items()} == {
+        path.name: path.read_bytes() for path in paths
+    }
 
 
 TOTTO: dict[str, Any] = {
@@ -199,7 +202,9 @@ def test_tables_of_totto_are_read(tmp_path: Path) -> None:
             [{"text": "1997"}, {"text": "Eek! The Cat", "highlighted": True}],
         ]
         assert text["text"] == "He also acts."
-    wrong = write_lines(tmp_path / "wrong.jsonl", [{**TOTTO, "highlighted_cells": [[0, 1]]}])
+    wrong = write_lines(
+        tmp_path / "wrong.jsonl", [{**TOTTO, "highlighted_cells": [[0, 1]]}, rows[1]]
+    )
     with pytest.raises(InputError, match=r"wrong.jsonl:1.*has no cell \(0, 1\)"):
         Ais().read([Input(wrong)], "two-step")
 

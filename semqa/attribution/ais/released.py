@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Self
 
 from semqa.attribution.ais.ratings import ATTRIBUTABLE, CLEAR, NOT_ATTRIBUTABLE, UNCLEAR, Verdict
 from semqa.data.csv_rows import CsvFile, CsvRecord, read_csv, write_csv
-from semqa.data.files import STDIN
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
 
@@ -112,9 +111,13 @@ def read_released(
     Raises:
         InputError: the file is not CSV, a column is missing, or a cell is not a valid number.
     """
-    file = read_csv(path, budget)
+    return released_of(read_csv(path, budget), task)
+
+
+def released_of(file: CsvFile, task: str | None = None) -> ReleasedFile:
+    """Like `read_released`, for a table that was read."""
     if task is None:
-        task = "stdin" if str(path) == STDIN else Path(path).stem.removeprefix("ann_")
+        task = Path(file.name).stem.removeprefix("ann_").strip("<>")  # of <stdin>
     columns = _columns(file)
     return ReleasedFile(tuple(_row(each, columns, task) for each in file.records), file)
 

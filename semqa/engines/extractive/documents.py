@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.engines.extractive.matching import blend, judge, match, read_units, select
+from semqa.engines.extractive.matching import (
+    blend,
+    judge,
+    match,
+    question_terms,
+    read_units,
+    select,
+    stems_of,
+)
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
@@ -23,6 +31,9 @@ __all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "rate", "r
 LONGEST_LIST, LIST_SHARE = 12, 0.4
 """A list of at most this many items is quoted whole if this share of it is quoted anyway."""
 
+NAMING_SHARE = 3
+"""A word of the question names rows of a table if it is in at most one of this many rows."""
+
 LEAST_WORDS = 3
 """Minimum number of words in a part of a question."""
 
@@ -36,6 +47,8 @@ _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
 """The number or letter of a list item, which is quoted; bullets are not."""
+_OUTER_BARS = re.compile(r"[ \t]*\|?[ \t]*(.*?\S)[ \t]*\|?[ \t]*")
+"""The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
@@ -44,11 +57,13 @@ _REFERS = re.compile(
 )
 """Words by which one part of a question refers to the subject of another."""
 _QUALIFIES = re.compile(
-    r"\W*(?:however|but|except|unless|otherwise|in that case|only|nor|exceptions?|"
-    r"(?:this|these|it|they) (?:does|do) not|the (?:one|only) exception|if (?:it|they|you|not))\b",
+    r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
+    r"(?:this|these|it|they) (?:does|do) not|if (?:it|they|you|not))\b|"
+    r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
+    r"\b(?:not |un)affected\b|\b(?:do|does) not apply\b|\b(?:is|are) (?:waived|exempt|excluded)\b",
     re.IGNORECASE,
 )
-"""Openings of a sentence that qualifies the sentence before it."""
+"""A sentence that qualifies the one before it."""
 
 
 class Quoted(NamedTuple):
@@ -233,7 +248,7 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
     of partly quoted lists. Except for the first, a unit that would exceed `max_words` is left out.
     """
     found, chances = reading.found, reading.judgement.chances
-    rows = _chosen(reading)
+    rows = _asked_rows(found, _chosen(reading))
     chosen = {found.places[row] for row in rows}
     kept: dict[tuple[int, int], float] = {}
     seen: set[str] = set()
@@ -250,7 +265,7 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
 
     for row in sorted(rows, key=lambda row: -chances[row]):
         s, u = found.places[row]
-        text = found.sources[s].texts[u].lower()
+        text = _text_of(found, row).lower()
         if text not in seen:  # the same sentence may be in several documents
             add((s, u), float(chances[row]))
         seen.add(text)
@@ -273,6 +288,39 @@ def _chosen(reading: Reading) -> list[int]:
     """Return the rows that answer each part of the question."""
     answered = [part for _, part in reading.parts if part.answers] or [reading.judgement]
     return list(dict.fromkeys(row for judgement in answered for row in select(judgement)))
+
+
+def _asked_rows(found: Match, chosen: Sequence[int]) -> list[int]:
+    """Leave out table rows that lack what the question names, if other chosen rows have it.
+
+    Of "22 mm valve | 9.80" and "15 mm valve | 7.20" a question for 22 mm wants the first only. The
+    words that count are those of the question that few rows of the table have.
+    """
+    tables: dict[tuple[int, int], list[int]] = {}
+    for row, (s, u) in enumerate(found.places):
+        unit = found.sources[s].structure.units[u]
+        if unit.kind == "row":
+            tables.setdefault((s, unit.group), []).append(row)
+    left_out: set[int] = set()
+    for rows in tables.values():
+        here = [row for row in rows if row in chosen]
+        if len(here) < 2:
+            continue
+        words = {row: set(stems_of(_text_of(found, row))) for row in rows}
+        naming = {
+            term
+            for term in question_terms(found.question)
+            if sum(term in each for each in words.values()) <= max(1, len(rows) / NAMING_SHARE)
+        }
+        named = [row for row in here if not naming.isdisjoint(words[row])]
+        if named:
+            left_out |= set(here).difference(named)
+    return [row for row in chosen if row not in left_out]
+
+
+def _text_of(found: Match, row: int) -> str:
+    s, u = found.places[row]
+    return found.sources[s].texts[u]
 
 
 def _members(units: Units, lead: int) -> list[int]:
@@ -316,7 +364,7 @@ def _needed(units: Units, u: int) -> list[int]:
     if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
     after = _neighbour(units, u, 1)
-    if after is not None and _QUALIFIES.match(units.texts[after]):
+    if after is not None and _QUALIFIES.search(units.texts[after]):
         out.append(after)
     return out
 
@@ -332,11 +380,8 @@ def _neighbour(units: Units, u: int, step: int) -> int | None:
 def _quoted(units: Units, number: int, u: int, chance: float) -> Quoted:
     unit, text = units.structure.units[u], units.structure.text
     start, end = unit.start, unit.end
-    if unit.kind in ("row", "header"):
-        while start < end and text[start] in "| \t":
-            start += 1
-        while end > start and text[end - 1] in "| \t":
-            end -= 1
+    if unit.kind in ("row", "header") and (outer := _OUTER_BARS.fullmatch(text, start, end)):
+        start, end = outer.span(1)
     elif bullet := _BULLET.match(text, start, end):
         start = bullet.end()
     return Quoted(number, start, end, unit.kind, unit.group, chance)

@@ -144,12 +144,25 @@ class RefusedError(InputError):
         self.param = param
 
 
+class NoReplyError(UnavailableError):
+    """The endpoint did not answer, also after retries.
+
+    Attributes:
+        status: the HTTP status of the last reply; None if there was none.
+    """
+
+    def __init__(self, message: str, status: int | None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class _TransientError(Exception):
     """A failure worth retrying, after `wait` seconds if the server requested that."""
 
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
+    def __init__(self, reason: str, wait: float = 0.0, status: int | None = None) -> None:
         super().__init__(reason)
         self.wait = wait
+        self.status = status
 
 
 class Transport:
@@ -203,14 +216,14 @@ class Transport:
         self, send: Callable[[], Awaitable[_T]], accumulator: StreamAccumulator | None = None
     ) -> _T:
         """Retry transient failures, unless `accumulator` has already shown text."""
-        reason, attempts = "no answer", self._options.attempts
+        reason, status, attempts = "no answer", None, self._options.attempts
         try:
             async with asyncio.timeout(self._options.timeout):
                 for number in range(attempts):
                     try:
                         return await send()
                     except _TransientError as error:
-                        reason, wait = str(error), error.wait
+                        reason, wait, status = str(error), error.wait, error.status
                     shown = accumulator is not None and accumulator.shown > 0
                     if shown or number + 1 == attempts or wait > _MAX_RETRY_AFTER:
                         break
@@ -220,10 +233,11 @@ class Transport:
             reason = f"no answer within {self._options.timeout:g} seconds ({reason})"
         if accumulator is not None and accumulator.shown:
             reason += f" after {accumulator.shown:,} characters of the answer"
-        raise UnavailableError(
+        raise NoReplyError(
             self.endpoint.hide(
                 f"{self.endpoint.url} does not answer: {reason}. Check that the server is running."
-            )
+            ),
+            status,
         )
 
     @asynccontextmanager
@@ -297,7 +311,8 @@ class Transport:
         reason = f"HTTP status {status} {response.reason_phrase}".rstrip()
         shown = f"{reason}{f': {truncate(detail)}' if detail else ''}"
         if status in _TRANSIENT_STATUS or status >= 500:
-            raise _TransientError(shown, _parse_retry_after(response.headers.get("Retry-After")))
+            wait = _parse_retry_after(response.headers.get("Retry-After"))
+            raise _TransientError(shown, wait, status)
         advice = {
             401: "Set SEMQA_API_KEY to a valid key.",
             403: "Set SEMQA_API_KEY to a key with permission.",

@@ -354,8 +354,18 @@ def blocks(answer: QuotedAnswer, question: str = "") -> list[Block]:
 
 
 def cells(quote: Quote) -> list[str]:
-    """Return the cells of a table row."""
-    return [cell.strip() for cell in quote.text.strip(" |").split("|")]
+    """Return the cells of a table row; bars on both sides are outer, and a single one parts cells.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> header = QuotedAnswer.parse("[ 1 | Mon | Fri ]", [Source("| | Mon | Fri |")])
+        >>> cells(header.quotes[0])
+        ['', 'Mon', 'Fri']
+    """
+    row = quote.text.strip()
+    if len(row) > 1 and row[0] == row[-1] == "|":
+        row = row[1:-1]
+    return [cell.strip() for cell in row.split("|")]
 
 
 def _lines(found: Iterable[Part]) -> Iterator[list[Part]]:

@@ -1,15 +1,17 @@
 // One answer in the transcript. While it streams, text is appended and complete quotes are inserted as
-// links; only the text after the last quote changes. The final object is authoritative: if it differs
-// from the streamed answer, the answer is redrawn from it.
+// links; a block of Markdown is drawn when it is complete. The final object is authoritative: if it
+// differs from the streamed answer, the answer is redrawn from it.
 
-import { blocks, cells } from "./blocks.js";
+import { cells } from "./blocks.js";
 import { icon, make } from "./dom.js";
+import { endsInCode, markup, topLevel } from "./markup.js";
 import { parts } from "./parts.js";
 import { Points, count } from "./points.js";
 import { hasTick, meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
 import { visible } from "./visible.js";
 
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+const MARKED_UP = /[\n*_`#\\]|:\/\/|^[ \t]*(?:[->•|]|\d+[.)])/; // may be Markdown
 let made = 0;
 
 export class Answer {
@@ -19,9 +21,12 @@ export class Answer {
   final = null;
   element = make("article", { class: "answer", "aria-label": "Answer" });
   #text = make("div", { class: "text", dir: "auto" });
+  #last = make("p"); // the incomplete block
+  #open = []; // its parts before the tail
   #tail = document.createTextNode("");
   #written = ""; // the raw text of the tail
   #before = 0; // number of code points before the tail
+  #top = 6;
   #links = [];
   #waiting = make("p");
   #follow;
@@ -33,7 +38,8 @@ export class Answer {
     this.id = `answer-${made}`;
     this.#follow = follow;
     this.element.id = this.id;
-    this.#text.append(this.#tail);
+    this.#last.append(this.#tail);
+    this.#text.append(this.#last);
     this.element.append(this.#text);
     this.element.classList.add("streaming");
   }
@@ -43,9 +49,33 @@ export class Answer {
   }
 
   addText(text) {
+    this.#settle(); // not after adding: it may be the text of a quote
     this.#written += text;
     this.#tail.data = visible(this.#written);
     this.#turn(this.#written);
+  }
+
+  // Draws the blocks before the last empty line.
+  #settle() {
+    const end = this.#written.lastIndexOf("\n\n") + 2;
+    if (end < 2) return;
+    const settled = this.#written.slice(0, end);
+    const parts = [...this.#open, { kind: "text", text: settled }];
+    if (endsInCode(parts)) return;
+    this.#top = Math.min(this.#top, topLevel(parts));
+    this.#keepingFocus(() => {
+      this.#last.replaceChildren(this.#tail);
+      this.#last.before(markup(parts, (part, row) => this.#part(part, row), this.#top));
+    });
+    this.#open = [];
+    this.#before += count(settled);
+    this.#written = this.#written.slice(end);
+  }
+
+  #keepingFocus(redraw) {
+    const focused = this.#links.indexOf(document.activeElement);
+    redraw();
+    if (focused >= 0) this.#links[focused]?.focus({ preventScroll: true });
   }
 
   // `dir=auto` ignores the text of quotes (in <bdi>), so the direction is set from the whole text.
@@ -60,7 +90,9 @@ export class Answer {
     const end = quote.plain_end - this.#before;
     const index = this.quotes.push(quote) - 1;
     if (start < 0 || end > points.length) return; // the final object has its place
-    this.#tail.before(visible(points.slice(0, start)), this.#link(index, true));
+    const before = points.slice(0, start);
+    this.#open.push({ kind: "text", text: before }, { kind: "quote", text: quote.text, mark: quote, index });
+    this.#tail.before(visible(before), this.#link(index, true));
     this.#written = points.slice(end);
     this.#before += end;
     this.#tail.data = visible(this.#written);
@@ -70,7 +102,8 @@ export class Answer {
     const drawn = JSON.stringify(this.quotes);
     const said = this.#before + count(this.#written);
     this.final = final;
-    this.quotes = final.quotes;
+    const nearest = (final.nearest ?? []).map((quote) => ({ ...quote, nearest: true }));
+    this.quotes = [...final.quotes, ...nearest];
     // Keep the objects of sources that are already shown on the right.
     const known = new Map(this.sources.map((source) => [JSON.stringify(source), source]));
     this.sources = final.sources.map((source) => known.get(JSON.stringify(source)) ?? source);
@@ -79,14 +112,14 @@ export class Answer {
     this.element.classList.remove("streaming");
     this.#turn(final.plain);
     const streamed = drawn === JSON.stringify(final.quotes) && said === count(final.plain) && final.quotes.length;
-    const shaped = blocks(parts(final));
-    if (!streamed || final.dropped?.length || final.claims?.length || shaped.some(({ kind }) => kind !== "text")) this.#draw(shaped);
+    if (!streamed || final.dropped?.length || final.claims?.length || MARKED_UP.test(final.plain)) this.#draw(final);
     this.badge = make("p", { class: `verdict ${final.verdict}${final.verdict === "quoted" && !hasTick(final) ? " doubtful" : ""}` }, icon(hasTick(final) ? "check" : "notice"), visible(verdictWords(final)));
     for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
-    if (final.nearest?.length) this.element.append(this.#nearest(final.nearest));
+    if (nearest.length) this.element.append(this.#nearest(final.quotes.length));
     this.element.append(this.badge);
     const meant = meaning(final);
-    if (meant) this.element.append(make("p", { class: "hint meaning" }, meant));
+    const told = [...document.querySelectorAll(".meaning")].some((other) => other.textContent === meant);
+    if (meant && !told) this.element.append(make("p", { class: "hint meaning" }, meant));
     this.element.append(make("footer"));
     if (final.understood && final.understood !== final.question) {
       this.element.append(make("details", { class: "hint" }, make("summary", {}, "How the question was understood"), make("p", { dir: "auto" }, visible(final.understood))));
@@ -123,32 +156,25 @@ export class Answer {
     flash(link);
   }
 
-  #draw(shaped) {
-    this.#links = [];
-    this.#text.replaceChildren();
-    for (const { kind, lines } of shaped) {
-      if (kind === "list") this.#text.append(make("ul", {}, ...lines.map((line) => make("li", {}, ...this.#line(line)))));
-      else if (kind === "table") this.#text.append(make("div", { class: "table" }, ...lines.flatMap((line) => this.#line(line, true))));
-      else this.#text.append(make("p", {}, ...lines.flatMap((line, place) => [place ? "\n" : "", ...this.#line(line)])));
-    }
+  #draw(final) {
+    this.#keepingFocus(() => this.#text.replaceChildren(markup([...parts(final)], (part, row) => this.#part(part, row))));
+    this.#links.length = this.quotes.length;
   }
 
   // The closest quotes, offered instead of an answer.
-  #nearest(quotes) {
-    const items = quotes.map((quote) => {
+  #nearest(first) {
+    const items = this.quotes.slice(first).map((quote, at) => {
       const title = this.sources.find((source) => source.number === quote.source)?.title;
-      return make("li", { dir: "auto" }, make("q", {}, visible(quote.text)), title ? ` – ${visible(title)}` : "");
+      return make("li", { dir: "auto" }, this.#link(first + at, false), title ? ` ${visible(title)}` : "");
     });
     return make("div", { class: "hint nearest" }, make("p", {}, "Closest passages:"), make("ul", {}, ...items));
   }
 
-  #line(line, row = false) {
-    return line.map(({ kind, text, mark, index }) => {
-      if (kind === "quote") return this.#link(index, false, row);
-      if (kind === "dropped") return dropped(text, mark);
-      if (kind === "claim") return make("span", { class: "claim", title: "Not in a quote, so not checked" }, visible(text));
-      return row ? "" : visible(text);
-    });
+  #part({ kind, text, mark, index }, row) {
+    if (kind === "quote") return this.#link(index, false, row);
+    if (kind === "dropped") return dropped(text, mark);
+    if (kind === "claim") return make("span", { class: "claim", title: "Not in a quote, so not checked" }, visible(text));
+    return visible(text);
   }
 
   #link(index, arrives, row = false) {
@@ -158,13 +184,13 @@ export class Answer {
     const link = make(
       "a",
       {
-        class: `quote ${good ? `c${(quote.source - 1) % 7}` : "bad"}${arrives ? " arrives" : ""}`,
+        class: `quote ${good ? `c${(quote.source - 1) % 7}` : "bad"}${arrives ? " arrives" : ""}${this.#links[index]?.classList.contains("pinned") ? " pinned" : ""}`,
         href: `#source-${quote.source}`,
         id: `${this.id}-quote-${index}`,
         "data-index": index,
       },
       ...(row ? cells(quote) : [quote.text]).map((text) => make("bdi", {}, visible(text))),
-      make("span", { class: "sr" }, ` (${good ? `quoted from source ${quote.source}. ` : ""}${outcome(quote)})`),
+      make("span", { class: "sr" }, ` (${good ? `${quote.nearest ? "" : "quoted "}from source ${quote.source}. ` : ""}${outcome(quote)})`),
       make("sup", { "aria-hidden": "true" }, good ? `${quote.source}${note ? ` ${note}` : ""}` : note),
     );
     link.addEventListener("click", (event) => {

@@ -19,7 +19,7 @@ export function blocks(parts) {
   return found;
 }
 
-export const cells = (quote) => quote.text.replace(/^[ |]+|[ |]+$/g, "").split("|").map((cell) => cell.trim());
+export const cells = (quote) => quote.text.trim().replace(/^\|(.*)\|$/s, "$1").split("|").map((cell) => cell.trim());
 
 function* linesOf(parts) {
   let line = [];
@@ -38,7 +38,7 @@ function* linesOf(parts) {
   yield line;
 }
 
-function kindOf(line) {
+export function kindOf(line) {
   const shown = line.filter((part) => part.kind !== "text" || part.text.trim());
   const [only] = shown;
   if (shown.length === 1 && only.kind === "quote" && only.mark.status === "verified" && only.text.includes("|")) {

@@ -13,6 +13,8 @@ export const UNTITLED = "New conversation";
 const PART = 100; // number of conversations per request
 const FEW = 15; // up to this many, the search field is hidden
 
+const controls = (row) => [...(row?.querySelectorAll("a, button") ?? [])];
+
 export class Conversations {
   #all = [];
   #more = false;
@@ -71,7 +73,10 @@ export class Conversations {
     find("no-conversations").textContent = looking ? "No matching conversations." : "Your conversations appear here.";
     wanted.hidden = !looking && !this.#more && this.#all.length <= FEW;
     further.hidden = !this.#more;
+    const row = document.activeElement.closest("#conversations li");
+    const control = row ? controls(row).indexOf(document.activeElement) : 0;
     list.replaceChildren(...this.#all.map((each) => this.#row(each)));
+    if (row) controls([...list.children].find(({ dataset }) => dataset.id === row.dataset.id))[control]?.focus({ preventScroll: true });
     find("title").textContent = this.current ? short(this.titleOf(this.current), 120) : UNTITLED;
     document.title = this.current ? `${short(this.titleOf(this.current), 60)} · semqa` : "semqa";
   }
@@ -85,7 +90,7 @@ export class Conversations {
       event.preventDefault();
       this.#open(each.id);
     });
-    return make("li", { class: here ? "here" : null }, link,
+    return make("li", { class: here ? "here" : null, "data-id": each.id }, link,
       make("span", { class: "tools" },
         iconButton("rename", `Rename ${name}`, () => this.#rename(each)),
         iconButton("download", `Export ${name} as Markdown`, () => this.#export(each)),

@@ -130,9 +130,11 @@ export class SourceCard {
   }
 
   #gap(from, to) {
-    return make("button", { type: "button", class: "gap", onclick: () => {
+    return make("button", { type: "button", class: "gap", onclick: ({ currentTarget }) => {
+      const place = [...this.#body.querySelectorAll(".gap")].indexOf(currentTarget);
       this.#shown.push([from, endOfWord(this.#document?.points ?? this.points, Math.min(to, from + STEP))]);
       this.draw(this.#quotes);
+      (this.#body.querySelectorAll(".gap")[place] ?? this.element.closest(".list")).focus({ preventScroll: true });
     } }, `Show ${Math.min(STEP, to - from).toLocaleString("en")} of ${(to - from).toLocaleString("en")} more characters`);
   }
 
@@ -159,7 +161,7 @@ export class SourceCard {
         onpointerenter: () => this.turn([index], "hover"),
         onpointerleave: () => this.turn([index], "leave"),
       }, icon("back"), make("bdi", {}, short(quote.text, 120)))));
-    this.#back.replaceChildren(...(items.length ? [make("h4", {}, "Quoted in the answer"), make("ul", {}, ...items)] : []));
+    this.#back.replaceChildren(...(items.length ? [make("h4", {}, this.#quotes[0][1].nearest ? "Closest to the question" : "Quoted in the answer"), make("ul", {}, ...items)] : []));
   }
 
   async #openDocument(button) {
@@ -172,6 +174,7 @@ export class SourceCard {
       this.#document = { points };
       this.#shown = [];
       this.draw(this.#quotes);
+      this.#meta.querySelector(".open").focus({ preventScroll: true });
       (this.element.querySelector("mark") ?? this.element.querySelector(".passage"))?.scrollIntoView({ block: "center" });
     } catch (problem) {
       this.#meta.append(make("span", { class: "problem", role: "alert" }, visible(problem.message)));
@@ -182,6 +185,7 @@ export class SourceCard {
     this.#document = null;
     this.#shown = [];
     this.draw(this.#quotes);
+    this.#meta.querySelector(".open").focus({ preventScroll: true });
     this.element.scrollIntoView({ block: "nearest" });
   }
 }

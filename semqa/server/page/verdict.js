@@ -20,6 +20,7 @@ export function noteOf(quote) {
 
 // The verdict of one quote, for its preview and for screen readers.
 export function outcome(quote) {
+  if (quote.nearest) return "Close to the question, but no answer";
   if (quote.status !== "verified") return `Not verified: ${quote.reason || WORDS[quote.status]}`;
   const relevance = quote.relevance ?? null;
   const suffix = relevance === null ? "" : `. Relevance: ${percent(relevance)}`;
@@ -71,7 +72,7 @@ export const verdictWords = (answer) => verdictText(answer).replace(/^[✓✗!] 
 // An explanation of the verdict for new readers.
 export function meaning({ verdict, quotes, claims = [] }) {
   if (quotes.some((quote) => quote.cut)) return "A quote marked “cut” begins or ends inside a word or number of its source, so it may say something else.";
-  if (verdict === "quoted") return "Checked: every quote is in its source, word for word. Not checked: whether the answer is right.";
+  if (verdict === "quoted") return "Wording is checked, not truth: every quote is in its source, word for word. No judge was asked whether it supports the answer.";
   if (verdict === "unverified") return "Text marked in red was presented as a quote, but is not in the cited source.";
   if (verdict === "unquoted" && claims.length) return "Text with a dotted underline is not quoted and was not checked.";
   return "";

@@ -89,6 +89,54 @@ def test_a_document_is_opened_and_removed_by_keyboard(serve: Serve, page: Page) 
     assert site.library.collection("", "towers").documents() == []
 
 
+def test_the_keyboard_keeps_its_place(serve: Serve, page: Page) -> None:
+    """Ask, open a quote and its document, edit, rename and delete with the keyboard alone."""
+    site = with_collections(serve)
+    site.open(page)
+    focused = page.locator(":focus")
+
+    def tab_to(name: str, key: str = "Tab") -> None:
+        for _ in range(60):
+            page.keyboard.press(key)
+            if name in f"{focused.get_attribute('aria-label')} {focused.text_content()}":
+                return
+        pytest.fail(f"{name} cannot be reached")
+
+    page.keyboard.type("When was the bridge opened?")
+    page.keyboard.press("Enter")
+    wait_for_answer(page)
+    tab_to("quoted from source", "Shift+Tab")
+    page.keyboard.press("Enter")
+    assert focused.evaluate("e => e.closest('mark') !== null")
+    tab_to("Show in document")
+    page.keyboard.press("Enter")
+    expect(focused).to_have_text("Show only the passage")
+    tab_to("more characters", "Shift+Tab")
+    gaps = page.locator(".gap").count()
+    page.keyboard.press("Enter")
+    expect(page.locator(".gap")).to_have_count(gaps - 1)
+    assert focused.evaluate("e => e.matches('.gap, .list')")
+    tab_to("Show only the passage")
+    page.keyboard.press("Enter")
+    expect(focused).to_have_text("Show in document")
+    tab_to("Edit the question", "Shift+Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.type(" Who opened it?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer .verdict")).to_have_count(2)
+    tab_to("Rename", "Shift+Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.type("Bridges")
+    page.keyboard.press("Enter")
+    expect(focused).to_have_attribute("aria-label", "Rename Bridges")
+    tab_to("Delete")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#conversations li")).to_have_count(0)
+    expect(focused).to_have_text("New conversation")
+
+
 def test_a_question_is_asked_again_and_edited(serve: Serve, page: Page) -> None:
     serve(lambda *_: "He [ 1 sang it ].").open(page)
     paste(page, "Bing sang it.")

@@ -78,12 +78,16 @@ def test_the_drawer_holds_the_conversations(serve: Serve, phone: Page) -> None:
 
 def test_no_text_is_too_faint_to_read(serve: Serve, phone: Page) -> None:
     """All visible text has a contrast of at least 4.5 to 1 (WCAG 2.2 AA)."""
-    serve(lambda *_: "It is [ 1 so ], [ 2 also ], not [ 1 never ].").open(phone)
+    text = "It is [ 1 so ], [ 2 also ], not [ 1 never ].\n\n> `it` [ 1 is ] [a](https://e.org)\n\n```py\nx\n```"
+    site = serve(lambda *_: text)
+    site.library.create("", "docs").put("unquoted.txt", b"Is it so? It is not quoted.")
+    site.open(phone)
     phone.set_viewport_size({"width": 1400, "height": 800})
     paste(phone, "It is so.", "A title")
     paste(phone, "Here also.", "Another")
     ask(phone, "Is it so?")
     wait_for_answer(phone)
+    phone.locator(".rest summary").click()
     phone.wait_for_timeout(1300)
     faint = phone.evaluate(
         r"""() => {

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tests.server.browser.conftest import Serve, Site
 
+expect = pytest.importorskip("playwright.sync_api", reason="needs playwright").expect
+
 QUESTION = "Who crossed Antarctica?"
 CROSSED = Source("Colin O'Brady crossed Antarctica in 2018.")
 DRUG = Source("The drug is safe.")
@@ -54,7 +56,43 @@ def test_only_a_quoted_answer_has_a_tick(
         "t => document.getElementById('status').textContent.includes(t)", arg=told
     )
     if verdict == "quoted":
-        assert "whether the answer is right" in page.locator(".meaning").inner_text()
+        assert "No judge was asked" in page.locator(".meaning").inner_text()
+        ask(page, QUESTION)
+        expect(page.locator(".verdict.quoted")).to_have_count(2)
+        assert page.locator(".meaning").count() == 1, "once is enough"
+
+
+def test_an_empty_answer_says_so(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "").open(page)
+    paste(page, CROSSED.text)
+    ask(page, QUESTION)
+    problem = page.get_by_role("alert").get_by_text(
+        "The model returned an empty answer. Ask again."
+    )
+    problem.wait_for()
+    assert page.locator(".answer .verdict").count() == 0
+    assert page.get_by_role("button", name="Ask again", exact=True).is_visible()
+    assert page.get_by_label("Your question").input_value() == QUESTION
+
+
+def test_the_closest_passages_open_in_their_source(serve: Serve, page: Page) -> None:
+    serve().open(page)
+    paste(page, f"It rained. {CROSSED.text} He is American.", "Explorers")
+    ask(page, "Who invented the telephone?")
+    page.locator(".verdict.abstained").wait_for()
+    near = page.locator(".nearest .quote")
+    assert near.count() >= 1
+    assert "Explorers" in page.locator(".nearest li").first.inner_text()
+    for at in range(near.count()):
+        text = near.nth(at).locator("bdi").inner_text()
+        near.nth(at).focus()
+        page.keyboard.press("Enter")
+        assert "".join(page.locator("mark.pinned").all_inner_texts()) == text
+        assert page.locator(".back h4").inner_text() == "Closest to the question"
+    page.reload()
+    page.locator(".nearest .quote").first.click()
+    assert page.locator("mark.pinned").count() >= 1
+    assert page.locator(".verdict.abstained").count() == 1
 
 
 def kept(site: Site, text: str, source: Source, question: str, **more: Any) -> None:
