@@ -43,29 +43,13 @@ OPTIONS: dict[str, Any] = {
 
 def save_model(folder: Path) -> Path:
     """Save a model whose attention heads are wide enough for vLLM."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from tests.models import llama_config, tiny, write
 
-    from tests.models import tiny
-
-    made = tiny("llama-chat")
-    torch.manual_seed(3)
-    config = LlamaConfig(
-        vocab_size=made.model.config.vocab_size
-        + 200,  # larger than the tokenizer, as in many models
-        hidden_size=64,
-        intermediate_size=96,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=2048,
-        eos_token_id=1,
-        bos_token_id=3,
-        pad_token_id=0,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    made.tokenizer.save_pretrained(folder)
-    return folder
+    tokenizer = tiny("llama-chat").tokenizer
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_key_value_heads": 2}
+    # Larger than the tokenizer, as in many models.
+    config = llama_config(len(tokenizer) + 200, pad_token_id=0, **sizes)
+    return write(folder, "LlamaForCausalLM", config, tokenizer, 3)
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +202,8 @@ def test_two_processes_share_each_layer(folder: Path, monkeypatch: pytest.Monkey
     """Without a GPU, vLLM needs to know which CPU cores each process gets."""
     first, second, *_ = sorted(os.sched_getaffinity(0))
     monkeypatch.setenv("VLLM_CPU_OMP_THREADS_BIND", f"{first}|{second}")
-    spread = {"tensor_parallel_size": 2, "engine_args": {"distributed_executor_backend": "mp"}}
+    more = {**SMALL, "distributed_executor_backend": "mp"}
+    spread = {"tensor_parallel_size": 2, "engine_args": more}
     made = create_engine(f"vllm:{folder}", OPTIONS | spread)
     assert isinstance(made, VllmEngine)
     try:
