@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.engines.extractive.matching import (
-    blend,
-    judge,
-    match,
-    question_terms,
-    read_units,
-    select,
-    stems_of,
-)
+from semqa.engines.extractive.matching import blend, judge, match, read_units, select
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
@@ -30,9 +22,6 @@ __all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "rate", "r
 
 LONGEST_LIST, LIST_SHARE = 12, 0.4
 """A list of at most this many items is quoted whole if this share of it is quoted anyway."""
-
-NAMING_SHARE = 3
-"""A word of the question names rows of a table if it is in at most one of this many rows."""
 
 LEAST_WORDS = 3
 """Minimum number of words in a part of a question."""
@@ -248,7 +237,7 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
     of partly quoted lists. Except for the first, a unit that would exceed `max_words` is left out.
     """
     found, chances = reading.found, reading.judgement.chances
-    rows = _asked_rows(found, _chosen(reading))
+    rows = _chosen(reading)
     chosen = {found.places[row] for row in rows}
     kept: dict[tuple[int, int], float] = {}
     seen: set[str] = set()
@@ -265,7 +254,7 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
 
     for row in sorted(rows, key=lambda row: -chances[row]):
         s, u = found.places[row]
-        text = _text_of(found, row).lower()
+        text = found.sources[s].texts[u].lower()
         if text not in seen:  # the same sentence may be in several documents
             add((s, u), float(chances[row]))
         seen.add(text)
@@ -288,39 +277,6 @@ def _chosen(reading: Reading) -> list[int]:
     """Return the rows that answer each part of the question."""
     answered = [part for _, part in reading.parts if part.answers] or [reading.judgement]
     return list(dict.fromkeys(row for judgement in answered for row in select(judgement)))
-
-
-def _asked_rows(found: Match, chosen: Sequence[int]) -> list[int]:
-    """Leave out table rows that lack what the question names, if other chosen rows have it.
-
-    Of "22 mm valve | 9.80" and "15 mm valve | 7.20" a question for 22 mm wants the first only. The
-    words that count are those of the question that few rows of the table have.
-    """
-    tables: dict[tuple[int, int], list[int]] = {}
-    for row, (s, u) in enumerate(found.places):
-        unit = found.sources[s].structure.units[u]
-        if unit.kind == "row":
-            tables.setdefault((s, unit.group), []).append(row)
-    left_out: set[int] = set()
-    for rows in tables.values():
-        here = [row for row in rows if row in chosen]
-        if len(here) < 2:
-            continue
-        words = {row: set(stems_of(_text_of(found, row))) for row in rows}
-        naming = {
-            term
-            for term in question_terms(found.question)
-            if sum(term in each for each in words.values()) <= max(1, len(rows) / NAMING_SHARE)
-        }
-        named = [row for row in here if not naming.isdisjoint(words[row])]
-        if named:
-            left_out |= set(here).difference(named)
-    return [row for row in chosen if row not in left_out]
-
-
-def _text_of(found: Match, row: int) -> str:
-    s, u = found.places[row]
-    return found.sources[s].texts[u]
 
 
 def _members(units: Units, lead: int) -> list[int]:

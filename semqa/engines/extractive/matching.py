@@ -39,10 +39,8 @@ __all__ = [
     "judge",
     "load_models",
     "match",
-    "question_terms",
     "read_units",
     "select",
-    "stems_of",
     "texts_of",
 ]
 
@@ -267,7 +265,6 @@ class Match:
     """Features of all units in a question's sources.
 
     Attributes:
-        question: the question.
         sources: the sources split into units.
         places: for each row the index of the source and of the unit.
         features: shape [rows, features], in the order of `names`.
@@ -275,7 +272,6 @@ class Match:
         by_meaning: whether an encoder was used.
     """
 
-    question: str
     sources: tuple[Units, ...]
     places: tuple[tuple[int, int], ...]
     features: Array
@@ -307,25 +303,16 @@ def match(
     split = tuple(read_units(source) for source in sources)
     places = tuple((s, u) for s, units in enumerate(split) for u in units.content)
     if not places:
-        return Match(question, split, places, np.zeros((0, 0)), (), encoder is not None)
+        return Match(split, places, np.zeros((0, 0)), (), encoder is not None)
     columns = _word_features(question, split, places) | _form_features(question, split, places)
     if encoder is not None:
         columns |= _embedding_features(question, split, places, encoder, columns)
     features = np.column_stack(list(columns.values()))
-    return Match(question, split, places, features, tuple(columns), encoder is not None)
-
-
-def question_terms(question: str) -> tuple[str, ...]:
-    """Return the distinct stems of the question's content words."""
-    language = language_of(question)
-    ignored = IDLE | _REQUEST_WORDS | (language.stopwords if language else frozenset())
-    stems = [stem(word) for word in split_words(question) if word not in ignored]
-    return tuple(dict.fromkeys(stems)) or stems_of(question)[:1]
+    return Match(split, places, features, tuple(columns), encoder is not None)
 
 
 @lru_cache(maxsize=1 << 14)
-def stems_of(text: str) -> tuple[str, ...]:
-    """Return the stems of a text's words, except words that are too common to match."""
+def _stems(text: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in split_words(text) if word not in IDLE)
 
 
@@ -333,10 +320,13 @@ def _word_features(
     question: str, split: Sequence[Units], places: Sequence[tuple[int, int]]
 ) -> dict[str, Array]:
     """Return how many words of the question occur in each unit and in the texts above it."""
-    terms = question_terms(question)
-    units = [stems_of(split[s].texts[u]) for s, u in places]
-    above = [[stems_of(text) for text in split[s].above[u]] for s, u in places]
-    titles = [set(stems_of(units.title)) for units in split]
+    language = language_of(question)
+    ignored = IDLE | _REQUEST_WORDS | (language.stopwords if language else frozenset())
+    stems = [stem(word) for word in split_words(question) if word not in ignored]
+    terms = tuple(dict.fromkeys(stems)) or _stems(question)[:1]
+    units = [_stems(split[s].texts[u]) for s, u in places]
+    above = [[_stems(text) for text in split[s].above[u]] for s, u in places]
+    titles = [set(_stems(units.title)) for units in split]
     own = _occurrence(terms, units)
     soft = own.copy()
     for j, term in enumerate(terms):
