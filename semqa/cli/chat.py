@@ -32,7 +32,7 @@ from semqa.cli.options import (
 )
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
 from semqa.errors import InputError, SemqaError
-from semqa.history import Exchange, in_context
+from semqa.history import Exchange, in_context, is_courtesy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -225,6 +225,11 @@ class _Chat:
 
     def _ask(self, question: str) -> None:
         check_text(question, "The question")
+        if is_courtesy(question):
+            from semqa.quotes.answer import NO_QUESTION
+
+            self._print(f"{NO_QUESTION}\n")
+            return
         history = tuple(self._history)
         self._history.append(
             Exchange(question)

@@ -27,12 +27,12 @@ from semqa.engines.extractive.compose import (
 )
 from semqa.engines.extractive.evidence import expansions, trust
 from semqa.engines.extractive.lexicon import language_of
-from semqa.engines.extractive.matching import read_units, texts_of
+from semqa.engines.extractive.matching import blend, read_units, texts_of
 from semqa.engines.extractive.passage import quotable, split_words
 from semqa.engines.extractive.question import questions_in
 from semqa.engines.extractive.reading import is_relevant, load_weights, read_request
 from semqa.errors import InputError, UnavailableError
-from semqa.history import earlier_questions, in_context
+from semqa.history import earlier_questions, has_content, in_context
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class ExtractiveEngine:
         check_request(question, sources)
         understood = in_context(question, history)
         if documents.are_documents(sources):
-            reading = documents.read(understood, sources, self._encoder_for(understood))
+            reading = self._read_documents(question, sources, history)
             if not reading.answers:
                 return None
             text = documents.write(reading, sources, self.max_words)
@@ -210,7 +210,7 @@ class ExtractiveEngine:
         """
         check_request(question, sources)
         if documents.are_documents(sources):
-            return self._document_slots(in_context(question, history), sources)
+            return self._document_slots(self._read_documents(question, sources, history), sources)
         weights = load_weights()
         slots: list[Slot] = []
         for inquiry, readings in self._relevant(question, sources, history):
@@ -272,8 +272,23 @@ class ExtractiveEngine:
         cosine = documents.nearest(understood, sources, self._encoder_for(understood))
         return questions if cosine >= NEAR else []
 
-    def _document_slots(self, question: str, sources: Sequence[Source]) -> list[Slot]:
-        reading = documents.read(question, sources, self._encoder_for(question))
+    def _read_documents(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange]
+    ) -> documents.Reading:
+        """Compare documents with a question; of a follow-up, its own words count more."""
+        understood = in_context(question, history)
+        encoder = self._encoder_for(understood)
+        whole = documents.read(understood, sources, encoder)
+        if understood == question or not has_content(question):
+            return whole
+        own = documents.read(question, sources, encoder)
+        reading = own._replace(
+            judgement=blend(whole.judgement, own.judgement),
+            parts=tuple((text, blend(whole.judgement, part)) for text, part in own.parts),
+        )
+        return reading if reading.answers else whole
+
+    def _document_slots(self, reading: documents.Reading, sources: Sequence[Source]) -> list[Slot]:
         if not reading.answers:
             return []
         slots = []
@@ -298,8 +313,7 @@ class ExtractiveEngine:
         """
         check_request(question, sources)
         if weights is None and documents.are_documents(sources):
-            understood = in_context(question, history)
-            reading = documents.read(understood, sources, self._encoder_for(understood))
+            reading = self._read_documents(question, sources, history)
             text = documents.write(reading, sources, self.max_words)
             if text:
                 return text
