@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Exchange",
+    "asks_for_more",
     "earlier_questions",
     "has_content",
     "in_context",
@@ -82,7 +83,7 @@ _FUNCTION_WORDS = frozenset(
         "a an the of in on at to for from by with about as is are was were be been do does",
         "did has have had can could will would may might must shall should who whom whose",
         "what which when where why how and or but not no so also more much many any some me my",
-        "you your i we our us tell please explain name list give show exactly really even only just",
+        "you your i we our us tell please explain name list give show exactly really even only just anything",
         "s re ve ll d m t",  # of contractions
     )
     for word in words.split()
@@ -135,6 +136,11 @@ def is_courtesy(text: str) -> bool:
 def has_content(question: str) -> bool:
     """Whether a question has a word of its own, unlike "Why?" or "Tell me more"."""
     return _content(_words(question)) > 0
+
+
+def asks_for_more(question: str) -> bool:
+    """Whether a question asks for what has not been said: "Tell me more", "What else?"."""
+    return not has_content(question) and bool({"more", "else"} & set(_words(question)))
 
 
 def stands_alone(question: str) -> bool:

@@ -115,3 +115,23 @@ def test_a_follow_up_is_not_answered_with_the_earlier_answer(
     assert answer is not None
     assert wanted in answer.plain
     assert earlier not in answer.plain
+
+
+def test_more_is_what_was_not_quoted_before() -> None:
+    text = (
+        "The deposit is 900 pounds. The deposit is returned within six months.\n\n"
+        "The landlord may keep a part of the deposit for repairs.\n\n"
+        "The rent is 640 pounds a month."
+    )
+    history: list[Exchange] = []
+    answers = []
+    for question in ("How much is the deposit?", "Tell me more.", "thanks", "Anything else?"):
+        answer = ExtractiveEngine(encoder="none").attempt(question, [Source(text)], history)
+        answers.append(None if answer is None else answer.plain)
+        history.append(Exchange(question, answers[-1] or ""))
+    assert answers == [
+        "The deposit is 900 pounds. The deposit is returned within six months.",
+        "The landlord may keep a part of the deposit for repairs.",
+        None,
+        None,
+    ]

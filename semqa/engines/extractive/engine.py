@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from semqa.engines.base import check_request
 from semqa.engines.cancellation import check_cancelled
@@ -32,7 +35,7 @@ from semqa.engines.extractive.passage import quotable, split_words
 from semqa.engines.extractive.question import questions_in
 from semqa.engines.extractive.reading import is_relevant, load_weights, read_request
 from semqa.errors import InputError, UnavailableError
-from semqa.history import earlier_questions, has_content, in_context
+from semqa.history import asks_for_more, earlier_questions, has_content, in_context
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -279,6 +282,8 @@ class ExtractiveEngine:
         understood = in_context(question, history)
         encoder = self._encoder_for(understood)
         whole = documents.read(understood, sources, encoder)
+        if asks_for_more(question):
+            return _without(whole, [exchange.answer for exchange in history])
         if understood == question or not has_content(question):
             return whole
         own = documents.read(question, sources, encoder)
@@ -400,6 +405,16 @@ def _read(
 ) -> list[tuple[Inquiry, list[Reading]]]:
     questions = questions_in(question, " ".join(earlier_questions(question, history)))
     return [read_request(text, sources, context) for text, context in questions]
+
+
+def _without(reading: documents.Reading, answers: Sequence[str]) -> documents.Reading:
+    """Leave out the units that earlier answers quoted."""
+    said = " ".join(split_words("\n".join(answers)))
+    texts = (reading.found.sources[s].texts[u] for s, u in reading.found.places)
+    new = np.array([" ".join(split_words(text)) not in said for text in texts], float)
+    whole = reading.judgement
+    left = replace(whole, chances=whole.chances * new, relevance=whole.relevance * new)
+    return reading._replace(judgement=left)
 
 
 def _expansions(inquiry: Inquiry, readings: Sequence[Reading]) -> list[Pick]:
