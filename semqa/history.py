@@ -1,7 +1,8 @@
 """Conversation history: which earlier questions a follow-up question refers to.
 
 "When was it opened?" cannot be answered on its own. Engines that compare words get the earlier
-questions as well (`in_context`); language models get the latest exchanges (`recent`).
+questions as well (`in_context`); language models get the latest exchanges (`recent`). "Thanks" is
+no question at all (`is_courtesy`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Exchange", "earlier_questions", "in_context", "recent", "stands_alone"]
+__all__ = [
+    "Exchange",
+    "asks_for_more",
+    "earlier_questions",
+    "has_content",
+    "in_context",
+    "is_courtesy",
+    "recent",
+    "stands_alone",
+]
 
 MAX_EARLIER_QUESTIONS = 2
 """Maximum number of earlier questions added to a follow-up."""
@@ -24,9 +34,9 @@ MAX_CHARACTERS = 500
 """Maximum length of an earlier question or answer, in characters."""
 
 MIN_CONTENT_WORDS = 2
-"""A question with fewer content words does not stand alone."""
+"""A question with fewer content words stands alone only if it is whole: "Who is the landlord?"."""
 
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_WORD = re.compile(r"\w+")
 
 _REFERRING = frozenset(
     word
@@ -42,16 +52,57 @@ _REFERRING = frozenset(
     for word in words.split()
 )
 _OPENING = re.compile(
-    r"(?:and|but|so|also|or|why|how come|what about|how about|what else|und|aber|et|mais|y|pero|e)\b",
+    r"(?:and|but|so|also|or|how come|what about|how about|what else|und|aber|oder|et|mais|ou|y|pero|e)\b",
     re.IGNORECASE,
 )
+_THERE = re.compile(r"\b(?:is|are|was|were) there\b|\bthere (?:is|are|was|were)\b", re.IGNORECASE)
+"""A "there" that does not refer to a place."""
+
+_WHOLE = re.compile(
+    r"(?:who|what|when|where|which|why|how(?: \w+)?)(?: (?:is|are|was|were)|['’](?:s|re)) "
+    r"(?:(?:the|a|an|my|our|your) \w|(?-i:[A-Z0-9]))|"
+    r"(?:is|are|was|were) (?:there|the|a|an|any|my|our|your) \w",
+    re.IGNORECASE,
+)
+"""The beginning of a whole question: a form of "be", then an article and a noun, or a name."""
+
+_RELATIVE = frozenset(
+    word
+    for words in (
+        "alternative catch condition consequence cost detail difference exception limit price "
+        "problem reason rest result",
+        "beginning end first last next previous second third",
+    )
+    for word in words.split()
+)
+"""Nouns that need another: "What is the price?" does not say of what."""
+
 _FUNCTION_WORDS = frozenset(
     word
     for words in (
         "a an the of in on at to for from by with about as is are was were be been do does",
         "did has have had can could will would may might must shall should who whom whose",
-        "what which when where why how and or but not no so also more much many any some me",
-        "you i we us tell please explain name list give show exactly really",
+        "what which when where why how and or but not no so also more much many any some me my",
+        "you your i we our us tell please explain name list give show exactly really even only just anything",
+        "s re ve ll d m t",  # of contractions
+    )
+    for word in words.split()
+)
+_COURTESY = frozenset(
+    word
+    for words in (
+        "thanks thank thx cheers ok okay yes no hello hi hey bye goodbye great good perfect well",
+        "danke dank dankeschön guten hallo tschüss ja nein gut prima merci bonjour bonsoir salut oui non",
+        "gracias buenos buenas hola adiós vale sí grazie ciao salve buongiorno",
+    )
+    for word in words.split()
+)
+_COURTESY_REST = frozenset(
+    word
+    for words in (
+        "you so very much a lot again for your help that the answer there then all morning evening",
+        "afternoon day night got it schön sehr vielen tag morgen abend beaucoup bien",
+        "muchas días tardes noches mille molte tante",
     )
     for word in words.split()
 )
@@ -69,6 +120,29 @@ class Exchange(NamedTuple):
     answer: str = ""
 
 
+def is_courtesy(text: str) -> bool:
+    """Whether a message is a greeting, thanks or an assent, and asks nothing.
+
+    Example:
+        >>> is_courtesy("Thank you very much!"), is_courtesy("ok, and the deposit?")
+        (True, False)
+    """
+    words = _words(text)
+    return any(word in _COURTESY for word in words) and all(
+        word in _COURTESY or word in _COURTESY_REST for word in words
+    )
+
+
+def has_content(question: str) -> bool:
+    """Whether a question has a word of its own, unlike "Why?" or "Tell me more"."""
+    return _content(_words(question)) > 0
+
+
+def asks_for_more(question: str) -> bool:
+    """Whether a question asks for what has not been said: "Tell me more", "What else?"."""
+    return not has_content(question) and bool({"more", "else"} & set(_words(question)))
+
+
 def stands_alone(question: str) -> bool:
     """Whether a question can be understood without the earlier ones.
 
@@ -77,13 +151,30 @@ def stands_alone(question: str) -> bool:
         True
         >>> stands_alone("When was it opened?"), stands_alone("And the second?")
         (False, False)
+        >>> stands_alone("Who is the landlord?"), stands_alone("What is the price?")
+        (True, False)
     """
-    if _OPENING.match(question.strip()):
+    words_at = (word for word in _WORD.finditer(question) if word[0].casefold() not in _COURTESY)
+    first = next(words_at, None)  # after "ok" or "thanks"
+    asked = "" if first is None else question[first.start() :]
+    if _OPENING.match(asked):
         return False
-    words = [word.casefold() for word in _WORD.findall(question)]
+    words = _words(_THERE.sub("", asked))
     if any(word in _REFERRING for word in words):
         return False
-    return sum(word not in _FUNCTION_WORDS for word in words) >= MIN_CONTENT_WORDS
+    content = _content(words)
+    if content < MIN_CONTENT_WORDS and _WHOLE.match(asked):
+        return content > 0 and not any(word.removesuffix("s") in _RELATIVE for word in words)
+    return content >= MIN_CONTENT_WORDS
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _content(words: Sequence[str]) -> int:
+    """Count the content words."""
+    return sum(word not in _FUNCTION_WORDS and word not in _REFERRING for word in words)
 
 
 def earlier_questions(question: str, history: Sequence[Exchange]) -> list[str]:
@@ -97,11 +188,9 @@ def earlier_questions(question: str, history: Sequence[Exchange]) -> list[str]:
         ['Who built the Harbour Bridge?']
     """
     found: list[str] = []
-    if stands_alone(question):
+    if stands_alone(question) or is_courtesy(question):
         return found
-    for exchange in reversed(history):
-        if not exchange.question.strip():
-            continue
+    for exchange in reversed(_asked(history)):
         earlier = _cut(exchange.question)
         found.insert(0, earlier if earlier.endswith(("?", ".", "!")) else f"{earlier}?")
         if len(found) == MAX_EARLIER_QUESTIONS or stands_alone(exchange.question):
@@ -124,10 +213,15 @@ def in_context(question: str, history: Sequence[Exchange]) -> str:
 
 def recent(history: Sequence[Exchange]) -> tuple[Exchange, ...]:
     """Return the last exchanges, shortened to fit a prompt."""
-    asked = [exchange for exchange in history if exchange.question.strip()]
     return tuple(
-        Exchange(_cut(each.question), _cut(each.answer)) for each in asked[-MAX_EXCHANGES:]
+        Exchange(_cut(each.question), _cut(each.answer))
+        for each in _asked(history)[-MAX_EXCHANGES:]
     )
+
+
+def _asked(history: Sequence[Exchange]) -> list[Exchange]:
+    """Return the exchanges that asked something."""
+    return [each for each in history if each.question.strip() and not is_courtesy(each.question)]
 
 
 def _cut(text: str) -> str:

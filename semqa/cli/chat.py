@@ -32,7 +32,7 @@ from semqa.cli.options import (
 )
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
 from semqa.errors import InputError, SemqaError
-from semqa.history import Exchange, in_context
+from semqa.history import Exchange, in_context, is_courtesy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -146,6 +146,7 @@ class _Chat:
         self._history: list[Exchange] = []
         self._interactive = sys.stdin.isatty()
         self._links = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "linux")
+        self._less = os.environ.get("LESS")
         self.failed = False
 
     @property
@@ -225,6 +226,11 @@ class _Chat:
 
     def _ask(self, question: str) -> None:
         check_text(question, "The question")
+        if is_courtesy(question):
+            from semqa.quotes.answer import NO_QUESTION
+
+            self._print(f"{NO_QUESTION}\n")
+            return
         history = tuple(self._history)
         self._history.append(
             Exchange(question)
@@ -382,8 +388,11 @@ class _Chat:
         for piece in quoted_pieces(turn.run.result, at, "body"):
             text.append(safe_text(piece.text), f"bold {source_colour(at)}" if piece.quotes else "")
         console = self._console
-        tall = len(text.wrap(console, console.width)) + 4 > console.height
-        os.environ.setdefault("LESS", "-RX")  # less shows colours only with -R
+        lines = text.wrap(console, console.width)
+        tall = len(lines) + 4 > console.height
+        if not self._less:  # colours need -R; begin a little above the first quote
+            first = next((line for line, each in enumerate(lines) if each.spans), 0)
+            os.environ["LESS"] = f"-RX +{max(first - 2, 1)}g"
         with console.pager(styles=True) if tall and sys.stdout.isatty() else nullcontext():
             console.print(self._source_line(turn, at))
             if (link := _link(turn.given[at - 1])) is not None:

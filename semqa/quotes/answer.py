@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from semqa.quotes.source import Source
 
 ABSTENTION = "The sources do not answer this question."
+NO_QUESTION = "This is not a question. Ask about the sources."
 """The "no answer" reply."""
 
 MAX_MARKS = 10_000
@@ -188,8 +189,8 @@ class QuotedAnswer:
 
     @property
     def abstained(self) -> bool:
-        """Whether the whole answer is `ABSTENTION`, ignoring white space."""
-        return self.marked.split() == ABSTENTION.split()
+        """Whether the whole answer is `ABSTENTION` or `NO_QUESTION`, ignoring white space."""
+        return self.marked.split() in (ABSTENTION.split(), NO_QUESTION.split())
 
     def verdict(self, question: str = "") -> Verdict:
         """Return the result of checking the whole answer.

@@ -17,7 +17,8 @@ from starlette.concurrency import run_in_threadpool
 
 from semqa.engines import GeneratingEngine
 from semqa.errors import InputError, NotFoundError
-from semqa.history import in_context
+from semqa.history import in_context, is_courtesy
+from semqa.quotes.answer import NO_QUESTION
 from semqa.server.answering import AnswerResult, AnswerSource, PreparedQuestion
 from semqa.server.errors import shutdown_error, stream_error
 from semqa.server.sse import EventStream, await_first, dumps, event, while_connected
@@ -52,7 +53,7 @@ async def prepare(
     limit: int | None = None,
     **more: Any,
 ) -> PreparedQuestion:
-    """Validate a question and collect its sources.
+    """Validate a question and collect its sources. A greeting or thanks gets a fixed reply.
 
     Args:
         sources: sources in the request; retrieved passages follow them.
@@ -66,7 +67,6 @@ async def prepare(
     collection = None if collection == [] else collection  # some clients send an empty list
     check_question(question, state.settings)
     spec = state.shelf.choose(engine)
-    understood = in_context(question, history)
     sources = tuple(sources)
     if sources:
         check_sources(sources, state.settings)
@@ -81,11 +81,15 @@ async def prepare(
                 field="sources",
                 hint="Upload them to a collection: only the best passages are sent to the model.",
             )
+    if is_courtesy(question):
+        return PreparedQuestion(
+            question, tuple(history), sources, spec, fixed_reply=NO_QUESTION, **more
+        )
     if not sources or collection is not None:
         await state.document_workers.wait_for_uploads(request.state.owner, collection)
         names = [collection] if isinstance(collection, str) else collection
         # A follow-up question is searched both alone and together with its context.
-        queries = list(dict.fromkeys((understood, question)))
+        queries = list(dict.fromkeys((in_context(question, history), question)))
         found = await run_in_threadpool(
             retrieve, state.library, request.state.owner, names, queries, limit or DEFAULT_LIMIT
         )

@@ -49,11 +49,12 @@ def talking(folder: Path, *args: str | Path) -> AbstractContextManager[Talk]:
 
 
 def test_a_pipe_asks_one_question_per_line_with_history(letting: Path, tmp_path: Path) -> None:
-    lines = "Who keeps a key?\n\nAnd the rent?\n/sources\n/save talk.md\n/new\n"
+    lines = "Who keeps a key?\n\nthanks!\nAnd the rent?\nok\n/sources\n/save talk.md\n/new\n"
     done = piped(lines, letting, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "> Who keeps a key?\n[ 1 The landlord, Ada Morrow, keeps a key. ]" in done.stdout
     assert "> And the rent?\n[ 1 The rent is 640 pounds a month. ]" in done.stdout
+    assert "> thanks!\nThis is not a question. Ask about the sources.\n" in done.stdout
     assert "line 3: “The rent is 640 pounds a month.”" in done.stdout
     assert "\x1b" not in done.stdout
     saved = (tmp_path / "talk.md").read_text("utf-8")

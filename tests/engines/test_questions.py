@@ -77,3 +77,61 @@ def test_a_follow_up_is_not_answered_like_the_question_before_it() -> None:
 def test_a_question_in_parentheses_is_part_of_the_question() -> None:
     text = "What did the change cost? (Who kept the light?)"
     assert questions_in(text) == [(text, "")]
+
+
+LEASE = Source(
+    """# Lease
+
+## Deposit
+
+The deposit is two months' rent. It is returned within six months.
+
+## Rent
+
+The rent is 640 pounds a month.
+
+## Animals
+
+Dogs and cats need the consent of the landlord, Ada Morrow.
+""",
+    title="Lease",
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "wanted"),
+    [
+        ("Can I keep a dog?", "And the deposit?", "The deposit is two months' rent."),
+        ("When is the deposit returned?", "What about a cat?", "Dogs and cats"),
+        ("Who is the landlord?", "And the deposit?", "The deposit is two months' rent."),
+    ],
+)
+def test_a_follow_up_is_not_answered_with_the_earlier_answer(
+    before: str, question: str, wanted: str
+) -> None:
+    engine = ExtractiveEngine(encoder="none")
+    earlier = engine.answer(before, [LEASE]).quotes[0].text
+    answer = engine.attempt(question, [LEASE], [Exchange(before)])
+    assert answer is not None
+    assert wanted in answer.plain
+    assert earlier not in answer.plain
+
+
+def test_more_is_what_was_not_quoted_before() -> None:
+    text = (
+        "The deposit is 900 pounds. The deposit is returned within six months.\n\n"
+        "The landlord may keep a part of the deposit for repairs.\n\n"
+        "The rent is 640 pounds a month."
+    )
+    history: list[Exchange] = []
+    answers = []
+    for question in ("How much is the deposit?", "Tell me more.", "thanks", "Anything else?"):
+        answer = ExtractiveEngine(encoder="none").attempt(question, [Source(text)], history)
+        answers.append(None if answer is None else answer.plain)
+        history.append(Exchange(question, answers[-1] or ""))
+    assert answers == [
+        "The deposit is 900 pounds. The deposit is returned within six months.",
+        "The landlord may keep a part of the deposit for repairs.",
+        None,
+        None,
+    ]

@@ -22,24 +22,105 @@ from tests.server.stand_ins import Conversation, Info, Library, Scripted, Store,
 BRIDGE, TOWER = "The bridge opened in 1932.", "The tower opened in 1889."
 
 
-@pytest.mark.parametrize(
-    ("question", "alone"),
-    [
-        ("When was the Sydney Harbour Bridge opened?", True),
-        ("Who wrote Hamlet and Macbeth?", True),
-        ("Wer baute die Brücke in Sydney?", True),
-        ("When was it opened?", False),
-        ("What about the tower in Paris?", False),
-        ("And the tower in Paris?", False),
-        ("Why?", False),
-        ("Tell me more.", False),
-        ("Who is the second one there?", False),
-        ("Wann wurde er gebaut?", False),
-        ("", False),
-    ],
-)
-def test_questions_that_stand_alone(question: str, alone: bool) -> None:
-    assert stands_alone(question) == alone
+FOLLOW_UPS = """What about the tower in Paris?
+Who is the second one there?
+Ok, and the kitchen?
+Thanks! And for students?
+When was it opened?
+And the deposit?
+What about a cat?
+Why?
+How much does that cost?
+Who is he?
+And for children?
+What else?
+Can they refuse?
+How long does it take?
+Is this also true for tenants?
+What happens then?
+And if I am late?
+Who else?
+How come?
+Who paid for it?
+What is its price?
+Where is that?
+How many of them?
+And in winter?
+Since when?
+By whom?
+How often?
+For how long?
+Where exactly?
+Tell me more.
+Is there an exception?
+What are the exceptions?
+Are there others?
+The second one?
+Or a dog?
+But what about Sunday?
+Which one is cheaper?
+How much?
+Even at night?
+Und die Kaution?
+Wann wurde er gebaut?
+Et le prix ?
+¿Y el depósito?
+Warum?"""
+
+WHOLE = """When was the Sydney Harbour Bridge opened?
+Who wrote Hamlet and Macbeth?
+Wer baute die Brücke in Sydney?
+Hello, who is the chair?
+Are there showers?
+Who is the landlord?
+Who is the tenant?
+What is the deposit?
+What is the notice period?
+When is the library open?
+Where is the library?
+Who are the parties?
+What are the opening hours?
+How high is the rent?
+How much is the rent?
+How much does a roof cost?
+Is smoking allowed?
+Are pets allowed?
+Can I keep a dog?
+Who crossed Antarctica alone?
+What is a Quarter Day?
+What does E23 mean?
+Who attended the meeting?
+When does the lease end?
+How long is the warranty?
+What are the side effects?
+Who was the chair?
+What is Doloferan?
+Who signed the lease?
+Which fees apply?
+Does the price include VAT?
+How do I reset the router?
+Why is the fan blocked?
+When was the roof repaired?
+What is the price of the annual ticket?
+How many days of leave do I get?
+Who invented the telephone?
+Is there a garage?
+What is VaultSync?
+Opening hours?
+Wer ist der Vermieter?
+Wie hoch ist die Kaution?
+Qui est le propriétaire ?
+¿Quién es el propietario?"""
+
+
+@pytest.mark.parametrize("question", FOLLOW_UPS.splitlines())
+def test_a_follow_up_needs_the_earlier_question(question: str) -> None:
+    assert not stands_alone(question)
+
+
+@pytest.mark.parametrize("question", WHOLE.splitlines())
+def test_a_whole_question_stands_alone(question: str) -> None:
+    assert stands_alone(question)
 
 
 def test_context_goes_back_to_the_last_question_that_stands_alone() -> None:
@@ -56,6 +137,33 @@ def test_context_goes_back_to_the_last_question_that_stands_alone() -> None:
     )
     assert in_context("Why?", []) == "Why?"
     assert len(in_context("Why?", [Exchange("long words " * 1000)])) < 600
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("said", ["thanks", "Ok!", "Hello", "Vielen Dank", "grazie mille"])
+def test_courtesies_are_not_answered_with_quotes(said: str, stream: bool) -> None:
+    exchange = [
+        {"role": "user", "content": "When did the bridge open?"},
+        {"role": "assistant", "content": BRIDGE},
+    ]
+    messages = [*exchange, {"role": "user", "content": said}]
+    with client(library=Library(all=[BRIDGE])) as server:
+        for path, body in (
+            ("/v1/answers", {"question": said, "history": exchange}),
+            ("/v1/chat/completions", {"messages": messages}),
+            ("/v1/responses", {"model": "semqa", "input": messages}),
+            ("/v1/messages", {"messages": messages}),
+        ):
+            reply = server.post(path, json={**body, "stream": stream})
+            assert reply.status_code == 200
+            assert "This is not a question." in reply.text
+            assert '"verdict":"abstained"' in reply.text
+            assert '"quotes":[]' in reply.text
+
+
+def test_a_follow_up_after_thanks_refers_to_the_question_before() -> None:
+    history = [Exchange("Who built the bridge of Sydney?", "Bradfield."), Exchange("thanks")]
+    assert in_context("And when?", history) == "And when? (Who built the bridge of Sydney?)"
 
 
 def ask(server: TestClient, question: str, **more: Any) -> Any:

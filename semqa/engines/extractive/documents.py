@@ -146,13 +146,13 @@ def read(
 
 
 def _parts(question: str) -> list[str]:
-    """Split a question into its parts.
+    """Split a question into its parts, without the earlier questions that `in_context` adds.
 
     Example:
         >>> _parts("How much is the deposit, and when is it due?")
         ['How much is the deposit', 'when is it due']
     """
-    parts = (part.strip(" ,;?") for part in _NEXT_PART.split(question))
+    parts = (part.strip(" ,;?") for part in _NEXT_PART.split(question.partition("? (")[0]))
     return [part for part in parts if len(part.split()) >= LEAST_WORDS]
 
 

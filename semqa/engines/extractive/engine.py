@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from semqa.engines.base import check_request
 from semqa.engines.cancellation import check_cancelled
@@ -27,12 +30,12 @@ from semqa.engines.extractive.compose import (
 )
 from semqa.engines.extractive.evidence import expansions, trust
 from semqa.engines.extractive.lexicon import language_of
-from semqa.engines.extractive.matching import read_units, texts_of
+from semqa.engines.extractive.matching import blend, read_units, texts_of
 from semqa.engines.extractive.passage import quotable, split_words
 from semqa.engines.extractive.question import questions_in
 from semqa.engines.extractive.reading import is_relevant, load_weights, read_request
 from semqa.errors import InputError, UnavailableError
-from semqa.history import earlier_questions, in_context
+from semqa.history import asks_for_more, earlier_questions, has_content, in_context
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -143,7 +146,7 @@ class ExtractiveEngine:
         check_request(question, sources)
         understood = in_context(question, history)
         if documents.are_documents(sources):
-            reading = documents.read(understood, sources, self._encoder_for(understood))
+            reading = self._read_documents(question, sources, history)
             if not reading.answers:
                 return None
             text = documents.write(reading, sources, self.max_words)
@@ -210,7 +213,7 @@ class ExtractiveEngine:
         """
         check_request(question, sources)
         if documents.are_documents(sources):
-            return self._document_slots(in_context(question, history), sources)
+            return self._document_slots(self._read_documents(question, sources, history), sources)
         weights = load_weights()
         slots: list[Slot] = []
         for inquiry, readings in self._relevant(question, sources, history):
@@ -272,8 +275,25 @@ class ExtractiveEngine:
         cosine = documents.nearest(understood, sources, self._encoder_for(understood))
         return questions if cosine >= NEAR else []
 
-    def _document_slots(self, question: str, sources: Sequence[Source]) -> list[Slot]:
-        reading = documents.read(question, sources, self._encoder_for(question))
+    def _read_documents(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange]
+    ) -> documents.Reading:
+        """Compare documents with a question; of a follow-up, its own words count more."""
+        understood = in_context(question, history)
+        encoder = self._encoder_for(understood)
+        whole = documents.read(understood, sources, encoder)
+        if asks_for_more(question):
+            return _without(whole, [exchange.answer for exchange in history])
+        if understood == question or not has_content(question):
+            return whole
+        own = documents.read(question, sources, encoder)
+        reading = own._replace(
+            judgement=blend(whole.judgement, own.judgement),
+            parts=tuple((text, blend(whole.judgement, part)) for text, part in own.parts),
+        )
+        return reading if reading.answers else whole
+
+    def _document_slots(self, reading: documents.Reading, sources: Sequence[Source]) -> list[Slot]:
         if not reading.answers:
             return []
         slots = []
@@ -298,8 +318,7 @@ class ExtractiveEngine:
         """
         check_request(question, sources)
         if weights is None and documents.are_documents(sources):
-            understood = in_context(question, history)
-            reading = documents.read(understood, sources, self._encoder_for(understood))
+            reading = self._read_documents(question, sources, history)
             text = documents.write(reading, sources, self.max_words)
             if text:
                 return text
@@ -386,6 +405,16 @@ def _read(
 ) -> list[tuple[Inquiry, list[Reading]]]:
     questions = questions_in(question, " ".join(earlier_questions(question, history)))
     return [read_request(text, sources, context) for text, context in questions]
+
+
+def _without(reading: documents.Reading, answers: Sequence[str]) -> documents.Reading:
+    """Leave out the units that earlier answers quoted."""
+    said = " ".join(split_words("\n".join(answers)))
+    texts = (reading.found.sources[s].texts[u] for s, u in reading.found.places)
+    new = np.array([" ".join(split_words(text)) not in said for text in texts], float)
+    whole = reading.judgement
+    left = replace(whole, chances=whole.chances * new, relevance=whole.relevance * new)
+    return reading._replace(judgement=left)
 
 
 def _expansions(inquiry: Inquiry, readings: Sequence[Reading]) -> list[Pick]:

@@ -112,7 +112,7 @@ function blocks(lines, way, into) {
       for (const { parts } of take((_, place) => kindAt(lines, place) === kind)) {
         for (const part of parts) if (opaque(part)) rows.append(way.draw(part, true));
       }
-      into.append(rows);
+      into.append(make("div", { class: "written-table" }, rows)); // scrolls if it is wide
     } else if (kind === "table") {
       const first = at;
       into.append(table(take(({ raw }, place) => place < first + 2 || raw.includes("|")), way));

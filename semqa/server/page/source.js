@@ -17,6 +17,15 @@ function repeated({ title, text }) {
   return wanted !== "" && first.trim() === wanted;
 }
 
+// A text as nodes: headings are bold, and the marks of headings and below the header of a table are faint.
+function lined(text) {
+  return visible(text).split(/^(#{1,6} .*|\|(?: ?:?-{3,}:? ?\|)+)$/m).map((part, at) => {
+    if (at % 2 === 0) return part;
+    const end = part.startsWith("#") ? part.indexOf(" ") + 1 : part.length;
+    return make("span", { class: "heading" }, make("span", { class: "faint" }, part.slice(0, end)), part.slice(end));
+  });
+}
+
 export class SourceCard {
   #body = make("div", { class: "body", dir: "auto" });
   #title = make("h3", { dir: "auto" });
@@ -110,15 +119,15 @@ export class SourceCard {
     const head = first && !last ? start : Math.max(start, endOfWord(points, Math.min(end, start + (last && first ? 2 * KEPT : KEPT))));
     const tail = last ? end : Math.max(head, startOfWord(points, Math.max(head, end - KEPT)));
     const gaps = this.#gaps(head, tail);
-    if (!gaps.some(([from, to]) => to - from > FOLDED)) return [visible(points.slice(start, end))];
+    if (!gaps.some(([from, to]) => to - from > FOLDED)) return lined(points.slice(start, end));
     const nodes = [];
     let at = start;
     for (const [from, to] of gaps) {
       if (to - from <= FOLDED) continue;
-      nodes.push(visible(points.slice(at, from)), this.#gap(from, to));
+      nodes.push(...lined(points.slice(at, from)), this.#gap(from, to));
       at = to;
     }
-    return [...nodes, visible(points.slice(at, end))];
+    return [...nodes, ...lined(points.slice(at, end))];
   }
 
   #gaps(start, end) {

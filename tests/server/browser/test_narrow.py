@@ -135,3 +135,15 @@ def test_it_is_readable_what_answers_come_from(serve: Serve, phone: Page) -> Non
     box = phone.locator("#send").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] < 740
+
+
+def test_a_wide_table_scrolls_without_the_answer(serve: Serve, phone: Page) -> None:
+    row = " | ".join(f"number {at}" for at in range(9))
+    serve(lambda *_: f"[ 1 {row} ]\n[ 1 {row} ]").open(phone)
+    paste(phone, row)
+    ask(phone)
+    wait_for_answer(phone)
+    assert phone.locator("#transcript").evaluate("it => it.scrollWidth <= it.clientWidth")
+    last = phone.locator(".answer .table bdi").last
+    last.scroll_into_view_if_needed()
+    assert "number 8" in last.inner_text()

@@ -106,3 +106,14 @@ def test_a_lost_connection_is_reported(serve: Serve, page: Page) -> None:
     problem = page.locator(".answer .problem")
     assert "connection to the server was lost" in problem.inner_text()
     assert page.get_by_label("Your question").input_value() == "When?"
+
+
+def test_headings_of_a_document_look_like_headings(serve: Serve, page: Page) -> None:
+    text = "# Hours\n\nOpen on Mondays. C# is not taught.\n\n| day | hour |\n| --- | --- |\n| Monday | 9 |"
+    serve(lambda _question, _sources: "[ 1 Open on Mondays. ]").open(page)
+    paste(page, text)
+    ask(page)
+    wait_for_answer(page)
+    body = page.locator(".source .body")
+    assert body.inner_text() == text
+    assert body.locator(".heading").all_inner_texts() == ["# Hours", "| --- | --- |"]
