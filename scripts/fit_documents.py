@@ -25,30 +25,24 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from semqa.bench.docqa import QuestionSet, whole_documents
 from semqa.documents.structure import CONTENT
+from semqa.engines.extractive.answerable import answerable_features
 from semqa.engines.extractive.documents import Reading, read, write
 from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
+from semqa.engines.extractive.judging import Model, Trees, judge, likeliest, select
 from semqa.engines.extractive.lexicon import STOPWORDS
-from semqa.engines.extractive.matching import (
-    Match,
-    Model,
-    Trees,
-    judge,
-    likeliest,
-    match,
-    read_units,
-    select,
-)
+from semqa.engines.extractive.matching import match, read_units
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer
 from semqa.quotes.render.common import LOW
 from semqa.retrieval.encoder import packaged_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from semqa.engines.extractive.matching import Judgement
+    from semqa.engines.extractive.judging import Judgement
+    from semqa.engines.extractive.matching import Match
     from semqa.metrics.docqa import DocsScore
     from semqa.quotes import Source
 
@@ -73,7 +67,21 @@ OWN_HEADING, KEPT_WORDS = 0.7, 0.6
 
 FOLDS = 4
 FALSE_ABSTENTIONS = {"meaning": 0.03, "words": 0.05}
-"""Target share of answerable questions on which the engine abstains."""
+"""Target share of answerable questions on which the engine abstains because nothing is near."""
+
+UNANSWERABLE_SETTINGS = {
+    "max_iter": 100,
+    "learning_rate": 0.05,
+    "max_leaf_nodes": 6,
+    "min_samples_leaf": 30,
+    "l2_regularization": 10.0,
+    "random_state": 0,
+}
+WITHOUT_EVERY, WITHOUT_WEIGHT = 3, 0.3
+"""Every third answerable question counts 0.3 as an unanswerable one, without its evidence."""
+
+MISSED = 0.03
+"""Target share of answerable questions that are taken for unanswerable ones on the subject."""
 
 
 class Sample(NamedTuple):
@@ -87,6 +95,7 @@ class Sample(NamedTuple):
         labels: 1 for each unit that is evidence, shape [rows].
         unrelated: units of documents from another set, which do not answer the question.
         fold: fold of its documents.
+        without: units of its documents after the evidence is deleted, for some questions.
         faq: units and labels if headings are replaced by questions; None for every second question.
     """
 
@@ -97,6 +106,7 @@ class Sample(NamedTuple):
     labels: Array
     unrelated: Match
     fold: int
+    without: Match | None
     faq: tuple[Match, Array] | None
 
 
@@ -118,14 +128,27 @@ def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
             rows = np.flatnonzero(labels)
             document = names[found.places[rows[0]][0]] if len(rows) else names[0]
             fold = sum(map(ord, document)) % FOLDS
+            without = None
+            if by_meaning and len(rows) and count % WITHOUT_EVERY == 0:
+                without = match(question.question, _without(found, labels, sources), encoder)
             faq = None
             if question.answerable and count % 2:
                 matched = match(question.question, headings.replace_headings(question), encoder)
                 faq = (matched, _labels(matched, question.evidence))
             samples.append(
-                Sample(question, here.scorer, sources, found, labels, unrelated, fold, faq)
+                Sample(question, here.scorer, sources, found, labels, unrelated, fold, without, faq)
             )
     return samples
+
+
+def _without(found: Match, labels: Array, sources: Sequence[Source]) -> list[Source]:
+    """Delete the units that are evidence from the documents."""
+    texts = [source.text for source in sources]
+    for row in np.flatnonzero(labels)[::-1]:
+        s, u = found.places[row]
+        unit = found.sources[s].structure.units[u]
+        texts[s] = texts[s][: unit.start] + texts[s][unit.end :]
+    return [replace(source, text=text) for source, text in zip(sources, texts, strict=True)]
 
 
 class _Headings:
@@ -212,7 +235,7 @@ def _marked(text: str, evidence: Sequence[str]) -> set[int]:
     return marked
 
 
-def _trees(names: Sequence[str], fitted: HistGradientBoostingClassifier) -> dict[str, object]:
+def _trees(names: Sequence[str], fitted: HistGradientBoostingClassifier) -> dict[str, Any]:
     """Convert fitted trees to the arguments of `Trees.of`."""
     trees = [
         [
@@ -245,7 +268,7 @@ def _training_rows(found: Match, labels: Array) -> tuple[Array, Array, Array]:
     return found.features[rows], labels[rows], counts
 
 
-def fit_units(samples: Sequence[Sample], *, unrelated: bool = False) -> dict[str, object]:
+def fit_units(samples: Sequence[Sample], *, unrelated: bool = False) -> dict[str, Any]:
     """Fit the probability that a person quotes a unit, optionally with unrelated documents."""
     parts = [_training_rows(sample.found, sample.labels) for sample in samples]
     parts += [_training_rows(*sample.faq) for sample in samples if sample.faq is not None]
@@ -257,21 +280,77 @@ def fit_units(samples: Sequence[Sample], *, unrelated: bool = False) -> dict[str
     return _trees(samples[0].found.names, trees)
 
 
+class _Asked(NamedTuple):
+    """A question for the fit of `Model.unanswerable`.
+
+    Attributes:
+        features: `answerable_features` by name.
+        unanswerable: the label.
+        weight: weight in the fit.
+        fold: fold of its documents.
+    """
+
+    features: dict[str, float]
+    unanswerable: bool
+    weight: float
+    fold: int
+
+
+def _asked(samples: Sequence[Sample]) -> list[_Asked]:
+    """Return the questions, with chances from trees fitted without their documents."""
+    asked = []
+    for fold in sorted({sample.fold for sample in samples}):
+        trees = Trees.of(**fit_units([sample for sample in samples if sample.fold != fold]))
+        model = Model(trees, trees, 0.0)
+        for sample in samples:
+            if sample.fold != fold:
+                continue
+            own = (sample.found, not sample.question.answerable, 1.0)
+            for found, label, weight in (own, (sample.without, True, WITHOUT_WEIGHT)):
+                if found is not None and found.places:
+                    chances = judge(found, model).chances
+                    features = answerable_features(found, chances, select(chances))
+                    asked.append(_Asked(features, label, weight, fold))
+    return asked
+
+
+def fit_unanswerable(asked: Sequence[_Asked]) -> dict[str, Any]:
+    """Fit the probability that documents do not answer, and set its threshold."""
+    names = list(asked[0].features)
+    features = np.array([[each.features[name] for name in names] for each in asked])
+    labels = np.array([each.unanswerable for each in asked])
+    weights = np.array([each.weight for each in asked])
+    folds = np.array([each.fold for each in asked])
+
+    def fitted(rows: NDArray[np.bool_]) -> HistGradientBoostingClassifier:
+        trees = HistGradientBoostingClassifier(**UNANSWERABLE_SETTINGS)
+        return trees.fit(features[rows], labels[rows], weights[rows])
+
+    predicted = np.zeros(len(asked))
+    for fold in sorted(set(folds.tolist())):
+        predicted[folds == fold] = fitted(folds != fold).predict_proba(features[folds == fold])[
+            :, 1
+        ]
+    most = float(np.quantile(predicted[~labels], 1 - MISSED))
+    every = np.ones(len(asked), dtype=bool)
+    return {"unanswerable": _trees(names, fitted(every)), "most": round(most, 3)}
+
+
 def fit(samples: Sequence[Sample], name: str) -> dict[str, Any]:
-    """Fit the trees and set the relevance threshold."""
-    fitted = {"unit": fit_units(samples), "relevance": fit_units(samples, unrelated=True)}
-    model = to_model(fitted | {"least": 0.0})
+    """Fit the trees and set the thresholds."""
+    fitted: dict[str, Any] = {
+        "unit": fit_units(samples),
+        "relevance": fit_units(samples, unrelated=True),
+    }
+    if name == "meaning":
+        fitted |= fit_unanswerable(_asked(samples))
+    model = Model.of(fitted | {"least": 0.0})
     best = [
         judge(sample.found, model).relevance.max()
         for sample in samples
         if sample.question.answerable
     ]
     return fitted | {"least": round(float(np.quantile(best, FALSE_ABSTENTIONS[name])), 3)}
-
-
-def to_model(fitted: Mapping[str, Any]) -> Model:
-    """Return the fitted model."""
-    return Model(Trees.of(**fitted["unit"]), Trees.of(**fitted["relevance"]), fitted["least"])
 
 
 def read_as(sample: Sample, name: str, model: Model) -> Reading:
@@ -289,7 +368,7 @@ def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading],
     readings: dict[int, Reading] = {}
     unrelated: dict[int, Judgement] = {}
     for fold in sorted({sample.fold for sample in samples}):
-        model = to_model(fit([sample for sample in samples if sample.fold != fold], name))
+        model = Model.of(fit([sample for sample in samples if sample.fold != fold], name))
         for number, sample in enumerate(samples):
             if sample.fold == fold:
                 readings[number] = read_as(sample, name, model)
@@ -331,7 +410,7 @@ def report(
             )
         )
     rows = [
-        (sample, reading, select(reading.judgement))
+        (sample, reading, select(reading.judgement.chances))
         for sample, reading in zip(samples, readings, strict=True)
     ]
     labelled = [
@@ -369,7 +448,7 @@ def main() -> None:
         models[name] = fit(samples, name)
         if args.held:
             held = load([args.held], by_meaning=name == "meaning")
-            model = to_model(models[name])
+            model = Model.of(models[name])
             report(f"{name}, held", held, [read_as(sample, name, model) for sample in held])
     if args.out:
         text = json.dumps(models).replace("]], ", "]],\n")  # a tree per line

@@ -6,13 +6,13 @@ import json
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.engines.extractive import ExtractiveEngine
-from semqa.engines.extractive.matching import Trees, load_models, match
+from semqa.engines.extractive.judging import Trees, load_models
+from semqa.engines.extractive.matching import match
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer, Source
 
@@ -230,8 +230,8 @@ def test_trees_equal_the_reference(question: str) -> None:
         expected = [
             plain_odds(trees, dict(zip(found.names, row, strict=True))) for row in found.features
         ]
-        rows = np.arange(len(found.places))[::-1]
-        assert trees.odds(found, rows) == pytest.approx(expected[::-1])
+        order = [found.names.index(name) for name in trees.names]
+        assert trees.odds(found.features[:, order]) == pytest.approx(expected)
 
 
 def figures(encoder: str) -> DocsReport:

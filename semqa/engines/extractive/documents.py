@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.engines.extractive.matching import blend, judge, match, read_units, select
+from semqa.engines.extractive.judging import blend, judge, select
+from semqa.engines.extractive.matching import match, read_units
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from semqa.engines.extractive.matching import Judgement, Match, Model, Units
+    from semqa.engines.extractive.judging import Judgement, Model
+    from semqa.engines.extractive.matching import Match, Units
     from semqa.quotes import QuotedAnswer, Source
     from semqa.retrieval.encoder import SentenceEncoder
 
@@ -117,6 +119,8 @@ def read(
     sources: Sequence[Source],
     encoder: SentenceEncoder | None,
     model: Model | None = None,
+    *,
+    by_part: bool = True,
 ) -> Reading:
     """Compare documents with a question.
 
@@ -125,6 +129,7 @@ def read(
         sources: the documents.
         encoder: compares by meaning; None to compare words only.
         model: replaces the model that ships with the package.
+        by_part: judge each part of the question as well.
 
     Raises:
         InputError: the encoder is invalid.
@@ -132,7 +137,7 @@ def read(
     """
     found = match(question, sources, encoder)
     judgement = judge(found, model)
-    parts = _parts(question)
+    parts = _parts(question) if by_part else []
     if len(parts) < 2:
         return Reading(found, judgement)
     judged = []
@@ -140,19 +145,19 @@ def read(
         part = judge(match(text, sources, encoder), model)
         blended = blend(judgement, part)  # a part alone may not name its subject
         if not _REFERS.search(text):
-            blended = replace(blended, relevance=part.relevance)
+            blended = replace(blended, relevance=part.relevance, unanswerable=part.unanswerable)
         judged.append((text, blended))
     return Reading(found, judgement, tuple(judged))
 
 
 def _parts(question: str) -> list[str]:
-    """Split a question into its parts, without the earlier questions that `in_context` adds.
+    """Split a question into its parts.
 
     Example:
         >>> _parts("How much is the deposit, and when is it due?")
         ['How much is the deposit', 'when is it due']
     """
-    parts = (part.strip(" ,;?") for part in _NEXT_PART.split(question.partition("? (")[0]))
+    parts = (part.strip(" ,;?") for part in _NEXT_PART.split(question))
     return [part for part in parts if len(part.split()) >= LEAST_WORDS]
 
 
@@ -276,7 +281,7 @@ def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quote
 def _chosen(reading: Reading) -> list[int]:
     """Return the rows that answer each part of the question."""
     answered = [part for _, part in reading.parts if part.answers] or [reading.judgement]
-    return list(dict.fromkeys(row for judgement in answered for row in select(judgement)))
+    return list(dict.fromkeys(row for judgement in answered for row in select(judgement.chances)))
 
 
 def _members(units: Units, lead: int) -> list[int]:

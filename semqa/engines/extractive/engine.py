@@ -29,8 +29,9 @@ from semqa.engines.extractive.compose import (
     write_paragraph,
 )
 from semqa.engines.extractive.evidence import expansions, trust
+from semqa.engines.extractive.judging import blend
 from semqa.engines.extractive.lexicon import language_of
-from semqa.engines.extractive.matching import blend, read_units, texts_of
+from semqa.engines.extractive.matching import read_units, texts_of
 from semqa.engines.extractive.passage import quotable, split_words
 from semqa.engines.extractive.question import questions_in
 from semqa.engines.extractive.reading import is_relevant, load_weights, read_request
@@ -281,7 +282,7 @@ class ExtractiveEngine:
         """Compare documents with a question; of a follow-up, its own words count more."""
         understood = in_context(question, history)
         encoder = self._encoder_for(understood)
-        whole = documents.read(understood, sources, encoder)
+        whole = documents.read(understood, sources, encoder, by_part=understood == question)
         if asks_for_more(question):
             return _without(whole, [exchange.answer for exchange in history])
         if understood == question or not has_content(question):

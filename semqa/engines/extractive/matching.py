@@ -1,13 +1,11 @@
-"""Split documents into units, match each unit against a question, and select units to quote."""
+"""Split documents into units and compare each unit with a question."""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib import resources
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
@@ -30,17 +28,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = [
-    "Judgement",
     "Match",
-    "Model",
     "Units",
-    "blend",
     "embed",
-    "judge",
-    "load_models",
+    "expects_kind",
     "match",
+    "question_terms",
     "read_units",
-    "select",
+    "stems_of",
     "texts_of",
 ]
 
@@ -265,6 +260,7 @@ class Match:
     """Features of all units in a question's sources.
 
     Attributes:
+        question: the question.
         sources: the sources split into units.
         places: for each row the index of the source and of the unit.
         features: shape [rows, features], in the order of `names`.
@@ -272,6 +268,7 @@ class Match:
         by_meaning: whether an encoder was used.
     """
 
+    question: str
     sources: tuple[Units, ...]
     places: tuple[tuple[int, int], ...]
     features: Array
@@ -303,16 +300,30 @@ def match(
     split = tuple(read_units(source) for source in sources)
     places = tuple((s, u) for s, units in enumerate(split) for u in units.content)
     if not places:
-        return Match(split, places, np.zeros((0, 0)), (), encoder is not None)
+        return Match(question, split, places, np.zeros((0, 0)), (), encoder is not None)
     columns = _word_features(question, split, places) | _form_features(question, split, places)
     if encoder is not None:
         columns |= _embedding_features(question, split, places, encoder, columns)
     features = np.column_stack(list(columns.values()))
-    return Match(split, places, features, tuple(columns), encoder is not None)
+    return Match(question, split, places, features, tuple(columns), encoder is not None)
+
+
+def question_terms(question: str) -> tuple[str, ...]:
+    """Return the distinct stems of the question's content words."""
+    language = language_of(question)
+    ignored = IDLE | _REQUEST_WORDS | (language.stopwords if language else frozenset())
+    stems = [stem(word) for word in split_words(question) if word not in ignored]
+    return tuple(dict.fromkeys(stems)) or stems_of(question)[:1]
+
+
+def expects_kind(question: str) -> bool:
+    """Return whether a question asks for a kind of answer, such as a time or a price."""
+    return any(asks.search(question) for asks, _ in _KINDS)
 
 
 @lru_cache(maxsize=1 << 14)
-def _stems(text: str) -> tuple[str, ...]:
+def stems_of(text: str) -> tuple[str, ...]:
+    """Return the stems of a text's words, except words that are too common to match."""
     return tuple(stem(word) for word in split_words(text) if word not in IDLE)
 
 
@@ -320,13 +331,10 @@ def _word_features(
     question: str, split: Sequence[Units], places: Sequence[tuple[int, int]]
 ) -> dict[str, Array]:
     """Return how many words of the question occur in each unit and in the texts above it."""
-    language = language_of(question)
-    ignored = IDLE | _REQUEST_WORDS | (language.stopwords if language else frozenset())
-    stems = [stem(word) for word in split_words(question) if word not in ignored]
-    terms = tuple(dict.fromkeys(stems)) or _stems(question)[:1]
-    units = [_stems(split[s].texts[u]) for s, u in places]
-    above = [[_stems(text) for text in split[s].above[u]] for s, u in places]
-    titles = [set(_stems(units.title)) for units in split]
+    terms = question_terms(question)
+    units = [stems_of(split[s].texts[u]) for s, u in places]
+    above = [[stems_of(text) for text in split[s].above[u]] for s, u in places]
+    titles = [set(stems_of(units.title)) for units in split]
     own = _occurrence(terms, units)
     soft = own.copy()
     for j, term in enumerate(terms):
@@ -497,177 +505,3 @@ def _embedding_features(
     for name in ("near", "near_group"):
         out |= _rank_features(name, out[name], sharpness=12.0)
     return out
-
-
-SHARE = 0.4
-"""Minimum probability of a quoted unit relative to the best one; 0.5 is nearly as good."""
-
-MOST = 10
-"""Maximum number of quoted units, not counting context."""
-
-
-@dataclass(frozen=True)
-class Trees:
-    """Gradient-boosted trees; the log odds of a unit are the sum of its leaf values.
-
-    Source: Friedman 2001, algorithm 5 (for two classes); `scripts/fit_documents.py` fits them.
-
-    Attributes:
-        names: the features that the trees use.
-        bias: initial value of the sum.
-        feature: index of the feature that each node tests; this and the arrays below have shape
-            [trees, nodes].
-        threshold: a unit goes left if its feature is at most this.
-        left: index of the left child; a leaf points to itself.
-        right: index of the right child; a leaf points to itself.
-        value: log odds that a leaf adds; 0 for inner nodes.
-        depth: number of steps from the root to the deepest leaf.
-    """
-
-    names: tuple[str, ...]
-    bias: float
-    feature: NDArray[np.intp]
-    threshold: Array
-    left: NDArray[np.intp]
-    right: NDArray[np.intp]
-    value: Array
-    depth: int
-
-    @classmethod
-    def of(
-        cls, names: Sequence[str], bias: float, trees: Sequence[Sequence[Sequence[float]]]
-    ) -> Trees:
-        """Build trees from nodes ``[feature, threshold, left, right]`` and leaves ``[value]``."""
-        shape = (len(trees), max(map(len, trees)))
-        feature, left, right = (np.zeros(shape, dtype=np.intp) for _ in range(3))
-        threshold, value = np.zeros(shape), np.zeros(shape)
-        depth = 0
-        for t, nodes in enumerate(trees):
-            below = [0] * len(nodes)
-            for n, node in enumerate(nodes):  # parents come before their children
-                if len(node) == 1:
-                    left[t, n] = right[t, n] = n
-                    value[t, n] = node[0]
-                    continue
-                feature[t, n], threshold[t, n] = int(node[0]), node[1]
-                left[t, n], right[t, n] = int(node[2]), int(node[3])
-                below[int(node[2])] = below[int(node[3])] = below[n] + 1
-            depth = max(depth, *below)
-        return cls(tuple(names), bias, feature, threshold, left, right, value, depth)
-
-    def odds(self, match: Match, rows: NDArray[np.intp]) -> Array:
-        """Return the log odds of some units; shape [rows]."""
-        order = [match.names.index(name) for name in self.names]
-        columns = match.features[rows][:, order].ravel()
-        trees, nodes = self.feature.shape
-        # Flat indexes are several times faster than pairs of indexes.
-        root = np.arange(trees) * nodes
-        row = (np.arange(len(rows)) * len(self.names))[:, None]
-        node = np.broadcast_to(root, (len(rows), trees))
-        for _ in range(self.depth):
-            low = columns.take(row + self.feature.take(node)) <= self.threshold.take(node)
-            node = root + np.where(low, self.left.take(node), self.right.take(node))
-        odds: Array = self.bias + self.value.take(node).sum(axis=1)
-        return odds
-
-
-@dataclass(frozen=True)
-class Model:
-    """The model that judges units.
-
-    Attributes:
-        unit: predicts whether a person would quote a unit, given that the documents answer.
-        relevance: predicts the same if the documents may not answer the question.
-        least: minimum relevance of the best unit for the sources to answer the question.
-    """
-
-    unit: Trees
-    relevance: Trees
-    least: float
-
-
-MOST_JUDGED = 120
-"""Number of most likely units that the trees judge; the others get probability 0."""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The model's predictions for all units of a question.
-
-    Attributes:
-        chances: probability that a person would quote each unit, given that the sources answer the
-            question; shape [rows].
-        relevance: the same probability if the sources may not answer it; shape [rows].
-        least: minimum relevance of the best unit for the sources to answer the question.
-    """
-
-    chances: Array
-    relevance: Array
-    least: float
-
-    @property
-    def answers(self) -> bool:
-        """Whether the sources answer the question, according to the model."""
-        return float(self.relevance.max(initial=0.0)) >= self.least
-
-
-@lru_cache(maxsize=1)
-def load_models() -> tuple[Model, Model]:
-    """Return the models that ship with the package: with an encoder, and for words only."""
-    text = resources.files(__package__).joinpath("documents.json").read_text("utf-8")
-    data = json.loads(text)
-    with_meaning, by_words = (
-        Model(Trees.of(**each["unit"]), Trees.of(**each["relevance"]), each["least"])
-        for each in (data["meaning"], data["words"])
-    )
-    return with_meaning, by_words
-
-
-def likeliest(match: Match) -> NDArray[np.intp]:
-    """Return the rows sorted by a simple score: similarity plus shared words."""
-    if not match.places:
-        return np.zeros(0, dtype=np.intp)
-    near = match.column("near_best" if match.by_meaning else "bm25_best")
-    return np.argsort(-near - match.column("words_all"), kind="stable")
-
-
-def judge(match: Match, model: Model | None = None) -> Judgement:
-    """Judge all units.
-
-    Args:
-        match: the units, compared with the question.
-        model: replaces the model that ships with the package.
-    """
-    model = model or load_models()[0 if match.by_meaning else 1]
-    rows = likeliest(match)[:MOST_JUDGED]
-    chances, relevance = np.zeros((2, len(match.places)))
-    if len(rows):
-        chances[rows] = _logistic(model.unit.odds(match, rows))
-        relevance[rows] = _logistic(model.relevance.odds(match, rows))
-    return Judgement(chances, relevance, model.least)
-
-
-def blend(whole: Judgement, part: Judgement) -> Judgement:
-    """Average two judgements of the same units in log odds."""
-    return Judgement(
-        _mean_odds(whole.chances, part.chances),
-        _mean_odds(whole.relevance, part.relevance),
-        whole.least,
-    )
-
-
-def select(judgement: Judgement) -> list[int]:
-    """Return the rows to quote, most likely first; at least one if there are any rows."""
-    least = SHARE * float(judgement.chances.max(initial=0.0))
-    order = np.argsort(-judgement.chances, kind="stable")[:MOST].tolist()
-    return [row for row in order if judgement.chances[row] >= least]
-
-
-def _mean_odds(one: Array, other: Array) -> Array:
-    odds = [np.log((each + 1e-6) / (1 + 1e-6 - each)) for each in (one, other)]
-    return _logistic((odds[0] + odds[1]) / 2)
-
-
-def _logistic(z: Array) -> Array:
-    chance: Array = 1.0 / (1.0 + np.exp(-np.clip(z, -30.0, 30.0)))
-    return chance

@@ -1,0 +1,171 @@
+"""Whether documents answer a question: features of the question, the best units and the rest."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semqa.engines.extractive.lexicon import related, stem
+from semqa.engines.extractive.matching import expects_kind, question_terms, stems_of
+from semqa.engines.extractive.passage import split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from semqa.engines.extractive.matching import Match
+
+    Array = NDArray[np.float64]
+
+__all__ = ["answerable_features"]
+
+_ASKS_FOR = re.compile(
+    r"\b(?:which|what|how (?:many|much|long|often|far|big|large|high|deep|old|fast|tall|heavy|loud))"
+    r"\b(.*)",
+    re.IGNORECASE,
+)
+_FOCUS_WORDS = 2
+"""Words that say what is asked for: "fire doors" of "How many fire doors are there?"."""
+
+_NUMBER_REACH = 3
+"""Maximum distance in words between a number and what it counts."""
+
+
+def answerable_features(found: Match, chances: Array, rows: Sequence[int]) -> dict[str, float]:
+    """Return features that tell whether the units answer the question, by name.
+
+    If a question asks for a kind of answer, or names what it asks for, they say whether the units
+    have it, and are 0.5 for other questions.
+
+    Args:
+        found: at least one unit, compared with the question by meaning.
+        chances: the probability that a person would quote each unit; shape [rows].
+        rows: the rows to quote, most likely first.
+    """
+    best = rows[0]
+    ordered = np.sort(chances)[::-1]
+    near, answers = found.column("near"), found.column("answer")
+    typed = expects_kind(found.question)
+    texts = _Texts(found)
+    return {
+        "chance": float(ordered[0]),
+        "chance_second": float(ordered[1]) if len(ordered) > 1 else 0.0,
+        "chance_top": float(ordered[:5].sum()),
+        "chosen": float(len(rows)),
+        "words_soft": float(found.column("words_soft")[best]),
+        "words_all": float(found.column("words_all")[best]),
+        "words_all_highest": float(found.column("words_all").max()),
+        "near": float(near[best]),
+        "near_highest": float(near.max()),
+        "near_group": float(found.column("near_group")[best]),
+        "near_above": float(found.column("near_above")[best]),
+        "near_deviation": float((near.max() - near.mean()) / (near.std() + 1e-6)),
+        "answer": float(answers[best]) if typed else 0.5,
+        "answer_chosen": float(answers[rows].max()) if typed else 0.5,
+        "answer_likely": float(chances @ answers / max(chances.sum(), 1e-9)) if typed else 0.5,
+        **_missing(found.question, texts, rows),
+        **_focus(found.question, texts, rows),
+    }
+
+
+class _Texts:
+    """The stems of all units, of the texts above them and of their groups."""
+
+    def __init__(self, found: Match) -> None:
+        units = [(found.sources[s], u) for s, u in found.places]
+        self.plain = [source.texts[u] for source, u in units]
+        self.unit = [set(stems_of(text)) for text in self.plain]
+        self.above = [{w for t in source.above[u] for w in stems_of(t)} for source, u in units]
+        self._groups = [source.groups[u] for source, u in units]
+
+    def group(self, row: int) -> set[str]:
+        return self.above[row] | set(stems_of(self._groups[row]))
+
+    @cached_property
+    def document(self) -> set[str]:
+        return set().union(*self.unit, *self.above)
+
+
+def _missing(question: str, texts: _Texts, rows: Sequence[int]) -> dict[str, float]:
+    """Return the share of the question's idf that is missing at ever wider places."""
+    terms = question_terms(question)
+    count = len(texts.unit)
+    frequency = np.array([sum(term in unit for unit in texts.unit) for term in terms], float)
+    idf = np.log1p((count - frequency + 0.5) / (frequency + 0.5))
+    weights = idf / max(float(idf.sum()), 1e-9)
+
+    def missing(words: set[str]) -> float:
+        return float(sum(w * (1 - _held(t, words)) for t, w in zip(terms, weights, strict=True)))
+
+    chosen = set().union(*(texts.unit[row] | texts.above[row] for row in rows))
+    return {
+        "missing_chosen": missing(chosen),
+        "missing_group": missing(texts.group(rows[0])),
+        "missing_document": missing(texts.document),
+    }
+
+
+def _held(term: str, words: set[str]) -> float:
+    """Return 1 if a term is among the words, 0.5 if a related one is, else 0."""
+    if term in words:
+        return 1.0
+    return 0.5 * (not words.isdisjoint(related(term)))
+
+
+def _focus(question: str, texts: _Texts, rows: Sequence[int]) -> dict[str, float]:
+    """Return whether what the question asks for ("which colour", "how many steps") is there."""
+    terms = _focus_terms(question)
+    if not terms:
+        names = ("best", "head", "chosen", "document", "number", "number_document")
+        return {f"focus_{name}": 0.5 for name in names}
+
+    def held(words: set[str]) -> float:
+        return max(_held(term, words) for term in terms)
+
+    def counted(rows: Iterable[int]) -> float:
+        there = (row for row in rows if not texts.unit[row].isdisjoint(terms))
+        return float(any(_counts(terms, texts.plain[row]) for row in there))
+
+    best = texts.unit[rows[0]] | texts.above[rows[0]]
+    return {
+        "focus_best": held(best),
+        "focus_head": _held(terms[-1], best),
+        "focus_chosen": max(held(texts.unit[row] | texts.above[row]) for row in rows),
+        "focus_document": held(texts.document),
+        "focus_number": counted(rows),
+        "focus_number_document": counted(range(len(texts.plain))),
+    }
+
+
+def _focus_terms(question: str) -> list[str]:
+    """Return the stems of the first words after a question word.
+
+    Example:
+        >>> _focus_terms("How many fire doors are there?")
+        ['fire', 'door']
+    """
+    asked = _ASKS_FOR.search(question)
+    if asked is None:
+        return []
+    terms: list[str] = []
+    kept = set(question_terms(question))
+    for word in map(stem, split_words(asked[1])):
+        if word in kept and len(terms) < _FOCUS_WORDS:
+            terms.append(word)
+        elif terms:
+            break
+    return terms
+
+
+def _counts(terms: Sequence[str], text: str) -> bool:
+    """Return whether a text has a digit near one of the terms."""
+    words = split_words(text)
+    return any(
+        any(map(str.isdigit, "".join(words[max(0, i - _NUMBER_REACH) : i + _NUMBER_REACH + 1])))
+        for i, word in enumerate(words)
+        if stem(word) in terms
+    )
