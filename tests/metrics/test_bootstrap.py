@@ -134,10 +134,6 @@ def test_a_clear_difference_is_significant_and_changes_sign_with_the_sides(metri
     assert other.p == result.p
 
 
-def test_noise_is_not_significant() -> None:
-    assert paired_bootstrap(shifted(0.2), ROWS, metric="rouge1").p > 0.1
-
-
 def test_p_value_equals_its_definition_on_every_possible_resample() -> None:
     # Three questions have 27 ordered resamples; the bootstrap's p comes close to the exact one.
     gains = [6.0, 1.0, -2.0]
