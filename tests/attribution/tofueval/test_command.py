@@ -13,7 +13,6 @@ import pytest
 
 from tests.attribution.commands import Command, command_in
 from tests.engines.openai.server import Answer, Asked, serving
-from tests.judge_models import save_classifier
 from tests.models import save
 
 DOCUMENTS = [
@@ -292,39 +291,6 @@ def _renamed(path: str, name: str, old: str = "", new: str = "") -> str:
     text = Path(path).read_text("utf-8")
     Path(name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
     return name
-
-
-def test_a_model_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> None:
-    """Scores are those that the model gives each pair alone."""
-    from semqa.attribution.judges import EntailmentJudge, Pair, create_judge
-
-    save_classifier(tmp_path / "nli")
-    spec = f"transformers:nli={tmp_path / 'nli'}"
-    found = semqa("judge", "summaries.jsonl", "-d", "docs.jsonl", "--judge", spec, "--json").json
-    judge = create_judge(spec, {"device": "cpu"})
-    assert isinstance(judge, EntailmentJudge)
-    documents = {document["doc_id"]: document["source"] for document in DOCUMENTS}
-    assert len(found["rows"]) == 3
-    for row in found["rows"]:
-        (alone,) = judge.entailment([Pair(documents[row["doc_id"]], row["text"])])
-        assert row["score"] == pytest.approx(alone.entailment, abs=1e-5)
-        assert row["label"] == ("yes" if alone.entailed else "no")
-    assert found["config"]["judge"]["name"] == spec
-
-
-def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
-    """A tiny model writes nonsense: what it says is kept, and nobody's verdict is guessed."""
-    from semqa.attribution.judges.replies import read_consistency
-
-    save("llama-chat", tmp_path / "lm")
-    judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct", "--judge")
-    spec = f"engine:transformers:{tmp_path / 'lm'}"
-    rows = semqa(*judged, spec, "--json").json["rows"]
-    assert len(rows) == 3
-    for row in rows:
-        said = read_consistency(row["reply"])
-        assert row["label"] == (None if said is None else "yes" if said else "no")
-    assert "no verdict" in semqa(*judged, spec).out
 
 
 def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path) -> None:
