@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from semqa.data import write_jsonl
 from tests.attribution.commands import Command, command_in
 from tests.engines.openai.server import Answer, Asked, serving
 from tests.models import save
@@ -35,11 +35,6 @@ SUMMARIES = [
 HEADER = ["doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label", "exp", "type"]
 
 
-def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def write_table(path: Path, rows: list[list[str]], header: list[str]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *rows])
@@ -50,8 +45,8 @@ def write_table(path: Path, rows: list[list[str]], header: list[str]) -> Path:
 def semqa(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    write_lines(tmp_path / "docs.jsonl", DOCUMENTS)
-    write_lines(tmp_path / "summaries.jsonl", SUMMARIES)
+    write_jsonl(tmp_path / "docs.jsonl", DOCUMENTS)
+    write_jsonl(tmp_path / "summaries.jsonl", SUMMARIES)
     rows = [
         ["d1", "Bridge", "a", "1", SUMMARIES[0]["summary"].split(". ")[0] + ".", "yes", "", ""],
         [
@@ -157,7 +152,7 @@ def test_repeated_runs_agree_with_themselves(semqa: Command) -> None:
             strict=True,
         )
     ]
-    write_lines(Path("runs.jsonl"), rows)
+    write_jsonl(Path("runs.jsonl"), rows)
     found = semqa("score", "toy_factual_eval_test.csv", "-p", "runs.jsonl", "--json").json
     (evaluator,) = found["results"]["evaluators"]
     assert evaluator["self_agreement"]["mean"]["value"] == pytest.approx(0.4)
@@ -258,8 +253,8 @@ def test_mistakes(semqa: Command) -> None:
         return found.err
 
     test = "toy_factual_eval_test.csv"
-    write_lines(Path("d2.jsonl"), DOCUMENTS[1:])
-    write_lines(
+    write_jsonl(Path("d2.jsonl"), DOCUMENTS[1:])
+    write_jsonl(
         Path("p.jsonl"),
         [{"doc_id": "d1", "topic": "Bridge", "model_name": "a", "sent_idx": 1, "label": "yes"}],
     )
@@ -298,7 +293,7 @@ def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path
     model = ("--judge", f"engine:transformers:{tmp_path / 'lm'}", "--judge-device", "cpu")
     long = "word " * 3000
     more = [*SUMMARIES, {**SUMMARIES[0], "model_name": "c", "summary": long}]
-    write_lines(tmp_path / "more.jsonl", more)
+    write_jsonl(tmp_path / "more.jsonl", more)
     told = semqa("relevance", "more.jsonl", *model, "-o", "r.json")
     assert told.code == 0, told.err
     taken_for = "a reply without a rating"
