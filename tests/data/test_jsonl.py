@@ -94,14 +94,6 @@ def test_refused(file: Path, content: bytes, expected: str) -> None:
     assert expected in message(file)
 
 
-def test_rows_before_a_bad_line_are_given(file: Path) -> None:
-    file.write_bytes(b'{"a": 1}\n{')
-    rows = read_rows(file)
-    assert next(rows).fields == {"a": 1}
-    with pytest.raises(InputError, match=r"r\.jsonl:2"):
-        next(rows)
-
-
 def test_missing_files_and_folders_are_rejected(file: Path, tmp_path: Path) -> None:
     assert message(file) == "r.jsonl: cannot be read: no such file."
     assert "it is a folder" in message(tmp_path)

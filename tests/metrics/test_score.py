@@ -26,7 +26,6 @@ from semqa.metrics import (
     score_example,
     summarise,
 )
-from semqa.metrics.bootstrap import mean_interval
 from semqa.metrics.scores import quoted_f1, quoted_leave_one_out
 from tests.reference import scores as reference
 
@@ -300,11 +299,3 @@ def test_people_are_compared_with_the_others() -> None:
     assert rows == expected
     assert [row.f1 for row in rows] == [50.0, 50.0, 0.0]
     assert quoted_leave_one_out(["[ 1 b ]"], (1,)) == [(None, None, None)]
-
-
-def test_the_interval_of_a_mean_draws_questions() -> None:
-    groups = [[0.0, 0.0, 0.0, 0.0], [100.0], []]
-    low, high = mean_interval(groups, resamples=2000) or (0.0, 0.0)
-    assert (low, high) == (0.0, 100.0)
-    assert mean_interval([[], []]) is None
-    assert mean_interval([[50.0]] * 9) == (50.0, 50.0)

@@ -19,7 +19,7 @@ from semqa.questions.filters import (
     without_overlap,
 )
 from semqa.questions.records import CollectedQuestion, PassageAnswer
-from semqa.questions.rules import AMBIGQA, Rules
+from semqa.questions.rules import Rules
 from tests.effort import effort
 
 ANSWERS = ("Bing Crosby", "Crosby", "the 1943", "1943", "1944", "12 May", "13 May", "Josh Gates")
@@ -172,18 +172,3 @@ def test_without_a_judge_of_equivalence_none_is_asked() -> None:
 def test_rules_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError):
         Rules(**wrong)  # type: ignore[arg-type]
-
-
-def test_ambigqa_keeps_passages_of_one_page() -> None:
-    texts_ = (
-        "The cup of 1998 was won by Ann Lee in Oslo, far from home, at last.",
-        "Josh Gates took the cup two years later and never played again after that day.",
-    )
-    question = CollectedQuestion(
-        "q",
-        "Who won the cup?",
-        (PassageAnswer("Ann Lee", "Cup", texts_[0]), PassageAnswer("Josh Gates", "Cup", texts_[1])),
-    )
-    rules = AMBIGQA
-    assert [len(filter_questions(Task(rules, [question])).questions[0].answers)] == [2]
-    assert not filter_questions(Task(Rules(least_words=5), [question])).questions

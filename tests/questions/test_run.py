@@ -31,7 +31,7 @@ def work(place: Any, dies_at: int = PIECES) -> Iterator[StepOutput]:
         )
 
 
-@settings(max_examples=effort(60), deadline=None)
+@settings(max_examples=effort(30), deadline=None)
 @given(
     deaths=st.lists(st.integers(0, PIECES - 1), max_size=4),
     noted=st.booleans(),

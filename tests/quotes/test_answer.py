@@ -34,16 +34,6 @@ def test_the_answer_of_the_readme() -> None:
     assert [quote.source for quote in answer.quotes] == [1, 1, 2, 2]
 
 
-def test_the_title_is_a_separate_field() -> None:
-    quote = only_quote("[ 1 White Christmas ]")
-    assert (quote.status, quote.field, quote.source_start, quote.source_end) == (
-        Status.VERIFIED,
-        "title",
-        0,
-        15,
-    )
-
-
 def test_a_quote_never_crosses_from_title_to_body() -> None:
     assert only_quote("[ 1 White Christmas Bing ]").status is Status.FABRICATED
     assert only_quote("[ 1 ChristmasBing ]").status is Status.FABRICATED

@@ -79,11 +79,6 @@ def test_only_plain_web_addresses_become_links(url: str) -> None:
     assert url not in to_markdown(answer)
 
 
-def test_html_marks_what_overlapping_quotes_share() -> None:
-    page = Page(to_html(parse("[1 Bing Crosby] [1 Crosby sang]")))
-    assert [a["data-quotes"] for tag, a in page.tags if tag == "mark"] == ["0", "0 1", "1"]
-
-
 def test_html_escapes_hostile_text_and_drops_hostile_links() -> None:
     raw = to_html(parse(f"{HOSTILE} [ 2 alert(1) ] [ 1 {HOSTILE} ]"), question=HOSTILE)
     page = Page(raw)

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa import InputError, Source
-from semqa.data.quotesum import Question, Reference, read_quotesum
+from semqa.data.quotesum import Question, Reference
 from semqa.prompting import Exemplar
 from semqa.retrieval import ExemplarPool
 from semqa.retrieval.exemplars import best_reference, question_key
-from tests.cli.conftest import EXAMPLES
 
 SOURCES = (Source("Ann sang it in 1943."), Source("Bob sang it in 2014."))
 
@@ -38,11 +37,6 @@ DIFFERENT = [
     ("कि", "की"),
     ("a+b", "a-b"),
 ]
-
-
-@pytest.mark.parametrize(("first", "second"), SAME)
-def test_the_same_question(first: str, second: str) -> None:
-    assert question_key(first) == question_key(second)
 
 
 @pytest.mark.parametrize(("first", "second"), DIFFERENT)
@@ -98,17 +92,6 @@ def test_the_best_reference() -> None:
     for order in itertools.permutations([fabricated, one, both, both_too]):
         first = min(order.index(both), order.index(both_too))
         assert best_reference(order, question) is order[first]
-
-
-def test_from_a_file() -> None:
-    questions = read_quotesum(EXAMPLES / "quotesum.jsonl")
-    pool = ExemplarPool.of(questions)
-    assert [exemplar.qid for exemplar in pool.exemplars] == [q.qid for q in questions]
-    for exemplar, question in zip(pool.exemplars, questions, strict=True):
-        assert exemplar.question == question.question
-        assert exemplar.sources == question.sources
-        assert exemplar.answer in question.texts
-        assert len(pool.candidates(question.question, 1)) == len(questions) - 1
 
 
 def test_identity_follows_the_content() -> None:

@@ -67,16 +67,6 @@ def test_without_a_number_there_are_as_many_as_there_are(
             act()
 
 
-def test_an_empty_pool_is_an_error(tmp_path: Path) -> None:
-    one = tmp_path / "one.jsonl"
-    one.write_text(TRAIN.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
-    for strategy in ("random", "fixed", "fixed:EXAMPLE_1"):
-        builder = PromptSettings(train=one, exemplars=strategy).create_builder()
-        with pytest.raises(InputError, match=r"at most 0|got 0"):
-            builder.prepare(["Who crossed Antarctica alone?"])
-        builder.prepare(["Something else?"])
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from semqa import QuotedAnswer, Source
+from semqa.quotes.repair import repair
 from semqa.server import ServerSettings, create_app
 from semqa.server.store import Store
 
@@ -163,6 +164,15 @@ def test_an_export_reads_answers_that_keep_what_they_quote_alone(
     assert "[^1-3]: Source 3: Third" in text
     assert "~~" not in text
     assert r"of another \*time\*" in text
+
+
+def test_an_export_shows_dropped_marks(client: TestClient, store: Store) -> None:
+    talk = store.create_conversation("", "T").id
+    answer = repair("The [ 1 drug is not safe ].", [Source("The drug is safe.")])
+    store.add_message("", talk, "assistant", {"question": "?", **answer.to_dict("?")})
+    text = client.get(f"/v1/conversations/{talk}/export").text
+    assert "The ~~drug is not safe~~ *(dropped)*." in text
+    assert "✓" not in text
 
 
 def test_an_export_as_json_is_the_conversation(client: TestClient, store: Store) -> None:

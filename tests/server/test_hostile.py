@@ -17,6 +17,7 @@ from semqa.server.answers import AnswerRequest
 from semqa.server.chat import ChatRequest
 from semqa.server.messages import MessagesRequest
 from tests.documents import makers
+from tests.effort import effort
 from tests.server.serving import client
 from tests.server.stand_ins import Scripted
 
@@ -61,7 +62,7 @@ def check(quotes: list[dict[str, Any]], sources: list[str]) -> None:
 texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=30), min_size=1, max_size=4)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=effort(60), suppress_health_check=[HealthCheck.too_slow])
 @given(sources=texts, echoed=st.lists(st.integers(0, 3), max_size=3), stream=st.booleans())
 @pytest.mark.parametrize("engine", ["extractive", "echo:x"])
 def test_no_verified_quote_that_is_not_there(

@@ -313,11 +313,17 @@ def test_metrics() -> None:
         ("max_body", 0),
         ("rate_limit", -1),
         ("request_timeout", 0.0),
+        ("public_url", "semqa.example.org"),
+        ("public_url", "https://e.org/?x"),
+        ("citations", "none"),
+        ("trusted_proxies", ("proxy.example.org",)),
     ],
 )
 def test_settings_are_checked(field: str, value: object) -> None:
-    with pytest.raises(InputError, match="must"):
+    with pytest.raises(InputError) as caught:
         ServerSettings(**{field: value})  # type: ignore[arg-type]
+    assert caught.value.field is not None
+    assert field.startswith(caught.value.field[:8])
 
 
 def test_settings_do_not_show_keys() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,8 +13,6 @@ from semqa.engines.generation import Generation
 from semqa.prompting import PromptBuilder
 from semqa.quotes import ABSTENTION
 from semqa.quotes.repair import Repairer, repair
-from semqa.server.conversations import to_markdown
-from semqa.server.store import Conversation, Message
 from tests.server.serving import client
 from tests.server.stand_ins import Scripted, Written
 
@@ -122,18 +119,3 @@ def test_dropped_marks_are_reported(path: str, stream: bool) -> None:
     assert mark["text"] == "drug is not safe"
     assert "source 1 does not contain this text" in mark["reason"]
     assert "The drug is not safe."[mark["plain_start"] : mark["plain_end"]] == mark["text"]
-
-
-def kept(text: str) -> dict[str, Any]:
-    return {"question": QUESTION, **repair(text, SOURCES).to_dict(QUESTION)}
-
-
-def test_an_export_shows_verdicts_and_dropped_marks() -> None:
-    now = datetime.now(UTC)
-    texts = ("The [ 1 drug is not safe ].", "[ 2 Colin O'Brady ] crossed Antarctica.", ABSTENTION)
-    messages = tuple(Message(str(n), "assistant", kept(t), now) for n, t in enumerate(texts))
-    shown = to_markdown(Conversation("c", "T", now, now, messages))
-    assert "The ~~drug is not safe~~ *(dropped)*." in shown
-    assert "*✗ 1 quote: 1 dropped. Not quoted: “drug”, “not safe”.*" in shown
-    assert "*✓ 1 quote, verified character for character.*" in shown
-    assert shown.count("✓") == 1

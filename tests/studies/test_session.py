@@ -87,20 +87,6 @@ def test_a_draft_after_its_answer_is_ignored(study: Study) -> None:
         assert ann.next()["draft"] == {}
 
 
-def test_every_item_is_rated_by_different_raters(tmp_path: Path) -> None:
-    study = make_study(tmp_path / "new", raters="a,b,c,d", per_item=2)
-    with served(study) as site:
-        seen: dict[str, list[str]] = {}
-        for name in "abcd":
-            person = site.person(name)
-            while "end" not in (task := person.next()):
-                person.answer(task, interpretable=False)
-        for rated in site.store.rated():
-            seen.setdefault(rated.item.item, []).append(rated.rater)
-        assert len(seen) == len(OUTPUTS)
-        assert all(len(set(raters)) == len(raters) == 2 for raters in seen.values())
-
-
 def test_raters_do_not_see_each_others_answers(study: Study) -> None:
     with served(study) as site:
         ann, ben = site.person("ann"), site.person("ben")

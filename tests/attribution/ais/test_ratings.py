@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from semqa.attribution.ais.rates import (
-    Rate,
     SystemTest,
     agreement_of_ratings,
     compare_designs,
@@ -167,19 +166,10 @@ def test_times() -> None:
     assert found["wow", ""].sd == pytest.approx(1200**0.5)
     assert (found["wow", ""].n, found["wow", ""].total) == (3, 90.0)
     assert found["wow", "one-step"].median == 4.0
-    assert found["qrecc", ""].to_dict() == {
-        "task": "qrecc",
-        "design": "",
-        "n": 0,
-        "untimed": 1,
-        "median_seconds": None,
-        "mean_seconds": None,
-        "sd_seconds": None,
-        "total_seconds": 0,
-    }
+    untimed = found["qrecc", ""].to_dict()
+    assert (untimed["n"], untimed["untimed"], untimed["median_seconds"]) == (0, 1, None)
     (together,) = completion_times(ratings, ())
     assert (together.n, together.untimed) == (5, 1)
-    assert [t.group["annotator"] for t in completion_times(ratings, ("annotator",))] == ["a0", "a1"]
 
 
 def test_designs_are_compared_output_by_output() -> None:
@@ -259,11 +249,3 @@ def test_what_cannot_be_tested_says_why(test: SystemTest) -> None:
 def test_a_mistake_in_the_settings_is_named() -> None:
     with pytest.raises(InputError, match="baseline must"):
         compare_systems(ALL, "ais", baseline="bset")
-
-
-def test_intervals_of_a_rate() -> None:
-    rate = Rate(30, 60)
-    assert rate.percent == 50
-    low, high = rate.interval or (0, 0)
-    assert (low + high) / 2 == pytest.approx(50)
-    assert Rate(0, 0).interval is None

@@ -219,12 +219,8 @@ def test_nothing_of_an_answer_is_left_by_substitution(words: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("question", "asked"),
-    [
-        ("Who built it?", "who"), ("By whom was it built?", "who"), ("When is it?", "when"),
-        ("In what year did it end?", "which year"), ("How many came?", "how many"),
-        ("What is it?", "what"), ("Name the river.", ""),
-    ],
-)  # fmt: skip
+    [("By whom was it built?", "who"), ("In what year?", "which year"), ("Name the river.", "")],
+)
 def test_what_is_asked_for(question: str, asked: str) -> None:
     assert question_type(question) == asked
 

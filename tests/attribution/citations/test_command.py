@@ -202,38 +202,6 @@ def _written(name: str, text: str) -> str:
     return name
 
 
-def test_models_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> None:
-    """What the commands say is what the models say of each pair alone."""
-    from semqa import Source
-    from semqa.attribution.citations.reading import premise
-    from semqa.attribution.judges import (
-        AnsweringJudge,
-        EntailmentJudge,
-        Pair,
-        Reading,
-        create_judge,
-    )
-
-    save_classifier(tmp_path / "nli")
-    save_reader(tmp_path / "qa")
-    spec = f"transformers:nli={tmp_path / 'nli'},qa={tmp_path / 'qa'}"
-    judge = create_judge(spec, {"device": "cpu"})
-    assert isinstance(judge, EntailmentJudge)
-    assert isinstance(judge, AnsweringJudge)
-    passages = [Source(doc["text"], doc["title"]) for doc in (SONG, AUTHOR)]
-    first, _ = semqa("citations", "run.json", "--judge", spec, "--json").json["rows"]
-    for sentence in first["sentences"][:3]:
-        cited = [passages[number - 1] for number in sentence["citations"]]
-        (alone,) = judge.entailment([Pair(premise(cited), sentence["text"])])
-        assert sentence["supported"] == alone.entailed
-        assert sentence["entailment"] == pytest.approx(alone.entailment, abs=1e-5)
-    read, _ = semqa("disambig", "run.json", "--judge", spec, "--json").json["rows"]
-    text = "White Christmas was sung by Bing Crosby in 1942. It was written by Irving Berlin. It was sung in 1999.\nMore."
-    for pair in read["pairs"]:
-        (span,) = judge.answer([Reading(pair["question"], text)])
-        assert pair["found"] == ("" if span is None else span.text)
-
-
 def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path) -> None:
     save_classifier(tmp_path / "nli")
     save_reader(tmp_path / "qa")

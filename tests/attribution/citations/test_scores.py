@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from semqa import QuotedAnswer, Source
 from semqa.attribution.citations import CitedAnswer, CitedSentence, citation_scores, score_citations
 from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
-from semqa.attribution.citations.reading import premise
 from semqa.attribution.citations.scores import disambig_scores, dr_score, rouge_l, string_match
 from semqa.attribution.judges import Pair
 from tests.attribution.citations.judges import WordJudge
@@ -64,14 +63,6 @@ def test_official(text: str, citations: tuple[int, ...], recall: float, precisio
     assert (scores.recall, scores.precision) == pytest.approx((recall, precision))
 
 
-def test_unscored_is_said() -> None:
-    uncited, empty = score_citations([answer(("a", ())), answer()], WordJudge())
-    assert (uncited.recall, uncited.precision) == (0, None)
-    assert uncited.unscored == {"precision": "the answer has no citations"}
-    assert (empty.recall, empty.precision) == (None, None)
-    assert set(empty.unscored) == {"recall", "precision"}
-
-
 def test_a_quoted_answer_cites_what_it_quotes() -> None:
     sources = [Source("rain fell", "Weather"), Source("snow fell")]
     quoted = QuotedAnswer.parse(
@@ -88,17 +79,6 @@ def test_a_quoted_answer_cites_what_it_quotes() -> None:
         (),
     ]
     assert scores.to_dict()["n_precise"] == 1
-
-
-def test_a_title_is_a_line_of_its_own() -> None:
-    assert premise([Source("a b"), Source("d", "T")]) == "a b\nTitle: T\nd"
-    assert premise([Source("a b")], official=True) == "Title: \na b"
-
-
-def test_a_judge_is_asked_in_three_batches() -> None:
-    judge = WordJudge()
-    score_citations([answer(("a c", (1, 2)), ("b c", (1, 3, 2)))] * 5, judge)
-    assert len(judge.asked) == 3
 
 
 numbers = st.lists(st.integers(0, 5), max_size=5).map(tuple)

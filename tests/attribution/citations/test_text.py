@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -150,10 +149,6 @@ def test_hostile_texts_take_no_time() -> None:
         read(text[:20_000])
 
 
-SHARED = Path(__file__).resolve().parents[4] / "shared"
-DATA = Path(os.environ.get("SEMQA_TEST_DATA", SHARED)) / "data/quotesum/dev_a.jsonl"
-
-
 def read_row(
     text: str, *rows: tuple[str, ...], sources: int = 2
 ) -> list[tuple[str, tuple[str, ...]]]:
@@ -199,10 +194,8 @@ def test_what_cannot_be_told_is_unscored(text: str, said: str) -> None:
     assert said in found.unscored
 
 
-def test_all_questions_from_ambigqa_have_them() -> None:
-    if not DATA.exists():
-        pytest.skip(f"needs QuoteSum's dev_a.jsonl: none at {DATA}; set SEMQA_TEST_DATA")
-    for question in read_quotesum(DATA):
+def test_all_questions_from_ambigqa_have_them(shared: Path) -> None:
+    for question in read_quotesum(shared / "data/quotesum/dev_a.jsonl"):
         found = sub_questions(question)
         if question.origin == "AmbigQA":
             assert 2 <= len(found.pairs) <= len(question.numbers), question.qid

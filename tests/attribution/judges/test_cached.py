@@ -23,7 +23,6 @@ from semqa.attribution.judges import (
     TooLongError,
     create_judge,
 )
-from semqa.attribution.judges.base import abilities_of
 from semqa.errors import InputError, UnavailableError
 
 PAIRS = [Pair(f"premise {number}", "hypothesis") for number in range(10)]
@@ -76,14 +75,6 @@ def test_an_interrupted_call_keeps_its_finished_chunks(tmp_path: Path) -> None:
     assert judge.seen == PAIRS[6:]
 
 
-def test_doubles_in_a_call_are_asked_once_and_not_counted_as_kept() -> None:
-    cached = CachedJudge(Counting(), None)
-    cached.entailment([PAIRS[0], PAIRS[0], PAIRS[1]])
-    assert (cached.asked, cached.kept) == (2, 0)
-    cached.entailment([PAIRS[0], PAIRS[0], PAIRS[2], PAIRS[2]])
-    assert (cached.asked, cached.kept) == (3, 2)
-
-
 def test_all_questions_are_kept_as_they_were_answered(tmp_path: Path) -> None:
     text = "Ann Lee built the bridge in 1932."
     plain = create_judge("lexical")
@@ -99,12 +90,6 @@ def test_all_questions_are_kept_as_they_were_answered(tmp_path: Path) -> None:
         assert len(cached.ask([("1932", text)], count=2)[0]) == 2
         cached.close()
     assert (cached.asked, cached.kept) == (0, 4)
-
-
-def test_a_judge_that_remembers_can_what_the_judge_can() -> None:
-    every = {"entailment", "answer", "ask"}
-    assert abilities_of(CachedJudge(create_judge("lexical"), None)) == every
-    assert abilities_of(CachedJudge(Counting(), None)) == {"entailment"}
 
 
 def test_progress_counts_inputs_of_a_call() -> None:

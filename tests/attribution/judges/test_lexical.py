@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from semqa.attribution.judges import (
     Pair,
     Reading,
-    create_judge,
 )
-from semqa.attribution.judges.base import abilities_of
 from semqa.attribution.judges.lexical import LexicalJudge
 
 PREMISE = (
@@ -43,18 +41,16 @@ def judge(hypothesis: str, premise: str = PREMISE) -> str:
         ("Ann Lee opened the bridge with Carl Orff.", "neutral"),
         ("Who opened it?", "neutral"),
         ("It is so.", "neutral"),
+        ("Ann Lee opened the bridge. Whales sing in winter.", "neutral"),
+        (
+            "Ann Lee opened the bridge. It was not red. Bob Fox attended the opening.",
+            "contradiction",
+        ),
         ("", "neutral"),
     ],
 )
 def test_entailment_by_words(hypothesis: str, relation: str) -> None:
     assert judge(hypothesis) == relation
-
-
-def test_everything_of_several_sentences_must_follow() -> None:
-    assert judge("Ann Lee opened the bridge. Whales sing in winter.") == "neutral"
-    assert judge("Ann Lee opened the bridge. It was not red. Bob Fox attended the opening.") == (
-        "contradiction"
-    )
 
 
 @given(st.text(max_size=60), st.integers(min_value=2000, max_value=9999))
@@ -108,12 +104,6 @@ def test_what_it_asks_it_can_answer(answer: str) -> None:
 def test_what_a_passage_lacks_is_not_asked_about() -> None:
     assert JUDGE.ask([("Carl", PREMISE), ("", PREMISE), ("Ann", "Annual.")]) == [[], [], []]
     assert [len(each) for each in JUDGE.ask([("1932", PREMISE)], count=1)] == [1]
-
-
-def test_it_is_made_by_its_name_and_is_no_language_model() -> None:
-    made = create_judge("lexical")
-    assert made.name == "lexical"
-    assert abilities_of(made) == {"entailment", "answer", "ask"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from semqa.attribution.judges import (
     Reading,
     create_judge,
 )
-from semqa.attribution.judges.base import abilities_of
 from semqa.attribution.judges.models import pad_batch
 from semqa.errors import InputError
 from tests.judge_models import save_classifier
@@ -40,24 +39,6 @@ READINGS = [
 
 def entailer(folder: Path, more: str = "") -> Any:
     return create_judge(f"transformers:nli={folder}{more}", {"device": "cpu"})
-
-
-def test_a_judge_can_what_it_has_models_for(models: Path) -> None:
-    judge = create_judge(f"transformers:nli={models / 'nli'},qg={models / 'qg'}")
-    assert abilities_of(judge) == {"entailment", "ask"}
-
-
-def test_probabilities_are_those_of_the_model(models: Path) -> None:
-    """What transformers computes for one pair, label by label."""
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    model = AutoModelForSequenceClassification.from_pretrained(models / "nli")
-    tokenizer = AutoTokenizer.from_pretrained(models / "nli")
-    with torch.inference_mode():
-        logits = model(**tokenizer(*PAIRS[0], return_tensors="pt")).logits
-    contradiction, neutral, entailment = logits.softmax(-1)[0].tolist()
-    (found,) = entailer(models / "nli").entailment(PAIRS[:1])
-    assert found == pytest.approx((entailment, neutral, contradiction), abs=1e-5)
 
 
 ASKED = [("Ann", SHORT), ("1932", LONG), ("rain", "In the rain.")]

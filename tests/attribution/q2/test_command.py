@@ -74,22 +74,6 @@ def test_measures_are_correlated_with_ratings(semqa: Command) -> None:
     assert "q2" in again
 
 
-def test_tables_say_what_a_reader_must_know(semqa: Command) -> None:
-    shown = semqa("contexts.csv", "--baseline", "bleu")
-    assert shown.code == 0, shown.err
-    for words in (
-        "Q² without NLI",
-        "BLEU",
-        "95% interval",
-        "judge: lexical; spans: rules",
-        "valid of",
-    ):
-        assert words in shown.out
-    assert shown.err == ""
-    repeated = semqa("contexts.csv", "--limit", "1", "--no-nli")
-    assert "no judge of entailment" in repeated.out
-
-
 def test_meta_of_files_and_of_records(semqa: Command) -> None:
     files = semqa("meta", "contexts.csv", "consistent.csv", *FEW, "-o", "meta.json")
     assert files.code == 0, files.err
@@ -186,19 +170,6 @@ def test_steps_of_the_released_code_are_finished(semqa: Command) -> None:
     assert [row["id"] for row in rows] == ["4", "9"]
     assert rows[0]["q2"] == 0.0
     assert rows[1]["fallback"] is not None
-
-
-def test_steps_of_a_repeated_response_are_dropped(semqa: Command) -> None:
-    Path("x.steps.csv").write_text(
-        "id,response,cand,question,knowledge,knowledge_ans,score\n"
-        "4,built in 1932,1932,When was it built?,in 1933,1933,0\n"
-        "5,built in 1932,1932,When was it built?,in 1933,1933,0\n",
-        encoding="utf-8",
-    )
-    found = semqa("x.steps.csv", "--json").json
-    assert (found["n"], found["files"][0]["repeated"]) == (2, 1)
-    once = semqa("x.steps.csv", "--json", "--drop-repeated").json
-    assert (once["n"], once["files"][0]["dropped"]) == (1, 1)
 
 
 def test_a_tie_is_explained_as_it_is_scored() -> None:

@@ -56,23 +56,6 @@ def score(judge: WrittenJudge, *spans: str, text: str = TEXT, **settings: Any) -
     return found
 
 
-def test_answers_that_differ_are_compared_with_the_question_before_them() -> None:
-    judge = WrittenJudge(
-        {"LA": ["Where?"], "1983": ["When?"]},
-        {
-            ("Where?", TEXT): "LA",
-            ("Where?", KNOWLEDGE): "Los Angeles",
-            ("When?", TEXT): "1983",
-            ("When?", KNOWLEDGE): "1983",
-        },
-        {("Where? Los Angeles.", "Where? LA."): "entailment"},
-    )
-    found = score(judge, "LA", "1983")
-    assert judge.pairs == [("Where? Los Angeles.", "Where? LA.")]
-    assert (found.q2, found.q2_no_nli) == (1.0, 0.5)
-    assert found.fallback is None
-
-
 def test_questions_are_tried_from_the_best_until_one_is_answered_by_its_span() -> None:
     questions = {"LA": ["Where are you?", "In 1983?", "Nowhere?", "Where?", "Where else?"]}
     answers = {
@@ -95,19 +78,6 @@ def test_questions_are_tried_from_the_best_until_one_is_answered_by_its_span() -
 
     few = score(WrittenJudge(questions, answers), "LA", beams=3)
     assert (len(few.questions), few.valid) == (3, ())
-
-
-def test_without_a_valid_question_the_whole_response_is_judged() -> None:
-    judge = WrittenJudge(labels={(KNOWLEDGE, TEXT): "entailment"})
-    found = score(judge, "LA")
-    assert (found.q2, found.q2_no_nli) == (1.0, None)
-    assert found.unscored("q2_no_nli") == "no valid question"
-    assert found.unscored("q2") is None
-
-    official = WrittenJudge(labels={(KNOWLEDGE.lower(), TEXT): "contradiction"})
-    found = score(official, "LA", official=True)
-    assert (found.q2, found.q2_no_nli) == (0.0, 0.0)
-    assert score(WrittenJudge(), "LA").q2 == 0.5
 
 
 def test_without_nli_nobody_is_asked_and_nothing_is_made_up() -> None:

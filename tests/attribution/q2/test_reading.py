@@ -116,12 +116,6 @@ def test_one_context_a_row_for_any_systems(write: Write) -> None:
     assert [r.scores["mine"] for r in file.responses] == [0.25, 0.5, 1.0]
 
 
-def test_json_lines(write: Write) -> None:
-    path = write('{"response": "a", "knowledge": "k", "id": 7, "label": "consistent"}\n', "x.jsonl")
-    (found,) = read_responses(path).responses
-    assert (found.id, found.text, found.knowledge, found.inconsistent) == ("7", "a", "k", False)
-
-
 def test_repeated_responses_are_found_and_dropped(write: Write) -> None:
     path = write("response,knowledge\nr,k\nr,other\nr,k\nr,k\n")
     assert [each.id for each in read_responses(path).repeated] == ["2", "3"]
@@ -215,13 +209,6 @@ def made() -> Run:
     ]
     scores = Q2(judge, RuleSpans()).score(responses)
     return Run(tuple(scores), Settings(), describe_judge(judge), "rules", ())
-
-
-def test_other_files_are_no_records(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"response": "r", "knowledge": "k"}\n', encoding="utf-8")
-    assert read_judged(path) is None
-    assert read_judged(Path("-")) is None
 
 
 def test_a_record_is_read_for_its_scores(tmp_path: Path) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from semqa.data import write_jsonl
 from tests.attribution.commands import Command, command_in
 from tests.engines.openai.server import Answer, Asked, serving
-from tests.judge_models import save_classifier
 from tests.models import save
 
 DOCUMENTS = [
@@ -36,11 +35,6 @@ SUMMARIES = [
 HEADER = ["doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label", "exp", "type"]
 
 
-def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def write_table(path: Path, rows: list[list[str]], header: list[str]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *rows])
@@ -51,8 +45,8 @@ def write_table(path: Path, rows: list[list[str]], header: list[str]) -> Path:
 def semqa(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    write_lines(tmp_path / "docs.jsonl", DOCUMENTS)
-    write_lines(tmp_path / "summaries.jsonl", SUMMARIES)
+    write_jsonl(tmp_path / "docs.jsonl", DOCUMENTS)
+    write_jsonl(tmp_path / "summaries.jsonl", SUMMARIES)
     rows = [
         ["d1", "Bridge", "a", "1", SUMMARIES[0]["summary"].split(". ")[0] + ".", "yes", "", ""],
         [
@@ -158,7 +152,7 @@ def test_repeated_runs_agree_with_themselves(semqa: Command) -> None:
             strict=True,
         )
     ]
-    write_lines(Path("runs.jsonl"), rows)
+    write_jsonl(Path("runs.jsonl"), rows)
     found = semqa("score", "toy_factual_eval_test.csv", "-p", "runs.jsonl", "--json").json
     (evaluator,) = found["results"]["evaluators"]
     assert evaluator["self_agreement"]["mean"]["value"] == pytest.approx(0.4)
@@ -259,8 +253,8 @@ def test_mistakes(semqa: Command) -> None:
         return found.err
 
     test = "toy_factual_eval_test.csv"
-    write_lines(Path("d2.jsonl"), DOCUMENTS[1:])
-    write_lines(
+    write_jsonl(Path("d2.jsonl"), DOCUMENTS[1:])
+    write_jsonl(
         Path("p.jsonl"),
         [{"doc_id": "d1", "topic": "Bridge", "model_name": "a", "sent_idx": 1, "label": "yes"}],
     )
@@ -294,45 +288,12 @@ def _renamed(path: str, name: str, old: str = "", new: str = "") -> str:
     return name
 
 
-def test_a_model_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> None:
-    """Scores are those that the model gives each pair alone."""
-    from semqa.attribution.judges import EntailmentJudge, Pair, create_judge
-
-    save_classifier(tmp_path / "nli")
-    spec = f"transformers:nli={tmp_path / 'nli'}"
-    found = semqa("judge", "summaries.jsonl", "-d", "docs.jsonl", "--judge", spec, "--json").json
-    judge = create_judge(spec, {"device": "cpu"})
-    assert isinstance(judge, EntailmentJudge)
-    documents = {document["doc_id"]: document["source"] for document in DOCUMENTS}
-    assert len(found["rows"]) == 3
-    for row in found["rows"]:
-        (alone,) = judge.entailment([Pair(documents[row["doc_id"]], row["text"])])
-        assert row["score"] == pytest.approx(alone.entailment, abs=1e-5)
-        assert row["label"] == ("yes" if alone.entailed else "no")
-    assert found["config"]["judge"]["name"] == spec
-
-
-def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
-    """A tiny model writes nonsense: what it says is kept, and nobody's verdict is guessed."""
-    from semqa.attribution.judges.replies import read_consistency
-
-    save("llama-chat", tmp_path / "lm")
-    judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct", "--judge")
-    spec = f"engine:transformers:{tmp_path / 'lm'}"
-    rows = semqa(*judged, spec, "--json").json["rows"]
-    assert len(rows) == 3
-    for row in rows:
-        said = read_consistency(row["reply"])
-        assert row["label"] == (None if said is None else "yes" if said else "no")
-    assert "no verdict" in semqa(*judged, spec).out
-
-
 def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path) -> None:
     save("llama-chat", tmp_path / "lm")
     model = ("--judge", f"engine:transformers:{tmp_path / 'lm'}", "--judge-device", "cpu")
     long = "word " * 3000
     more = [*SUMMARIES, {**SUMMARIES[0], "model_name": "c", "summary": long}]
-    write_lines(tmp_path / "more.jsonl", more)
+    write_jsonl(tmp_path / "more.jsonl", more)
     told = semqa("relevance", "more.jsonl", *model, "-o", "r.json")
     assert told.code == 0, told.err
     taken_for = "a reply without a rating"

@@ -50,18 +50,14 @@ def test_names_of_files_say_dataset_and_split(tmp_path: Path) -> None:
     assert (sentence.key.dataset, sentence.split) == ("BOOK", "dev")
 
 
-def test_numbers_that_a_table_of_numbers_wrote(tmp_path: Path) -> None:
-    (sentence,) = read_annotations([write(tmp_path / "a.csv", [changed(sent_idx="12.0")])])
-    assert sentence.index == 12
-
-
 def test_columns_in_any_order_and_quotes_in_cells(tmp_path: Path) -> None:
     header = [" Sent_Label", "meeting_id", *COLUMNS[1:5], "type"]
-    row = ["NO ", " d1 ", "Rent", "model_A", "1", 'He said "rents,\nrose".', "Contradiction,Odd"]
+    row = ["NO ", " d1 ", "Rent", "model_A", "12.0", 'He said "rents,\nrose".', "Contradiction,Odd"]
     path = write(tmp_path / "a.csv", [row], header)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     (sentence,) = read_annotations([path])
     assert sentence.inconsistent
+    assert sentence.index == 12
     assert sentence.key.doc_id == "d1"
     assert sentence.text == 'He said "rents,\nrose".'
     assert sentence.errors == ("Contradiction", "Odd")

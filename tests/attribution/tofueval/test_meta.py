@@ -12,7 +12,6 @@ from semqa.attribution.tofueval.meta import (
     Run,
     compare,
     evaluate,
-    self_agreement,
     tune,
 )
 from semqa.errors import InputError
@@ -72,25 +71,11 @@ def test_what_is_not_read_is_left_out_and_counted() -> None:
     assert found.cells["a", ALL, "summary"] == (2, 0, 0, 0)
 
 
-def test_what_is_missing_is_counted() -> None:
-    found = evaluate(SENTENCES, Run({(KEY, 1): Prediction(inconsistent=True)}), {})
-    assert found.missing == {"sentence": 4, "summary": 3}
-    assert set(found.cells) == {("a", ALL, "sentence"), (ALL, ALL, "sentence")}
-
-
 def test_a_whole_summary_may_be_judged() -> None:
     known = run(False, False, False, False, False)
     known.summaries[KEY._replace(dataset="")] = Prediction(inconsistent=True)
     found = evaluate(SENTENCES, known, {})
     assert found.cells["a", ALL, "summary"] == (1, 1, 0, 1)
-
-
-def test_predictions_without_a_dataset_hold_for_any() -> None:
-    anywhere = {
-        (s.key._replace(dataset=""), s.index): Prediction(s.inconsistent) for s in SENTENCES
-    }
-    found = evaluate(SENTENCES, Run(anywhere), {})
-    assert found.cells["a", ALL, "sentence"].balanced_accuracy.value == 100
 
 
 def test_scores_need_a_threshold_that_dev_gives() -> None:
@@ -113,19 +98,6 @@ def test_scores_need_a_threshold_that_dev_gives() -> None:
     assert evaluate(SENTENCES, scored(1, 1, 1, 1, 1), {}).unread["sentence"] == 5
 
 
-def test_agreement_of_runs() -> None:
-    runs = {"1": run(True, False, True, False, True), "2": run(True, False, False, False, None)}
-    pairs, mean = self_agreement(SENTENCES, runs)
-    assert pairs["1", "2"].n == 4
-    assert mean.value == pairs["1", "2"].value == pytest.approx(0.5)
-    scores = {"1": scored(0.9, 0.1, 0.9, 0.1, 0.9), "2": scored(1, 2, 1, 1, 2)}
-    cuts = {"1": {"sentence": 0.5}, "2": {"sentence": 1.5}}
-    _, mean = self_agreement(SENTENCES, scores, cuts)  # type: ignore[arg-type]
-    assert mean.value == pytest.approx((0.4 - 0.48) / (1 - 0.48))
-    _, alone = self_agreement(SENTENCES, {"1": runs["1"]})
-    assert alone.unscored == "fewer than two runs"
-
-
 def test_evaluators_are_compared_on_what_both_judged() -> None:
     first = Evaluator("x", {"": run(True, False, False, False, True)}, scored=False)
     second = Evaluator("y", {"": run(False, None, True, False, True)}, scored=False)
@@ -133,14 +105,3 @@ def test_evaluators_are_compared_on_what_both_judged() -> None:
     assert (test.n, test.difference) == (4, 50)
     grouped = compare(SENTENCES, first, second, ({}, {}), resamples=200, by_document=True)
     assert (grouped.groups, grouped.low, grouped.high) == (1, 50, 50)
-
-
-def test_all_runs_of_evaluators_are_compared() -> None:
-    """The difference is that of the mean balanced accuracies over runs."""
-    good = Run({(s.key, s.index): Prediction(s.inconsistent) for s in SENTENCES})
-    blind = Run({(s.key, s.index): Prediction(False) for s in SENTENCES})
-    twice = Evaluator("a", {"1": good, "2": blind}, scored=False)
-    once = Evaluator("b", {"": blind}, scored=False)
-    test = compare(SENTENCES, twice, once, ({}, {}), resamples=50)
-    assert test.difference == pytest.approx((100 + 50) / 2 - 50)
-    assert test.n == len({(s.key, s.index) for s in SENTENCES})

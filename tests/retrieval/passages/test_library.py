@@ -20,7 +20,6 @@ from semqa.retrieval.encoder import MAX_QUICK
 from semqa.retrieval.passages import Collection, Library, search, store
 from semqa.retrieval.passages import collection as collection_module
 from semqa.retrieval.passages.search import DenseEncoder
-from tests.documents import makers
 
 HARBOUR = b"The harbour of Oslo was built in 1890. It burnt down twice.\n\nFerries leave daily."
 
@@ -83,12 +82,6 @@ def test_added_documents_are_found_with_offsets(notes: Collection) -> None:
     assert notes.info().passages == 1
 
 
-def test_pages_of_a_pdf_are_returned(notes: Collection) -> None:
-    notes.put("r.pdf", makers.pdf([["The ferry leaves."], ["Zebras eat grass."]], title="Report"))
-    (found, *_) = notes.search("zebras")
-    assert (found.page, found.source.text, found.source.title) == (2, "Zebras eat grass.", "Report")
-
-
 def test_offsets_are_code_points(notes: Collection) -> None:
     notes.put(
         "a.txt",
@@ -126,17 +119,6 @@ def test_all_or_none_of_several_files(notes: Collection) -> None:
         "b.txt",
         "a.txt",
     ]
-
-
-def test_removed_documents_are_not_found(notes: Collection) -> None:
-    info = notes.put("a.txt", HARBOUR)
-    other = notes.put("b.txt", b"Zebras live near no harbour.")
-    notes.remove(info.id)
-    assert notes.documents() == [other]
-    assert [each.document_id for each in notes.search("harbour")] == [other.id]
-    for call in (notes.remove, notes.document, notes.find):
-        with pytest.raises(NotFoundError, match="not found"):
-            call(info.id)
 
 
 def test_owners_see_only_their_own(library: Library) -> None:

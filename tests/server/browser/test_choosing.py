@@ -200,11 +200,6 @@ def test_answers_of_quotes_alone_run_as_they_are_read(serve: Serve, page: Page) 
     assert page.locator(".answer .text").evaluate("e => getComputedStyle(e).direction") == "rtl"
 
 
-def test_the_question_is_ready_to_be_typed(serve: Serve, page: Page) -> None:
-    serve().open(page)
-    expect(page.get_by_label("Your question")).to_be_focused()
-
-
 def test_a_sheet_makes_the_rest_inert(serve: Serve, page: Page) -> None:
     with_collections(serve).open(page)
     page.set_viewport_size({"width": 390, "height": 844})

@@ -30,6 +30,8 @@ def postgresql() -> Iterator[Urls]:
         if os.environ.get("CI"):
             pytest.fail(missing)
         pytest.skip(missing)
+    import psycopg
+
     binaries = POSTGRESQL.parent
     # The path of the socket must be short; the server does not run as root and needs its own folder.
     folder = Path(tempfile.mkdtemp(prefix="semqa-pg-"))
@@ -53,14 +55,18 @@ def postgresql() -> Iterator[Urls]:
         )  # fmt: skip
 
     data = str(folder / "data")
-    run("initdb", "-D", data, "-A", "trust", "-U", "semqa", "-E", "UTF8")
-    options = f"-k {folder} -c listen_addresses='' -c max_connections=120"
+    run("initdb", "-D", data, "-A", "trust", "-U", "semqa", "-E", "UTF8", "--no-sync")
+    # What these tests kill are clients; nothing of the server outlives the session.
+    options = f"-k {folder} -c listen_addresses='' -c max_connections=120 -c fsync=off"
     run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
     number = itertools.count()
 
     def fresh() -> str:
         name = f"t{next(number)}"
-        run("createdb", "-h", str(folder), "-U", "semqa", name)
+        with psycopg.connect(
+            f"host={folder} user=semqa dbname=postgres", autocommit=True
+        ) as server:
+            server.execute(f"CREATE DATABASE {name}")
         return f"postgresql://semqa@/{name}?host={folder}"
 
     yield fresh

@@ -107,13 +107,13 @@ running.run()
 def test_acknowledged_answers_survive_a_kill(url: str, tmp_path: Path) -> None:
     given: list[dict[str, Any]] = []
     talk = ""
-    for delay in (0.3, 0.8):
+    for more in (2, 5):
+        enough = len(given) + more
         process = start(SERVER, url, str(tmp_path))
         assert process.stdout is not None
         with httpx.Client(base_url=f"http://127.0.0.1:{int(process.stdout.readline())}") as client:
             talk = talk or client.post("/v1/conversations").json()["id"]
-            killer = threading.Timer(delay, os.kill, (process.pid, signal.SIGKILL))
-            killer.start()
+            killer = threading.Timer(0.1, os.kill, (process.pid, signal.SIGKILL))
             try:
                 while True:
                     body = {
@@ -124,6 +124,8 @@ def test_acknowledged_answers_survive_a_kill(url: str, tmp_path: Path) -> None:
                     reply = client.post("/v1/answers", json=body)
                     assert reply.status_code == 200, reply.text
                     given.append(reply.json())
+                    if len(given) == enough:  # and killed while it goes on
+                        killer.start()
             except httpx.TransportError:
                 killer.join()
                 process.communicate(timeout=30)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from semqa.attribution.ais.ratings import read_ratings
 from semqa.studies.folder import Study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
-from tests.studies.browser.conftest import Sight, serving
+from tests.studies.browser.conftest import Sight, hosted, serving
 from tests.studies.made import EXAMPLES, OUTPUTS, make_study, write_lines
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ def saved(page: Page, *keys: str) -> None:
 
 def test_an_item_is_rated_with_the_keyboard_alone(tmp_path: Path, sight: Sight) -> None:
     study = make_study(tmp_path / "new")
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         for number in range(1, len(OUTPUTS) + 1):
             assert item(page) == f"Item {number} of {len(OUTPUTS)}"
@@ -104,42 +103,24 @@ def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
     assert kept["ben"]["attributable"] is False
 
 
-DESIGNS = {
-    "attribution-only": ("2", "Enter"),
-    "one-question": ("2", "Enter"),
-    "likert": ("5", "Enter", "3", "Enter"),
-}
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-def test_the_other_designs_are_rated_by_several_at_once(
-    tmp_path: Path, sight: Sight, design: str
-) -> None:
-    study = make_study(tmp_path / "new", design=design)
-    with serving(study.folder) as served:
-        pages = [sight.open(served.links[name]) for name in ("ann", "ben", "eve")]
-        for page in pages:
-            begin(page)
+def test_levels_are_rated_with_keys(tmp_path: Path, sight: Sight) -> None:
+    study = make_study(tmp_path / "new", design="likert")
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
+        begin(page)
         for _ in OUTPUTS:
-            for page in pages:
-                stages = " ".join(DESIGNS[design]).split("Enter")[:-1]
-                for keys in stages:
-                    saved(page, keys.strip(), "Enter")
-        for page in pages:
-            page.get_by_text("Done. Thank you!").wait_for()
-    store = Store(Study.open(study.folder))
-    ratings = store.rated()
-    store.close()
-    assert len(ratings) == 9
-    path = tmp_path / "ratings.jsonl"
-    path.write_bytes(b"".join(study.kind.export(study, ratings, "jsonl")))
-    assert {each.attributable for each in read_ratings(path)} == {False}
+            saved(page, "5", "Enter")
+            saved(page, "3", "Enter")
+        page.get_by_text("Done. Thank you!").wait_for()
+    rated = Store(Study.open(study.folder)).rated()
+    levels = [(r.values["interpretable_level"], r.values["attributable_level"]) for r in rated]
+    assert levels == [(5, 3)] * len(OUTPUTS)
 
 
 def test_an_earlier_item_is_corrected(tmp_path: Path, sight: Sight) -> None:
     study = make_study(tmp_path / "new", "semqa", [Input(EXAMPLES, "human")])
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         saved(page, *"5432", "Enter")
         page.locator("#count", has_text="Item 2 of 3").wait_for()
@@ -166,8 +147,8 @@ def test_texts_are_never_interpreted_as_html(tmp_path: Path, sight: Sight) -> No
     (tmp_path / "in").mkdir()
     path = write_lines(tmp_path / "in" / "evil.jsonl", rows)
     study = make_study(tmp_path, inputs=[Input(path)])
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         saved(page, "1", "Enter")
         page.locator("table").wait_for()
@@ -178,8 +159,8 @@ def test_texts_are_never_interpreted_as_html(tmp_path: Path, sight: Sight) -> No
 
 def test_guidelines_and_keys_are_beside_the_item(tmp_path: Path, sight: Sight) -> None:
     study = make_study(tmp_path / "new")
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         page.keyboard.press("g")
         page.locator("#guide").get_by_text("Is it clear?").wait_for()
@@ -194,21 +175,21 @@ def test_guidelines_and_keys_are_beside_the_item(tmp_path: Path, sight: Sight) -
 
 def test_a_link_without_its_secret_says_so(tmp_path: Path, sight: Sight) -> None:
     study = make_study(tmp_path / "new")
-    with serving(study.folder) as served:
-        bare = served.links["ann"].partition("#")[0]
+    with hosted(study) as links:
+        bare = links["ann"].partition("#")[0]
         sight.open(bare).get_by_text("This link is incomplete").wait_for()
         sight.open(bare + "#" + "x" * 32).get_by_text("This link does not work").wait_for()
-        owner = sight.open(served.links["owner"])
+        owner = sight.open(links["owner"])
         owner.get_by_text("0 of 9 ratings").wait_for()
 
 
 def test_time_counts_only_while_the_page_is_used(tmp_path: Path, sight: Sight) -> None:
     """With a fake clock in the page."""
     study = make_study(tmp_path / "new")
-    with serving(study.folder) as served:
+    with hosted(study) as links:
         page = sight.open("about:blank")
         page.clock.install()
-        page.goto(served.links["ann"])
+        page.goto(links["ann"])
         begin(page)
         script = "import('/page/study/clock.js').then(({ Clock }) => (window.timed = new Clock()))"
         page.evaluate(script)
@@ -222,8 +203,8 @@ def test_time_counts_only_while_the_page_is_used(tmp_path: Path, sight: Sight) -
 
 def test_the_page_of_a_phone_is_not_wider_than_its_screen(tmp_path: Path, sight: Sight) -> None:
     study = make_study(tmp_path / "new", "semqa", [Input(EXAMPLES, "human")])
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"], 390, 844)
+    with hosted(study) as links:
+        page = sight.open(links["ann"], 390, 844)
         begin(page)
         width = json.loads(page.evaluate("JSON.stringify(document.documentElement.scrollWidth)"))
         assert width <= 390

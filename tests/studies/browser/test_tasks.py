@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from semqa.studies.folder import Study
-from tests.studies.browser.conftest import Sight, serving
+from tests.studies.browser.conftest import Sight, hosted, serving
 from tests.studies.browser.test_rating import begin, saved
 from tests.studies.made import make_study
 from tests.studies.tasks import attrscore_inputs, q2_inputs, tofueval_inputs
+from tests.studies.test_tasks import reported, rows_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-
-def semqa(*arguments: object) -> str:
-    """Run a command of `semqa study`."""
-    command = [sys.executable, "-m", "semqa", "study", *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def lines(study: Study) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in semqa("export", study.folder, "-o", "-", "--format", "jsonl").splitlines()]  # fmt: skip
-
-
-def report(study: Study) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(semqa("report", study.folder, "--json"))
-    return found
 
 
 def open_stage(page: Page) -> str:
@@ -106,7 +88,7 @@ def test_tofueval(tmp_path: Path, sight: Sight) -> None:
             page.locator("label", has_text="420,000").click()
             saved(page, "Enter")
             page.get_by_text("Done. Thank you!").wait_for()
-    rows = lines(study)
+    rows = rows_of(study)
     said = {
         (r["rater"], r["sent_idx"]): (r["sent_label"], r["type"]) for r in rows if "sent_idx" in r
     }
@@ -117,12 +99,7 @@ def test_tofueval(tmp_path: Path, sight: Sight) -> None:
         **{("eve", number): ("yes", "") for number in (1, 2, 3)},
     }
     assert [row["made"] for row in rows if "made" in row] == [[True, True, False, False]] * 2
-    assert report(study)["systems"]["model_A"]["completeness"]["value"] == 0.5
-    semqa("export", study.folder, "-o", tmp_path / "out.csv")
-    rates = [sys.executable, "-m", "semqa", "eval", "tofueval", "rates", str(tmp_path / "out.csv")]
-    assert (
-        "Contradiction" in subprocess.run(rates, check=True, capture_output=True, text=True).stdout
-    )
+    assert reported(study)["systems"]["model_A"]["completeness"]["value"] == 0.5
 
 
 def test_attrscore(tmp_path: Path, sight: Sight) -> None:
@@ -131,9 +108,9 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
     study = make_study(
         tmp_path, "attrscore", inputs, raters="ann,eve", per_item=2, design="independent"
     )
-    with serving(study.folder) as served:
-        ann = sight.open(served.links["ann"])
-        eve = sight.open(served.links["eve"], 390, 844)
+    with hosted(study) as links:
+        ann = sight.open(links["ann"])
+        eve = sight.open(links["eve"], 390, 844)
         begin(ann)
         begin(eve)
         for number in range(3):
@@ -146,7 +123,7 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
                     for key in ("Home", "Space", "End", "Space"):
                         ann.keyboard.press(key)
                 ann.context.close()
-                ann = sight.open(served.links["ann"])
+                ann = sight.open(links["ann"])
                 begin(ann)
                 assert ann.locator(".chips li").count() == 1
                 assert ann.locator(".word:not(.on)").count() == 0
@@ -163,7 +140,7 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
             eve.locator("#go").click()
             eve.wait_for_selector(f'html:not([data-ready="{drawn}"])')
         assert eve.evaluate("document.documentElement.scrollWidth") <= 390
-    rows = lines(study)
+    rows = rows_of(study)
     assert len(rows) == 6
     for row in rows:
         (span,) = row["evidence"]
@@ -171,17 +148,15 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
         assert row["reference"][span["start"] : span["end"]] == span["text"]
         assert span["text"].split() in (words[1:2], words, words[2:5])
         assert row["label"] == ("Contradictory" if row["rater"] == "ann" else "Attributable")
-    assert report(study)["undecided"] == 3
-    semqa("export", study.folder, "-o", tmp_path / "out")
-    assert (tmp_path / "out" / "claims.csv").is_file()
+    assert reported(study)["undecided"] == 3
 
 
 def test_q2(tmp_path: Path, sight: Sight) -> None:
     """Two raters always disagree; the third settles it, and her browser is killed once."""
     inputs = q2_inputs(tmp_path / "in")
     study = make_study(tmp_path, "q2", inputs, raters="ann,ben,eve", per_item=2)
-    with serving(study.folder) as served:
-        pages = {name: sight.open(served.links[name]) for name in ("ann", "ben", "eve")}
+    with hosted(study) as links:
+        pages = {name: sight.open(links[name]) for name in ("ann", "ben", "eve")}
         for page in pages.values():
             begin(page)
         killed = False
@@ -198,7 +173,7 @@ def test_q2(tmp_path: Path, sight: Sight) -> None:
                         with page.expect_response(lambda r: r.url.endswith("/draft") and r.ok):
                             page.keyboard.press("2")
                         page.context.close()
-                        page = pages[name] = sight.open(served.links[name])  # noqa: PLW2901
+                        page = pages[name] = sight.open(links[name])  # noqa: PLW2901
                         begin(page)
                         page.keyboard.press("m")
                     else:
@@ -209,7 +184,7 @@ def test_q2(tmp_path: Path, sight: Sight) -> None:
                     saved(page, "Enter")
         for page in pages.values():
             assert page.locator("#message > h2").inner_text() == "Done. Thank you!"
-    rows = lines(study)
+    rows = rows_of(study)
     assert sorted({row["rater"] for row in rows}) == ["ann", "ben", "eve"]
     by_response: dict[str, list[int]] = {}
     for row in rows:
@@ -219,6 +194,6 @@ def test_q2(tmp_path: Path, sight: Sight) -> None:
             assert row["evidence"][0]["text"] == row["knowledge"].split()[0]
     # Whenever Ann was one of the two, a third rater was asked.
     assert all(labels in ([1, 1], [0, 1, 1]) for labels in map(sorted, by_response.values()))
-    found = report(study)
+    found = reported(study)
     assert found["undecided"] == 0
     assert found["further_ratings"] == sum(len(labels) == 3 for labels in by_response.values())

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from semqa.data.quotesum import read_quotesum
+from semqa.errors import InputError
 from semqa.studies.folder import Study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
-from tests.studies.browser.conftest import Served, Sight, serving
+from tests.studies.browser.conftest import Served, Sight, hosted, serving
 from tests.studies.browser.test_rating import item
 from tests.studies.made import make_study, write_lines
 
@@ -137,8 +137,8 @@ def open_item(page: Page) -> str:
 
 def test_an_answer_is_written_with_the_mouse(tmp_path: Path, sight: Sight) -> None:
     study = writing(tmp_path, raters="ann,ben,eve", seed=1)
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         while open_item(page) != "q1":
             quote(page, 1, "1901")
@@ -182,18 +182,18 @@ def test_an_answer_is_written_with_the_mouse(tmp_path: Path, sight: Sight) -> No
 
 
 def export(study: Study) -> list[dict[str, Any]]:
-    """Run `semqa study export`, and check that the output is valid QuoteSum."""
+    """Export the answers, and check that the output is valid QuoteSum."""
     out = study.folder / "out.jsonl"
-    command = [sys.executable, "-m", "semqa", "study", "export", str(study.folder), "-o", str(out)]
-    subprocess.run(command, check=True, capture_output=True)
+    with closing(Store(study)) as store:
+        out.write_bytes(b"".join(study.kind.export(study, store.rated(), "jsonl")))
     read_quotesum(out)
     return [json.loads(line) for line in out.read_text("utf-8").splitlines()]
 
 
 def test_an_answer_is_written_with_the_keyboard_alone(tmp_path: Path, sight: Sight) -> None:
     study = writing(tmp_path)
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         if open_item(page) != "q2":
             for key in ("Escape", "1", "Home", "Shift+ArrowRight", "q", "Control+Enter"):
@@ -240,8 +240,8 @@ def test_an_answer_is_written_with_the_keyboard_alone(tmp_path: Path, sight: Sig
 
 def test_passages_are_left_out_and_questions_commented_on(tmp_path: Path, sight: Sight) -> None:
     study = writing(tmp_path)
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         qid = open_item(page)
         for _ in range(2):
@@ -258,9 +258,8 @@ def test_passages_are_left_out_and_questions_commented_on(tmp_path: Path, sight:
     assert rated.values == {
         "answer": [], "left_out": [1, 2], "comment": "It is not said which one is meant."
     }  # fmt: skip
-    with pytest.raises(subprocess.CalledProcessError) as failed:
+    with pytest.raises(InputError, match="no answers to export yet"):
         export(study)
-    assert b"no answers to export yet" in failed.value.stderr
 
 
 def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: Sight) -> None:
@@ -294,7 +293,9 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
         quote(pages["eve"], 2, "Josh Gates")
         send(pages["eve"])
 
-        reviewer = sight.open(link(again, study, "fay"))
+        reviewer = sight.open("about:blank")
+        reviewer.clock.install()
+        reviewer.goto(link(again, study, "fay"))
         reviewer.locator("#count", has_text="3 to read, 0 of 3 accepted").wait_for()
         for _ in range(3):
             writer = reviewer.locator(".review h2").first.inner_text().split(",")[0].lower()
@@ -322,7 +323,8 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
         pages["ben"].keyboard.type(" in ")
         quote(pages["ben"], 2, "2014")
         send(pages["ben"])
-        reviewer.get_by_text("Version 1").wait_for(timeout=30_000)
+        reviewer.clock.fast_forward(60_000)  # the page looks for new answers by itself
+        reviewer.get_by_text("Version 1").wait_for()
         reviewer.keyboard.press("a")
         reviewer.locator("#count", has_text="3 of 3 accepted").wait_for()
         again.kill()
@@ -341,8 +343,8 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
 
 def test_composed_and_pasted_text_become_free_text(tmp_path: Path, sight: Sight) -> None:
     study = writing(tmp_path)
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         quote(page, 1, "1901" if open_item(page) == "q2" else "Bing Crosby")
         found = answer(page)
@@ -376,8 +378,8 @@ def test_places_are_right_behind_characters_that_are_shown_by_name(
     text = "🎄🎄 <b>one</b>\u202e two\r\nthree\u00a0four"
     path = write_lines(tmp_path / "odd.jsonl", [{"qid": "q", "question": "?", "source1": text}])
     study = make_study(tmp_path, "writing", [Input(path)])
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"])
+    with hosted(study) as links:
+        page = sight.open(links["ann"])
         begin(page)
         assert page.locator(".passage b").count() == 0
         quote(page, 1, "three")
@@ -395,8 +397,8 @@ def test_places_are_right_behind_characters_that_are_shown_by_name(
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_is_not_wider_than_the_screen(tmp_path: Path, sight: Sight, width: int) -> None:
     study = writing(tmp_path)
-    with serving(study.folder) as served:
-        page = sight.open(served.links["ann"], width=width, height=800)
+    with hosted(study) as links:
+        page = sight.open(links["ann"], width=width, height=800)
         begin(page)
         quote(page, 1, "1901" if open_item(page) == "q2" else "Bing Crosby")
         page.locator(".chip").click()
