@@ -47,7 +47,7 @@ _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
 """The number or letter of a list item, which is quoted; bullets are not."""
-_OUTER_BARS = re.compile(r"[ \t]*\|?[ \t]*(.*?\S)[ \t]*\|?[ \t]*")
+_OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
