@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from email import message_from_bytes
 from email.errors import MessageError
 from email.header import decode_header, make_header
@@ -52,10 +53,8 @@ def _field(message: EmailMessage, key: str) -> str:
     """
     fields = (value for name, value in message.raw_items() if name.lower() == key.lower())
     raw = str(next(fields, "")).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    try:
+    with suppress(MessageError, ValueError, LookupError):  # not encoded correctly
         raw = str(make_header(decode_header(raw)))
-    except (MessageError, ValueError, LookupError):
-        pass  # not encoded correctly
     return " ".join(raw.split())
 
 

@@ -43,6 +43,8 @@ _NEXT_PART = re.compile(
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"[\[\]]+")
+_NOTE = re.compile(r"\[(?:[^\w\[\]]|[\d_])*\](?!\()")
+"""The mark of a note, such as [1], but not the text of a link."""
 _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
@@ -439,10 +441,12 @@ def _text(
 
 
 def _quotable_parts(text: str) -> list[str]:
-    """Split a text at square brackets, which a quote must not contain."""
-    parts = [part.strip() for part in _BRACKETS.split(text)]
-    with_letters = [part for part in parts if any(map(str.isalpha, part))]
-    return with_letters or [part for part in parts if any(map(str.isalnum, part))]
+    """Split a text at square brackets, which a quote must not contain; leave out marks of notes."""
+    for each in (_NOTE.sub("[]", text), text):
+        parts = [part.strip() for part in _BRACKETS.split(each)]
+        if said := [part for part in parts if any(map(str.isalnum, part))]:
+            return said
+    return []
 
 
 def _quotable(title: str) -> bool:
