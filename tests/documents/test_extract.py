@@ -471,6 +471,17 @@ def test_merged_cells_of_a_pdf_are_repeated() -> None:
     assert found.split("\n")[2] == "| M | 300 | 100 |"
 
 
+def test_a_cell_that_stands_a_point_higher_is_kept() -> None:
+    rows = [(686, "Item", "Pieces", "Price", "Stock"), (664, "Bolts", "40", "2", "yes")]
+    found = drawn_pdf(
+        grid([70, 170, 270, 370, 470], [700, 680, 640]),
+        *[written(72 + 100 * i, y, text) for y, *row in rows for i, text in enumerate(row)],
+        *[written(72, 648, "Nuts"), written(172, 648, "80"), written(272, 648, "1")],
+        written(372, 649, "no"),
+    )
+    assert found.endswith("| Bolts | 40 | 2 | yes |\n| Nuts | 80 | 1 | no |")
+
+
 def test_rows_without_rules_between_them_are_rows() -> None:
     rows = [("Bolts", "40", "2.10"), ("Nuts", "80", "1.90"), ("Screws", "10", "3.00")]
     found = drawn_pdf(

@@ -189,7 +189,7 @@ class Table:
                 _joined(
                     line.text
                     for line in cell
-                    if end + 1 < line.place and (line.place < begin + 1 or begin == begins[0])
+                    if end + 1 < line.place and (line.place <= begin + 1 or begin == begins[0])
                 )
                 for cell in cells
             ]
