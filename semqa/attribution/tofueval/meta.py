@@ -243,6 +243,8 @@ def _prediction_rows(path: Path | str) -> Iterable[Row]:
                     raise invalid_field(row, name, "a number") from None
             elif name == "sent_idx" and cell:
                 row.fields[name] = cell.removesuffix(".0")  # as written by pandas
+        if "score" in row.fields:
+            row.fields["label"] = None  # the released file has people's labels
     return rows
 
 
