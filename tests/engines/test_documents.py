@@ -201,6 +201,13 @@ def test_other_languages_by_their_words(question: str, text: str, answer: str) -
     assert quotes(question, text) == [answer]
 
 
+def test_a_sentence_above_a_table_brings_the_table() -> None:
+    table = "| Age | Fee |\n| --- | --- |\n| Adult | 7 |\n| Child | 3 |"
+    text = f"# Tickets\n\nThe prices of tickets are:\n\n{table}\n\nDogs travel free."
+    found = quotes("What are the prices of all tickets?", text)
+    assert found == ["The prices of tickets are:", "Age | Fee", "Adult | 7", "Child | 3"]
+
+
 def test_square_brackets_split_a_quote() -> None:
     text = "# Fees\n\nThe fee [per year] is 40 euros.\n\nPay early."
     assert quotes("What is the fee?", text) == ["The fee", "per year", "is 40 euros."]

@@ -326,11 +326,14 @@ def _text_of(found: Match, row: int) -> str:
 
 
 def _members(units: Units, lead: int) -> list[int]:
-    """Return the items or rows that a unit introduces, if the list or table is short."""
-    found = units.structure.units
-    members = [
-        u for u, unit in enumerate(found) if unit.over == lead and unit.kind in ("item", "row")
-    ]
+    """Return the items, or the rows with their header, that a unit introduces, if these are few."""
+    members: list[int] = []
+    above = {lead}
+    for u, unit in enumerate(units.structure.units):
+        if unit.over in above and unit.kind in ("item", "row", "header"):
+            members.append(u)
+            if unit.kind == "header":
+                above.add(u)
     return members if len(members) <= LONGEST_LIST else []
 
 
