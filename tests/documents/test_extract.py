@@ -622,6 +622,12 @@ def test_notices_and_links_around_a_page_are_left_out() -> None:
     assert text == ("A card costs £12. Rooms have 20 m2.\n\n- Form A\n- Form B\n\n2 Mill Lane")
 
 
+def test_links_of_a_page_with_a_menu_are_kept() -> None:
+    links = "<ul><li><a href=/a>Form A</a><li><a href=/b>Form B</a></ul>"
+    page = f"<body class='with-nav'><div class='top nav'>{links}</div><p>Forms:</p>{links}"
+    assert extract("a.html", page.encode()).text == "Forms:\n\n- Form A\n- Form B"
+
+
 def test_a_table_of_header_cells_keeps_its_rows() -> None:
     page = b"<table><tr><th>Year<th>Ships<tr><th>1890<th>12<tr><th>1891<th>14</table>"
     assert extract("a.html", page).text == (

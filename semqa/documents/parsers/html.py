@@ -345,7 +345,8 @@ def _is_around_text(element: Any) -> bool:
     around = name != " " and _LINKS.search(name) is not None
     if not around and element.tag in _LISTS:
         around = any(
-            each.tag in ("footer", "aside") or _LINKS.search(each.get("class", ""))
+            each.tag in ("footer", "aside")
+            or (each.tag not in ("body", "main") and _LINKS.search(each.get("class", "")))
             for each in element.iterancestors()
         )
     return around and _has_only_links(element, "", 2)
