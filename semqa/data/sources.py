@@ -52,9 +52,9 @@ MAX_SOURCES_BYTES = 64 * 2**20
 def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
     """Read each file as one source, numbered in the order given.
 
-    HTML, PDF, Word, CSV and e-mail files are read as in collections, with their own titles. Other files are
-    plain text. Their title is the file name without folder and extension, or empty for standard
-    input (``-``). Their text is the unchanged content of the file without a byte order mark.
+    HTML, PDF, Word, CSV and e-mail files are read as in collections, with their own titles. Other
+    files are plain text. Their title is the file name without folder and extension, or empty for
+    standard input (``-``). Their text is the unchanged content of the file without a byte order mark.
 
     Raises:
         InputError: there are no files, a file is invalid or blank, or the files are too many or too

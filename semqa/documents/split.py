@@ -185,4 +185,6 @@ class _Splitter:
             if len(line) > 2:
                 lines.append(line)
                 left -= len(line)
+            if left < 3:
+                break  # no space for a word
         return tuple(reversed(lines))

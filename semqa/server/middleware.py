@@ -1,6 +1,7 @@
 """Middleware: request ids, limits, API keys, and security headers.
 
-`RequestMiddleware` applies `RateLimit` and `KeyRing` to each request. `HeadMiddleware` handles HEAD requests.
+`RequestMiddleware` applies `RateLimit` and `KeyRing` to each request. `HeadMiddleware` handles HEAD
+requests.
 """
 
 from __future__ import annotations

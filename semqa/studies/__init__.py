@@ -7,8 +7,8 @@ Read in this order: `kind` (how a task is declared), `folder` (the files of a st
 (who rates what), `records` (the database tables), `store` (the database), `session` (what a rater
 may see and do), `reviewing` (the same for reviewers), `app` (the HTTP interface and the page) and
 `analysis` (shared statistics). Each task has its own module: `ais`, `answers`, `attrscore`,
-`explanations`, `q2`, `tofueval` and `writing` (with `written`). `tables` is for tasks that start from released tables
-and write them back.
+`explanations`, `q2`, `tofueval` and `writing` (with `written`). `tables` is for tasks that start
+from released tables and write them back.
 
 To add a task:
 

@@ -471,6 +471,17 @@ def test_merged_cells_of_a_pdf_are_repeated() -> None:
     assert found.split("\n")[2] == "| M | 300 | 100 |"
 
 
+def test_a_cell_that_stands_a_point_higher_is_kept() -> None:
+    rows = [(686, "Item", "Pieces", "Price", "Stock"), (664, "Bolts", "40", "2", "yes")]
+    found = drawn_pdf(
+        grid([70, 170, 270, 370, 470], [700, 680, 640]),
+        *[written(72 + 100 * i, y, text) for y, *row in rows for i, text in enumerate(row)],
+        *[written(72, 648, "Nuts"), written(172, 648, "80"), written(272, 648, "1")],
+        written(372, 649, "no"),
+    )
+    assert found.endswith("| Bolts | 40 | 2 | yes |\n| Nuts | 80 | 1 | no |")
+
+
 def test_rows_without_rules_between_them_are_rows() -> None:
     rows = [("Bolts", "40", "2.10"), ("Nuts", "80", "1.90"), ("Screws", "10", "3.00")]
     found = drawn_pdf(
@@ -611,6 +622,19 @@ def test_notices_and_links_around_a_page_are_left_out() -> None:
     assert text == ("A card costs £12. Rooms have 20 m2.\n\n- Form A\n- Form B\n\n2 Mill Lane")
 
 
+def test_links_of_a_page_with_a_menu_are_kept() -> None:
+    links = "<ul><li><a href=/a>Form A</a><li><a href=/b>Form B</a></ul>"
+    page = f"<body class='with-nav'><div class='top nav'>{links}</div><p>Forms:</p>{links}"
+    assert extract("a.html", page.encode()).text == "Forms:\n\n- Form A\n- Form B"
+
+
+def test_a_table_of_header_cells_keeps_its_rows() -> None:
+    page = b"<table><tr><th>Year<th>Ships<tr><th>1890<th>12<tr><th>1891<th>14</table>"
+    assert extract("a.html", page).text == (
+        "| Year | Ships |\n| --- | --- |\n| 1890 | 12 |\n| 1891 | 14 |"
+    )
+
+
 def test_an_email_is_read_as_shown() -> None:
     data = (
         b"From: Ann <ann@b.org>\nTo: bob@b.org\nSubject: =?utf-8?q?Gr=C3=BCn?=\nX-Spam: no\n"
@@ -631,6 +655,23 @@ def test_an_email_is_read_as_shown() -> None:
 def test_an_email_in_html() -> None:
     data = b"Subject: Hi\nContent-Type: text/html; charset=latin-1\n\n<p>Caf\xe9 <b>open</b></p>"
     assert extract("a.eml", data).text == "Subject: Hi\n\nCafé open"
+
+
+def test_no_text_of_an_email_is_lost() -> None:
+    head = b"Subject: Hi\nContent-Type: multipart/%s; boundary=b\n\n"
+    picture = b"--b\nContent-Type: image/png\nContent-Disposition: inline; filename*=utf-8''a%0Ab.png\n\nx\n"
+    plain = b"--b\nContent-Type: text/plain\n\n%s\n"
+    above = head % b"mixed" + plain % b"above" + picture + plain % b"below" + b"--b--\n"
+    assert extract("a.eml", above).text == "Subject: Hi\nAttachments: a b.png\n\nabove\n\nbelow"
+    html = b"--b\nContent-Type: text/html\n\n<p>only here\n"
+    empty = head % b"alternative" + plain % b"" + html + b"--b--\n"
+    assert extract("a.eml", empty).text == "Subject: Hi\n\nonly here"
+
+
+def test_a_japanese_email() -> None:
+    text = "会議は金曜日の十時です。"
+    head = b"Subject: x\nContent-Type: text/plain; charset=ISO-2022-JP\n\n"
+    assert extract("a.eml", head + text.encode("iso-2022-jp")).text == f"Subject: x\n\n{text}"
 
 
 def test_a_file_that_is_no_email() -> None:

@@ -50,6 +50,14 @@ def slow_pdf() -> bytes:
     )
 
 
+def many_segments() -> bytes:
+    drawn = b"10 10 m " + b"20 20 l " * 2000 + b"S "
+    shown = b"BT /F1 12 Tf (A map.) Tj ET " + drawn * 5000
+    return makers.pdf_contents(
+        [makers.stream(zlib.compress(shown), filters=b"/Filter/FlateDecode")]
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "make", "said"),
     [
@@ -115,8 +123,11 @@ def test_a_parser_is_limited_in_memory() -> None:
         ("a.jsonl", b'{"text":"' + b"\\n" * 1_000_000 + b'x"}'),
         ("a.txt", b"\n " * 1_000_000 + b"x"),
         ("a.pdf", makers.pdf([["x" * 300_000, "y-" * 100_000, "end"]])),
+        ("a.pdf", many_segments()),
+        ("a.html", b"<div class=menu>" * 200 + b"<br>" * 50_000 + b"x"),
+        ("a.eml", b"Subject: x\nTo: " + b",".join([b"a@b.org"] * 50_000) + b"\n\nhello"),
     ],
-    ids=["blanks", "meta", "csv", "jsonl", "lines", "pdf"],
+    ids=["blanks", "meta", "csv", "jsonl", "lines", "pdf", "segments", "menus", "addresses"],
 )
 def test_unusual_texts_are_read_quickly(name: str, data: bytes) -> None:
     started = time.monotonic()

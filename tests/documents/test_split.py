@@ -187,3 +187,9 @@ def test_texts_are_read_quickly(text: str) -> None:
     passages = split(document(text))
     assert time.process_time() - started < 10
     assert all(each.end - each.start <= MAX_LENGTH for each in passages)
+
+
+def test_context_that_is_used_up_to_the_last_character() -> None:
+    heads = "\n\n".join(f"{'#' * level} {'a' * 100}" for level in (1, 2, 3, 4))
+    passages = split(Document("a.md", "md", "a", f"{heads}\n\n{'A cat sat. ' * 300}"))
+    assert passages[-1].context == ("a" * 100,) * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from functools import cache
 from pathlib import Path
 
@@ -191,9 +192,25 @@ def test_other_languages_by_their_words(question: str, text: str, answer: str) -
     assert quotes(question, text) == [answer]
 
 
+def test_a_sentence_above_a_table_brings_the_table() -> None:
+    table = "| Age | Fee |\n| --- | --- |\n| Adult | 7 |\n| Child | 3 |"
+    text = f"# Tickets\n\nThe prices of tickets are:\n\n{table}\n\nDogs travel free."
+    found = quotes("What are the prices of all tickets?", text)
+    assert found == ["The prices of tickets are:", "Age | Fee", "Adult | 7", "Child | 3"]
+
+
 def test_square_brackets_split_a_quote() -> None:
     text = "# Fees\n\nThe fee [per year] is 40 euros.\n\nPay early."
     assert quotes("What is the fee?", text) == ["The fee", "per year", "is 40 euros."]
+    linked = "# Fees\n\nThe fee [1] is [40](/a) or [5] 60.\n\nPay early."
+    assert quotes("What is the fee?", linked) == ["The fee", "is", "40", "(/a) or", "60."]
+
+
+def test_a_row_with_many_blanks_is_quoted_quickly() -> None:
+    started = time.process_time()
+    text = f"Fees:\n\n| Card | 12 euros{' ' * 30_000}a year |\n| Room | 9 |\n\nPay early."
+    assert quotes("What is the fee for a card?", text)
+    assert time.process_time() - started < 2
 
 
 @given(

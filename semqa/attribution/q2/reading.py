@@ -10,11 +10,12 @@ There are five formats, recognised by their columns:
   ``question``, ``knowledge``, ``knowledge_ans``, ``score`` (the overlap; -1 without a valid
   question), and optionally ``label``. ``[CLS]`` means no answer, and ``NO_Q`` means no question.
 - JSON lines with the fields of *responses*.
-- ``tc_usr_data.json``, the ratings of Topical-Chat by Mehri and Eskenazi (2020): an array of contexts
-  with a ``fact`` and ``responses``. The rating is the mean of *Uses Knowledge*.
+- ``tc_usr_data.json``, the ratings of Topical-Chat by Mehri and Eskenazi (2020): an array of
+  contexts with a ``fact`` and ``responses``. The rating is the mean of *Uses Knowledge*.
 
-``rating`` is a number, such as the mean of several people's ratings. ``label`` is 1 (or ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a
-consistent one. Without it, all responses of a file have the class that its name contains, if any.
+``rating`` is a number, such as the mean of several people's ratings. ``label`` is 1 (or
+``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a consistent one.
+Without it, all responses of a file have the class that its name contains, if any.
 """
 
 from __future__ import annotations

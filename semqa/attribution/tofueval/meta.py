@@ -8,8 +8,8 @@ split of all datasets together. Scores above it are consistent.
 
 Predictions are JSON lines or CSV with the columns of the release that identify a sentence (or,
 without ``sent_idx``, a summary), and a ``label`` (``yes``, 1 or true if consistent, null or empty
-if unparsed) or a ``score``. ``dataset`` and ``run`` are optional. Without ``dataset``, a line applies to the dataset
-that has the document.
+if unparsed) or a ``score``. ``dataset`` and ``run`` are optional. Without ``dataset``, a line
+applies to the dataset that has the document.
 
 Source: Tang et al. 2024, TofuEval, section 5: Tables 2, 3, 4 and 6 to 9. (The captions of Tables 7
 and 8 are swapped in the paper: 7 has the FPR, 8 the FNR.) The averages in Table 2 for *marginal*
@@ -243,6 +243,8 @@ def _prediction_rows(path: Path | str) -> Iterable[Row]:
                     raise invalid_field(row, name, "a number") from None
             elif name == "sent_idx" and cell:
                 row.fields[name] = cell.removesuffix(".0")  # as written by pandas
+        if "score" in row.fields:
+            row.fields["label"] = None  # the released file has people's labels
     return rows
 
 

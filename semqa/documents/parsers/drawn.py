@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-MAX_PATHS = 20_000
-"""Drawings of a page beyond this number are not looked at: it is a map or a chart."""
+MAX_SEGMENTS = 50_000
+"""A page with more lines and curves than this is a map or a chart, and has no tables."""
 
 MAX_RULES = 2_000
 """A page with more rules than this has no tables."""
@@ -189,7 +189,7 @@ class Table:
                 _joined(
                     line.text
                     for line in cell
-                    if end + 1 < line.place and (line.place < begin + 1 or begin == begins[0])
+                    if end + 1 < line.place and (line.place <= begin + 1 or begin == begins[0])
                 )
                 for cell in cells
             ]
@@ -255,8 +255,10 @@ def drawings(page: Any, pdfium: Any) -> tuple[list[Table], list[Box]]:
     across: list[Box] = []
     upright: list[Box] = []
     bullets: list[Box] = []
-    for count, each in enumerate(page.get_objects([pdfium.FPDF_PAGEOBJ_PATH], max_depth=1)):
-        if count > MAX_PATHS or len(across) + len(upright) > MAX_RULES:
+    segments = 0
+    for each in page.get_objects([pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
+        segments += min(pdfium.FPDFPath_CountSegments(each.raw), MAX_RULES)
+        if segments > MAX_SEGMENTS or len(across) + len(upright) > MAX_RULES:
             return [], []
         for box in _boxes(each.raw, pdfium):
             width, height = box.right - box.left, box.top - box.bottom

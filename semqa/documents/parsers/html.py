@@ -39,6 +39,9 @@ _BREAKS = {
 _HIDDEN = frozenset(_HIDDEN_TAGS.split())
 _BULLETS = frozenset("-–*•·»")
 _LISTS = frozenset(["ul", "ol", "dl"])
+_MOST_LINKED = 20_000
+"""An element with more elements than this is part of the text."""
+
 _MIN_LINKS = 3
 """Minimum number of links in a table of contents."""
 
@@ -125,17 +128,19 @@ class _Text:
 
     def of(self, root: Any) -> str:
         walk = self._etree.iterwalk(root, events=("start", "end"))
+        hidden: Any = None
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
-                if _is_hidden(element) or self._is_whole(element, tag):
+                hidden = element if _is_hidden(element) else None
+                if hidden is not None or self._is_whole(element, tag):
                     # Its end event still follows, with the tail text.
                     walk.skip_subtree()
                 else:
                     self._start(element, tag)
                     self._add(element.text)
             else:
-                if not _is_hidden(element):
+                if element is not hidden:
                     self._end(element, tag)
                 if element is not root:
                     self._add(element.tail)
@@ -197,7 +202,7 @@ class _Text:
             if cells:
                 rows.append(texts)
                 heads += head
-        if heads > 1 and len({len(row) for row in rows[:heads]}) == 1:
+        if 1 < heads < len(rows) and len({len(row) for row in rows[:heads]}) == 1:
             joined = [
                 " ".join(dict.fromkeys(filter(None, each)))
                 for each in zip(*rows[:heads], strict=True)
@@ -336,11 +341,12 @@ def _is_around_text(element: Any) -> bool:
     """Whether a block is a cookie notice, or links around the text of a page."""
     name = f"{element.get('class', '')} {element.get('id', '')}"
     if name != " " and _NOTICE.search(name):
-        return sum(map(len, element.itertext())) <= _LONGEST_NOTICE
+        return not _is_longer(element, _LONGEST_NOTICE)
     around = name != " " and _LINKS.search(name) is not None
     if not around and element.tag in _LISTS:
         around = any(
-            each.tag in ("footer", "aside") or _LINKS.search(each.get("class", ""))
+            each.tag in ("footer", "aside")
+            or (each.tag not in ("body", "main") and _LINKS.search(each.get("class", "")))
             for each in element.iterancestors()
         )
     return around and _has_only_links(element, "", 2)
@@ -348,9 +354,17 @@ def _is_around_text(element: Any) -> bool:
 
 def _is_note_mark(element: Any) -> bool:
     """Whether a superscript refers to a note, as in encyclopaedias."""
-    return len("".join(element.itertext()).strip()) <= _LONGEST_MARK and _has_only_links(
-        element, "#", 1
-    )
+    return not _is_longer(element, _LONGEST_MARK) and _has_only_links(element, "#", 1)
+
+
+def _is_longer(element: Any, most: int) -> bool:
+    """Whether an element has more than `most` characters of text, without white space."""
+    length = 0
+    for text in element.itertext():
+        length += sum(map(len, text.split()))
+        if length > most:
+            return True
+    return False
 
 
 def _has_only_links(element: Any, to: str, least: int) -> bool:
@@ -364,7 +378,9 @@ def _has_only_links(element: Any, to: str, least: int) -> bool:
         return False
     walk = element.iter()
     next(walk)
-    for each in walk:
+    for count, each in enumerate(walk):
+        if count > _MOST_LINKED:
+            return False
         if each.tag == "a":
             if to not in each.get("href", ""):
                 return False

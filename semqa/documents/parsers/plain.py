@@ -75,6 +75,9 @@ _MIN_DETECTABLE = 200
 _VALID_PER_BROKEN = 8
 """Damaged text is UTF-8 if it has more non-ASCII characters than this per invalid sequence."""
 
+_SHIFTING = ("iso-2022-", "hz", "utf-7")
+"""Encodings that write other letters in ASCII; Japanese e-mails often use one of these."""
+
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -89,13 +92,14 @@ def decode(name: str, data: bytes, declared: str | None = None) -> str:
     """Decode bytes.
 
     Args:
-        declared: the encoding declared in the file, tried if the data is not UTF-8.
+        declared: the encoding declared in the file.
     """
     for bom, marked in _BOMS:
         if data.startswith(bom):
             return _checked(name, _decoded(data, marked))
-    # Text in other encodings is hardly ever valid UTF-8.
-    for encoding in ("utf-8", declared):
+    # Text in other encodings is hardly ever valid UTF-8, except those that use only ASCII.
+    shifts = declared is not None and declared.lower().startswith(_SHIFTING)
+    for encoding in (declared, "utf-8") if shifts else ("utf-8", declared):
         text = _decoded(data, encoding) if encoding else None
         if text is not None:
             return _checked(name, text)
@@ -115,7 +119,7 @@ def decode(name: str, data: bytes, declared: str | None = None) -> str:
 def _decoded(data: bytes, encoding: str) -> str | None:
     try:
         return data.decode(encoding)
-    except (UnicodeError, LookupError):
+    except (ValueError, LookupError):
         return None
 
 

@@ -34,11 +34,13 @@ _NEXT_PART = re.compile(
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"[\[\]]+")
+_NOTE = re.compile(r"\[(?:[^\w\[\]]|[\d_])*\](?!\()")
+"""The mark of a note, such as [1], but not the text of a link."""
 _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
 """The number or letter of a list item, which is quoted; bullets are not."""
-_OUTER_BARS = re.compile(r"[ \t]*\|?[ \t]*(.*?\S)[ \t]*\|?[ \t]*")
+_OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
@@ -285,11 +287,14 @@ def _chosen(reading: Reading) -> list[int]:
 
 
 def _members(units: Units, lead: int) -> list[int]:
-    """Return the items or rows that a unit introduces, if the list or table is short."""
-    found = units.structure.units
-    members = [
-        u for u, unit in enumerate(found) if unit.over == lead and unit.kind in ("item", "row")
-    ]
+    """Return the items, or the rows with their header, that a unit introduces, if these are few."""
+    members: list[int] = []
+    above = {lead}
+    for u, unit in enumerate(units.structure.units):
+        if unit.over in above and unit.kind in ("item", "row", "header"):
+            members.append(u)
+            if unit.kind == "header":
+                above.add(u)
     return members if len(members) <= LONGEST_LIST else []
 
 
@@ -400,10 +405,12 @@ def _text(
 
 
 def _quotable_parts(text: str) -> list[str]:
-    """Split a text at square brackets, which a quote must not contain."""
-    parts = [part.strip() for part in _BRACKETS.split(text)]
-    with_letters = [part for part in parts if any(map(str.isalpha, part))]
-    return with_letters or [part for part in parts if any(map(str.isalnum, part))]
+    """Split a text at square brackets, which a quote must not contain; leave out marks of notes."""
+    for each in (_NOTE.sub("[]", text), text):
+        parts = [part.strip() for part in _BRACKETS.split(each)]
+        if said := [part for part in parts if any(map(str.isalnum, part))]:
+            return said
+    return []
 
 
 def _quotable(title: str) -> bool:

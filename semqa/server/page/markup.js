@@ -154,7 +154,7 @@ function kindAt(lines, at) {
   const under = lines[at + 1]?.raw.trim() ?? "";
   if (raw.includes("|") && under.includes("-") && DELIMITERS.test(under) && cellsOf(raw).length === cellsOf(under).length) return "table";
   if (QUOTED.test(raw)) return "quoted";
-  const item = ITEM.exec(raw);
+  const item = itemOf(lines[at]);
   if (item) return item[2] === undefined || item[2] === "1" ? "item" : "later item";
   return "text";
 }
@@ -170,12 +170,18 @@ function joined(lines, draw, way, into) {
   return into;
 }
 
+// The marker of a list item. A number that is a claim, as in "1985. The tower opened.", is text.
+function itemOf(line) {
+  const found = ITEM.exec(line.raw);
+  return found && line.slice(0, found[0].length).parts.every(({ kind }) => kind !== "claim") ? found : null;
+}
+
 // The items of a list, each with its number and lines, and the index of the line after it.
 function itemsFrom(lines, first) {
   const [, indent, number] = ITEM.exec(lines[first].raw);
   const items = [];
   const itemAt = (at) => {
-    const found = at < lines.length ? ITEM.exec(lines[at].raw) : null;
+    const found = at < lines.length ? itemOf(lines[at]) : null;
     return found && width(found[1]) <= width(indent) + 1 && (found[2] === undefined) === (number === undefined) ? found : null;
   };
   let at = first;
@@ -253,7 +259,7 @@ function link(label, href, way, into) {
   if (label.raw === href) shown(label, way, anchor);
   else inline(label, { ...way, linked: true }, around ? into : anchor);
   if (around) into.append(" ");
-  if (!label.raw.includes(url.host)) anchor.append(make("span", { class: "host" }, `${anchor.hasChildNodes() ? " " : ""}(${url.host})`));
+  if (label.raw.replace(/^https?:\/\//i, "").split(/[/?#]/)[0] !== url.host) anchor.append(make("span", { class: "host" }, `${anchor.hasChildNodes() ? " " : ""}(${url.host})`));
   into.append(anchor);
 }
 

@@ -203,6 +203,10 @@ def test_scores_of_another_metric_come_as_a_column_of_the_released_file(semqa: C
         if (c["dataset"], c["category"], c["level"]) == ("toy", "all", "sentence")
     )
     assert (cell["n"], cell["fp"]) == (3, 1)  # without Model-Extra
+    Path("summac.csv").write_text("\n".join([scored[0], lines[1] + ",", *scored[2:]]) + "\n")
+    some = ("score", "toy_factual_eval_test.csv", "-p", "summac.csv", "--threshold", "0.05")
+    (found,) = semqa(*some, "--json").json["results"]["evaluators"]
+    assert found["scored"], "the annotators' label is no prediction where a score is missing"
     Path("summac.csv").write_text("\n".join([scored[0], lines[1] + ",x"]) + "\n")
     failed = semqa("score", "toy_factual_eval_test.csv", "-p", "summac.csv")
     assert "summac.csv:2: score must be a number" in failed.err

@@ -21,9 +21,11 @@ WRITTEN = """# The **tower** of [ 1 wrought iron ]
 Opened **[ 1 opened in 1889 ]**, _[ 1 The tower ]_, `f(x) [ 1 tower ]`, [the [ 1 iron ]](https://example.org/a_b_c).
 5*6 and 7*8, snake_case_name, \\*stars\\*, <b>tags</b>, https://example.org/x_(y).
 
-3. Third: [ 1 is *made* of ]
+1. First: [ 1 is *made* of ]
    - nested [ 1 1889 ]
-4. [fourth](https://example.org/) and [none](javascript:alert(1))
+2. [second](https://example.org/) and [example.org](https://evil.org), [none](javascript:alert(1))
+
+1985. That was the year.
 
 | Part | Height |
 |------|--------|
@@ -48,11 +50,12 @@ def test_markdown_is_drawn_and_its_quotes_open(serve: Serve, page: Page) -> None
     ):  # fmt: skip
         assert text.locator(f"{path} .quote").count() >= 1, path
     assert text.locator("h3 strong").inner_text() == "tower"
-    assert [item.get_attribute("value") for item in text.locator("ol > li").all()] == ["3", "4"]
+    assert [item.get_attribute("value") for item in text.locator("ol > li").all()] == ["1", "2"]
     assert text.locator("th").all_inner_texts() == ["Part", "Height"]
     assert text.locator(".language").inner_text() == "python"
     assert "x ** 2" in text.locator("pre").inner_text()
-    shown = text.locator("> p").last.inner_text()
+    assert text.locator(".claim", has_text="1985").count() == 1
+    shown = text.locator("> p").first.inner_text()
     for kept in ("5*6 and 7*8", "snake_case_name", "*stars*", "<b>tags</b>"):
         assert kept in shown
     assert "[none](javascript:alert(1))" in text.inner_text()
@@ -60,7 +63,8 @@ def test_markdown_is_drawn_and_its_quotes_open(serve: Serve, page: Page) -> None
     assert [(link.inner_text(), link.get_attribute("href")) for link in links.all()] == [
         ("(example.org)", "https://example.org/a_b_c"),
         ("https://example.org/x_(y)", "https://example.org/x_(y)"),
-        ("fourth (example.org)", "https://example.org/"),
+        ("second (example.org)", "https://example.org/"),
+        ("example.org (evil.org)", "https://evil.org/"),
     ]
     assert {link.get_attribute("rel") for link in links.all()} == {"noopener noreferrer nofollow"}
     assert text.locator("a a").count() == 0
