@@ -88,13 +88,13 @@ def asked(rng: random.Random) -> Asked:
         return Asked((f"when was {who.lower()} born",), (fact,))
     place, sport = name(rng), rng.choice(SPORTS)
     facts = []
-    for year in rng.sample(range(1950, 2018), rng.choice((1, 2, 2, 3, 3, 4, 5, 7))):
+    for won in rng.sample(range(1950, 2018), rng.choice((1, 2, 2, 3, 3, 4, 5, 7))):
         winner = f"{rng.choice(FIRST)} {name(rng)}"
         spelt = rng.choice((winner, winner, f"the young {winner}"))
-        sentence = f"In {year} the {place} {sport} cup was won by {spelt} after a long final"
-        facts.append(Fact(f"{year} {place} Cup", sentence, spelt))
+        sentence = f"In {won} the {place} {sport} cup was won by {spelt} after a long final"
+        facts.append(Fact(f"{won} {place} Cup", sentence, spelt))
         if rng.random() < 0.2:  # another page on the same winner
-            sentence = f"{winner} won the {place} {sport} cup in {year} at home"
+            sentence = f"{winner} won the {place} {sport} cup in {won} at home"
             facts.append(Fact(winner, sentence, winner))
     question = f"the {place.lower()} {sport} cup"
     return Asked((f"who won {question}", f"{question} who won"), tuple(facts))
