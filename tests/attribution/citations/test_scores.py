@@ -47,22 +47,6 @@ def test_sentences(
     assert (scores.n_citations, scores.n_precise) == (len(precise), sum(precise))
 
 
-@pytest.mark.parametrize(
-    ("text", "citations", "recall", "precision"),
-    [
-        ("a b", (1, 9), 0, 0),  # one that is out of range takes the other with it
-        ("d", (0,), 100, 100),  # [0] is the last passage
-        ("a b", (), 0, 0),
-        ("a b", (1, 1), 100, 100),
-        ("a d", (1, 2, 3, 4), 0, 0),  # the fourth does not count
-        ("a b", (1, 2, 3, 4), 100, 100 / 3),
-    ],
-)
-def test_official(text: str, citations: tuple[int, ...], recall: float, precision: float) -> None:
-    (scores,) = score_citations([answer((text, citations))], WordJudge(), official=True)
-    assert (scores.recall, scores.precision) == pytest.approx((recall, precision))
-
-
 def test_a_quoted_answer_cites_what_it_quotes() -> None:
     sources = [Source("rain fell", "Weather"), Source("snow fell")]
     quoted = QuotedAnswer.parse(

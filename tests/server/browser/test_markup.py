@@ -167,4 +167,4 @@ def test_long_answers_are_drawn_in_time(serve: Serve, page: Page) -> None:
                 }""",
                 text,
             )
-            assert seconds < 3, (piece, seconds)
+            assert seconds < 15, (piece, seconds)
