@@ -196,6 +196,7 @@ class GivenAnswer(NamedTuple):
     dropped: tuple[Dropped, ...] = ()
     relevance: tuple[tuple[str, float | None], ...] = ()
     unanswered: tuple[str, ...] = ()
+    answerable: float | None = None
 
     def read(self, sources: Sequence[Source] | None = None) -> QuotedAnswer:
         """Return the answer, verified against its own sources or others.
@@ -205,7 +206,7 @@ class GivenAnswer(NamedTuple):
         answer = QuotedAnswer.parse(self.text, self.sources if sources is None else sources)
         if [quote.text for quote in answer.quotes] == [text for text, _ in self.relevance]:
             figures = (figure for _, figure in self.relevance)
-            answer = answer.with_relevance(figures, self.unanswered)
+            answer = answer.with_relevance(figures, self.unanswered, self.answerable)
         return answer.with_dropped(self.dropped) if self.dropped else answer
 
 
@@ -272,6 +273,7 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
         _dropped(row),
         _relevance(row),
         _unanswered(row),
+        _share(row, "answerable"),
     )
 
 
@@ -283,17 +285,19 @@ def _relevance(row: Row) -> tuple[tuple[str, float | None], ...]:
     found = []
     for place, each in enumerate(listed, 1):
         one = Row(f"{row.where}: quote {place}", each)
-        figure = one.fields.get("relevance")
-        if isinstance(figure, bool) or not (
-            figure is None or (isinstance(figure, (int, float)) and 0 <= figure <= 1)
-        ):
-            raise InputError(
-                f"must be a number from 0 to 1, got {describe(figure)}.",
-                field="relevance",
-                where=one.where,
-            )
-        found.append((one.text("text", ""), figure))
+        found.append((one.text("text", ""), _share(one, "relevance")))
     return tuple(found) if any(figure is not None for _, figure in found) else ()
+
+
+def _share(row: Row, field: str) -> float | None:
+    figure = row.fields.get(field)
+    if isinstance(figure, bool) or not (
+        figure is None or (isinstance(figure, (int, float)) and 0 <= figure <= 1)
+    ):
+        raise InputError(
+            f"must be a number from 0 to 1, got {describe(figure)}.", field=field, where=row.where
+        )
+    return figure
 
 
 def _unanswered(row: Row) -> tuple[str, ...]:

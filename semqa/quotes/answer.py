@@ -50,12 +50,15 @@ class QuotedAnswer:
         dropped: marks that lost their brackets in a repair (`semqa.quotes.repair`). Ignored by
             equality.
         unanswered: parts of the question without an answer. Ignored by equality.
+        answerable: estimated chance that the sources answer the question; None if not estimated.
+            Ignored by equality.
     """
 
     segments: tuple[Segment, ...]
     sources: tuple[Source, ...]
     dropped: tuple[Dropped, ...] = field(default=(), compare=False)
     unanswered: tuple[str, ...] = field(default=(), compare=False)
+    answerable: float | None = field(default=None, compare=False)
 
     @classmethod
     def parse(cls, text: str, sources: Iterable[Source]) -> QuotedAnswer:
@@ -142,7 +145,10 @@ class QuotedAnswer:
         return replace(self, dropped=dropped)
 
     def with_relevance(
-        self, scores: Iterable[float | None], unanswered: Iterable[str] = ()
+        self,
+        scores: Iterable[float | None],
+        unanswered: Iterable[str] = (),
+        answerable: float | None = None,
     ) -> QuotedAnswer:
         """Return the answer with one relevance score for each quote, in order."""
         given = iter(scores)
@@ -150,7 +156,7 @@ class QuotedAnswer:
             replace(each, relevance=next(given)) if isinstance(each, Quote) else each
             for each in self.segments
         )
-        return replace(self, segments=segments, unanswered=tuple(unanswered))
+        return replace(self, segments=segments, unanswered=tuple(unanswered), answerable=answerable)
 
     @property
     def relevance(self) -> float | None:
@@ -317,6 +323,7 @@ class QuotedAnswer:
             "verified": verdict is Verdict.QUOTED,
             "abstained": self.abstained,
             "relevance": None if self.relevance is None else round(self.relevance, 3),
+            "answerable": None if self.answerable is None else round(self.answerable, 3),
             "unanswered": list(self.unanswered),
             "counts": self.counts,
             "quotes": [quote.to_dict() for quote in self.quotes],

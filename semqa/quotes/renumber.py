@@ -91,7 +91,7 @@ class Renumbering:
         dropped = tuple(again._placed(mark, answer, segments) for mark in answer.dropped)
         self._new, self._shift = again._new, again._shift
         listed = tuple(self._sources[number - 1] for number in self._new)
-        return QuotedAnswer(segments, listed, dropped, answer.unanswered)
+        return QuotedAnswer(segments, listed, dropped, answer.unanswered, answer.answerable)
 
     def number(self, old: int) -> int:
         """Return the new number of a source, assigning the next one if it has none."""

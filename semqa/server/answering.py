@@ -156,7 +156,7 @@ class AnswerResult:
 
 
 _DETAILS = (
-    "verdict", "verified", "abstained", "relevance", "unanswered", "counts", "quotes", "dropped",
+    "verdict", "verified", "abstained", "relevance", "answerable", "unanswered", "counts", "quotes", "dropped",
     "claims", "nearest", "sources",
 )  # fmt: skip
 

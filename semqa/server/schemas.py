@@ -314,6 +314,9 @@ class AnswerOut(_Reply):
         description="Whether the engine abstained: the sources do not answer the question."
     )
     relevance: float | None = Field(description="The highest relevance of a verified quote.")
+    answerable: float | None = Field(
+        description="Estimated chance that the sources answer the question; null if not estimated."
+    )
     unanswered: list[str] = Field(
         description="Parts of the question that the sources do not answer."
     )

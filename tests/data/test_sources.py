@@ -250,11 +250,12 @@ def test_errors_name_the_field(tmp_path: Path, row: str, message: str) -> None:
 
 
 def test_relevance_is_kept_while_the_quotes_are_the_same(tmp_path: Path) -> None:
-    answer = READ.read().with_relevance([0.7], ["and when?"])
+    answer = READ.read().with_relevance([0.7], ["and when?"], 0.6)
     record = {"question": "Who?", **answer.to_dict()}
     (tmp_path / "a.json").write_text(json.dumps(record), encoding="utf-8")
     (given,) = read_answers(tmp_path / "a.json")
-    assert (given.read().relevance, given.read().unanswered) == (0.7, ("and when?",))
+    read = given.read()
+    assert (read.relevance, read.unanswered, read.answerable) == (0.7, ("and when?",), 0.6)
     assert given._replace(text="[ 1 T ]").read().relevance is None
 
 

@@ -174,21 +174,23 @@ def test_low_relevance_has_no_tick() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "unanswered", "ticked"),
+    ("text", "unanswered", "answerable", "ticked"),
     [
-        ("[ 1 1000 ]", [], True),
-        ("[ 1 10 ]", [], False),  # cut from 1000
-        ("[ 1 1000 ]", ["and when"], False),
-        ("It was [ 1 1000 ], says Ann.", [], False),
-        ("[ 1 2000 ]", [], False),
-        ("", [], False),
+        ("[ 1 1000 ]", [], None, True),
+        ("[ 1 1000 ]", [], 0.9, True),
+        ("[ 1 1000 ]", [], 0.7, False),
+        ("[ 1 10 ]", [], 0.9, False),  # cut from 1000
+        ("[ 1 1000 ]", ["and when"], 0.9, False),
+        ("It was [ 1 1000 ], says Ann.", [], 0.9, False),
+        ("[ 1 2000 ]", [], 0.9, False),
+        ("", [], 0.9, False),
     ],
 )
 def test_only_whole_relevant_and_complete_answers_have_a_tick(
-    text: str, unanswered: list[str], ticked: bool
+    text: str, unanswered: list[str], answerable: float | None, ticked: bool
 ) -> None:
     answer = QuotedAnswer.parse(text, [Source("It cost 1000 crowns.")])
-    answer = answer.with_relevance([0.9] * len(answer.quotes), unanswered)
+    answer = answer.with_relevance([0.9] * len(answer.quotes), unanswered, answerable)
     for shown in (to_ansi(answer, color=False), to_markdown(answer), to_html(answer)):
         assert ("✓" in shown) == ticked
 

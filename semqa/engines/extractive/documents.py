@@ -99,6 +99,17 @@ class Reading(NamedTuple):
         return self.judgement.answers or any(part.answers for _, part in self.parts)
 
     @property
+    def answerable(self) -> float | None:
+        """The estimated chance that the documents answer the question or a part of it.
+
+        None if only words were compared.
+        """
+        if not self.found.by_meaning:
+            return None
+        judged = [part for _, part in self.parts if part.answers] or [self.judgement]
+        return 1.0 - min(judgement.unanswerable for judgement in judged)
+
+    @property
     def unanswered(self) -> tuple[str, ...]:
         """The parts of the question that the documents do not answer if they answer others."""
         return tuple(text for text, part in self.parts if not part.answers and self.answers)
@@ -219,7 +230,9 @@ def rate(
                 default=None,
             )
         )
-    return answer.with_relevance(relevance, reading.unanswered if reading is not None else ())
+    if reading is None:
+        return answer.with_relevance(relevance)
+    return answer.with_relevance(relevance, reading.unanswered, reading.answerable)
 
 
 class _Rated(NamedTuple):

@@ -42,8 +42,8 @@ def web_address(url: str | None) -> str | None:
 Part = Quote | Dropped | Claim | str
 """A quote, a mark that lost its brackets, words that make a claim, or other free text."""
 
-LOW = 0.2
-"""Readers are warned if the best quote's relevance is lower."""
+LOW, DOUBTFUL = 0.2, 0.75
+"""Readers are warned if the best quote's relevance, or the answer's `answerable`, is lower."""
 
 MOST_CLAIMS = 5
 """Most claims listed by name; the rest are counted."""
@@ -51,7 +51,8 @@ MOST_CLAIMS = 5
 
 def is_low(answer: QuotedAnswer) -> bool:
     """Tell whether readers should check that the answer fits the question."""
-    return answer.relevance is not None and answer.relevance < LOW
+    low = answer.relevance is not None and answer.relevance < LOW
+    return low or (answer.answerable is not None and answer.answerable < DOUBTFUL)
 
 
 def has_tick(answer: QuotedAnswer, question: str = "") -> bool:

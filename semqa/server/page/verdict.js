@@ -28,20 +28,22 @@ export function outcome(quote) {
   return `Verified, ${noteOf(quote) || "character for character"}${suffix}`;
 }
 
-const isLow = ({ relevance = null }) => relevance !== null && relevance < LOW;
+const isLow = ({ relevance = null, answerable = null }) =>
+  (relevance !== null && relevance < LOW) || (answerable !== null && answerable < DOUBTFUL);
 
 // Whether an answer has a tick, the same as semqa.quotes.render.common.has_tick.
-export const hasTick = ({ verdict, quotes, relevance, unanswered = [] }) =>
-  verdict === "quoted" && !isLow({ relevance }) && !unanswered.length && !quotes.some((quote) => quote.cut);
+export const hasTick = ({ verdict, quotes, relevance, answerable, unanswered = [] }) =>
+  verdict === "quoted" && !isLow({ relevance, answerable }) && !unanswered.length && !quotes.some((quote) => quote.cut);
 
 export const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
 
 const STATUSES = ["verified", "misattributed", "fabricated", "malformed"];
 const MOST_CLAIMS = 5;
 const LOW = 0.2;
+const DOUBTFUL = 0.75;
 
 // The verdict of an answer, the same as semqa.quotes.render.verdict_text; a test compares both.
-export function verdictText({ verdict, quotes, dropped = [], claims = [], relevance = null, unanswered = [] }) {
+export function verdictText({ verdict, quotes, dropped = [], claims = [], relevance = null, answerable = null, unanswered = [] }) {
   if (verdict === "abstained") return "No answer, so nothing to check.";
   const total = quotes.length + dropped.length;
   if (!total) return "! Nothing is quoted, so nothing can be checked.";
@@ -51,7 +53,7 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     const counts = STATUSES.map((status) => [quotes.filter((quote) => quote.status === status).length, status]);
     const named = [...counts, [dropped.length, "dropped"]].filter(([count]) => count).map((each) => each.join(" "));
     sentences.push(`✗ ${total} ${noun}: ${named.join(", ")}.`);
-  } else sentences.push(`${hasTick({ verdict, quotes, relevance, unanswered }) ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
+  } else sentences.push(`${hasTick({ verdict, quotes, relevance, answerable, unanswered }) ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
   const repaired = quotes.filter((quote) => quote.repaired).length;
   if (repaired) sentences.push(`${repaired} ${repaired === 1 ? "was" : "were"} repaired.`);
   const cut = quotes.filter((quote) => quote.cut).length;
@@ -61,7 +63,7 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     const more = claims.length - MOST_CLAIMS;
     sentences.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
   }
-  if (relevance !== null) sentences.push(`Relevance: ${percent(relevance)}${isLow({ relevance }) ? "; see whether it answers the question" : ""}.`);
+  if (relevance !== null) sentences.push(`Relevance: ${percent(relevance)}${isLow({ relevance, answerable }) ? "; see whether it answers the question" : ""}.`);
   for (const part of unanswered) sentences.push(`Nothing found for: “${part.trim().replace(SPACES, " ")}”.`);
   return sentences.join(" ");
 }

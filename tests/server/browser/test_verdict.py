@@ -127,20 +127,27 @@ def test_a_dropped_mark_is_seen_in_its_place(serve: Serve, page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("quote", "relevance", "unanswered", "ticked"),
+    ("quote", "relevance", "unanswered", "answerable", "ticked"),
     [
-        ("The drug is safe.", 0.61, [], True),
-        ("The drug is safe.", 0.04, [], False),
-        ("The drug is safe.", 0.61, ["and why"], False),
-        ("rug is safe.", 0.61, [], False),
+        ("The drug is safe.", 0.61, [], 0.9, True),
+        ("The drug is safe.", 0.04, [], None, False),
+        ("The drug is safe.", 0.61, [], 0.6, False),
+        ("The drug is safe.", 0.61, ["and why"], 0.9, False),
+        ("rug is safe.", 0.61, [], 0.9, False),
     ],
 )
 def test_no_tick_for_a_doubtful_answer(
-    serve: Serve, page: Page, quote: str, relevance: float, unanswered: list[str], ticked: bool
+    serve: Serve,
+    page: Page,
+    quote: str,
+    relevance: float,
+    unanswered: list[str],
+    answerable: float | None,
+    ticked: bool,
 ) -> None:
     site = serve()
     answer = QuotedAnswer.parse(f"[ 1 {quote} ]", [DRUG])
-    read = answer.with_relevance([relevance], unanswered).to_dict("Who?")
+    read = answer.with_relevance([relevance], unanswered, answerable).to_dict("Who?")
     talk = site.store.create_conversation("", "Who?").id
     site.store.add_message("", talk, "user", {"question": "Who?"})
     site.store.add_message("", talk, "assistant", {"question": "Who?", **read})
@@ -166,8 +173,9 @@ def test_the_words_of_the_page_are_those_of_the_library(serve: Serve, page: Page
     table = Source(f"{CROSSED.text}\n\nYear | 2018 |\nDays | 54 |")
     site.open(page)
     signs = set()
-    for text, unanswered in product(texts, ([], ["and why "])):
-        answer = repair(text, [table]).with_relevance([0.614, 0.2, 0.0, None] * 3, unanswered)
+    for text, unanswered, answerable in product(texts, ([], ["and why "]), (None, 0.74, 0.75)):
+        relevance = [0.614, 0.2, 0.0, None] * 3
+        answer = repair(text, [table]).with_relevance(relevance, unanswered, answerable)
         shown = page.evaluate(
             """async final => {
               const { verdictText } = await import("/page/verdict.js");
