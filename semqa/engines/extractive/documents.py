@@ -100,14 +100,14 @@ class Reading(NamedTuple):
 
     @property
     def answerable(self) -> float | None:
-        """The estimated chance that the documents answer the question or a part of it.
+        """The estimated chance that the documents answer the question, of its answered parts the lowest.
 
         None if only words were compared.
         """
         if not self.found.by_meaning:
             return None
         judged = [part for _, part in self.parts if part.answers] or [self.judgement]
-        return 1.0 - min(judgement.unanswerable for judgement in judged)
+        return 1.0 - max(judgement.unanswerable for judgement in judged)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
