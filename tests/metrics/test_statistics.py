@@ -84,4 +84,5 @@ def test_correlations_are_scipys(pairs: list[tuple[int, int]]) -> None:
         if len(set(left)) < 2 or len(set(right)) < 2:
             assert found.unscored == "all values are equal"
         else:
-            assert found.value == pytest.approx(theirs(left, right).statistic, abs=1e-9)
+            # Values are rounded to nine digits, so that noise makes no ranks.
+            assert found.value == pytest.approx(theirs(left, right).statistic, abs=1e-7)
