@@ -306,12 +306,13 @@ class Ais(Kind):
         del design
         released = [(each, read_released(each.path).verdicts) for each in inputs if _released(each)]
         lines = [each for each in inputs if not _released(each)]
-        outputs = [
-            (row, each.gold)
-            for each in lines
-            for row in read_rows(each.path)
-            if "output" in row.fields
-        ]
+        outputs = []
+        for each in lines:
+            for row in read_rows(each.path):
+                if "output" in row.fields:
+                    outputs.append((row, each.gold))
+                elif row.fields.keys().isdisjoint(("item", "example_id")):
+                    _valid(Evidence, row)  # raises
         wanted = {verdict.item for _, verdicts in released for verdict in verdicts}
         wanted |= {row.text("item") for row, _ in outputs if not _has_source(row)}
         evidence: dict[str, Evidence] = {}
