@@ -135,13 +135,13 @@ def _pairs(row: Row) -> list[tuple[str, list[str]]]:
         if each.get("type") != "multipleQAs":
             continue
         try:
-            pairs = [
-                (str(pair["question"]), [text for text in pair["answer"] if text.strip()])
-                for pair in each["qaPairs"]
-            ]
+            given = [(str(pair["question"]), pair["answer"]) for pair in each["qaPairs"]]
+            if not all(isinstance(aliases, list) for _, aliases in given):
+                raise TypeError
+            pairs = [(asked, [text for text in own if text.strip()]) for asked, own in given]
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                'must contain objects with "question" and "answer".',
+                'must contain objects with "question" and a list "answer".',
                 field="qaPairs",
                 where=row.where,
             ) from error

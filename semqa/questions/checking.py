@@ -6,6 +6,8 @@ neither file are undecided. An incomplete last row, left by a killed process, is
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from semqa.data.jsonl import decode_row, encode_row
@@ -59,14 +61,21 @@ class Checking:
 
 
 def _decided(path: Path) -> set[str]:
-    """Return the ids in a file of decisions, after removing an incomplete last line."""
+    """Return the ids in a file of decisions, after removing an incomplete last line.
+
+    A last line that only lacks its line end, as some editors save it, is kept.
+    """
     if not path.exists():
         return set()
     raw = path.read_bytes()
     whole = raw.rfind(b"\n") + 1
     if whole < len(raw):
         with path.open("r+b") as stream:
-            stream.truncate(whole)
-    if not whole:
-        return set()
+            try:
+                json.loads(raw[whole:])
+            except ValueError:
+                stream.truncate(whole)
+            else:
+                stream.seek(0, os.SEEK_END)
+                stream.write(b"\n")
     return {decode_row(line).text("qid") for line, _ in read_from(path, 0, 0)}

@@ -3,14 +3,12 @@
 1. A judge generates a question for each name, date and number in a sentence.
 2. A search finds passages of other documents for the question.
 3. A judge answers the question from each passage. The answer is accepted if it is of the same kind
-as
-   the first answer: a number or a name.
+   as the first answer: a number or a name.
 
 The lexical judge is simple: it replaces the answer with a question word ("The bridge opened in
 which year?") and answers by the words around the gap. It finds questions that several similar
 documents answer, such as the notice periods of two contracts, but also many bad questions. So every
-question is
-``"checked": false`` until a person has checked it.
+question is ``"checked": false`` until a person has checked it.
 
 Source: ours. The paper took its questions from PAQ and AmbigQA.
 """

@@ -4,17 +4,15 @@
 2. *Score*: drop passages if the score of a QA model is below a threshold.
 3. *One passage per page*: keep the passage with the best score on each page.
 4. *Near-equal answers*: of two equal answers, keep the one with the better score. Answers are equal
-if
-   their edit distance is small, if they share most of their words, or if a judge finds that each
+   if their edit distance is small, if they share most of their words, or if a judge finds that each
    entails the other. Answers with different numbers are never equal: "12 May" is not "13 May".
 
 Questions with fewer than two remaining answers are dropped.
 
 Source: Schuster et al. 2024, section 4.1, for the filters. We could not compare with the numbers in
 the paper, so the thresholds are ours; see `Rules` for their basis. The exception for numbers is
-ours, and so
-is the order: the paper filters by length after choosing one passage per page, and so loses a page
-if its best passage is too short. Filtering by length first also saves model calls.
+ours, and so is the order: the paper chooses one passage per page first, and loses the page if that
+passage is too short. Filtering by length first also saves model calls.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Collected questions with their answers and passages, and their file formats.
 
 Files between steps have lines ``{"qid", "question", "answers": [{"answer", "title", "text", …}]}``.
-The
-result is a QuoteSum file without summaries: source *k* is the passage of answer *k*.
+The result is a QuoteSum file without summaries: source *k* is the passage of answer *k*.
 """
 
 from __future__ import annotations

@@ -20,12 +20,10 @@ class Rules:
     """Thresholds of the filters.
 
     Basis of the defaults: the lexical judge's score is the proportion of the question's words in
-        the
-    best sentence of a passage. A threshold of 0.5 keeps 82% of dev's 217 PAQ passages, which have
-    83 to 200 words (AmbigQA's have 17 to 107). Of dev's 354 pairs of answers, 1% have an edit
-    distance below
-    0.31 of the longer answer, and 99% have a word overlap (intersection over union) of at most
-    0.33; one has 0.5. The lexical judge finds 2 pairs equal.
+    the best sentence of a passage. A threshold of 0.5 keeps 82% of dev's 217 PAQ passages, which
+    have 83 to 200 words (AmbigQA's have 17 to 107). Of dev's 354 pairs of answers, 1% have an edit
+    distance below 0.31 of the longer answer, and 99% have a word overlap (intersection over union)
+    of at most 0.33; one has 0.5. The lexical judge finds 2 pairs equal.
 
     Attributes:
         qa: QA model: lexical, transformers:qa=MODEL or engine:SPEC.

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from semqa.data.jsonl import Row
 
-SHARES = {"train": 0.60, "dev": 0.07, "test": 0.33}
-"""Proportion of questions in each split, in the order of writing."""
-
 _NUMBERS = range(1, 9)
 
 

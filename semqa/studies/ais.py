@@ -55,7 +55,7 @@ from semqa.studies.kind import (
 from semqa.studies.tables import kept_tables, read_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.attribution.ais.ratings import Verdict
     from semqa.attribution.ais.report import Report
@@ -447,7 +447,7 @@ def _rating(rated: Rated, design: str) -> Rating:
         flagged=flagged,
         interpretable=clear,
         attributable=supported,
-        justification=values.get("justification") or values.get("why_flagged", ""),
+        justification=values.get("justification") or _why_flagged(values),
         seconds=round(rated.seconds, 1) if rated.seconds else None,  # None if imported
         task=data.get("task", ""),
         design=design,
@@ -455,6 +455,12 @@ def _rating(rated: Rated, design: str) -> Rating:
         interpretable_level=values.get("interpretable_level"),
         attributable_level=values.get("attributable_level"),
     )
+
+
+def _why_flagged(values: Mapping[str, Any]) -> str:
+    if values.get("source_flagged"):
+        return str(_NO_SOURCE.value)
+    return str(values.get("why_flagged", ""))
 
 
 def _values(rating: Rating, design: str) -> dict[str, Any]:

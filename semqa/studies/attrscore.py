@@ -20,6 +20,7 @@ from semqa.studies.tables import (
     Entry,
     LabelledTables,
     column,
+    row_ids,
     with_cells,
     with_columns,
     with_records,
@@ -126,15 +127,16 @@ class AttrScore(LabelledTables):
     ) -> CsvFile:
         """Return a table with the labels of rated items filled in; other labels are kept."""
         wide = with_columns(file, ["label"])
-        place, ids = column(wide, "label"), column(wide, "id")
+        place = column(wide, "label")
         assert place is not None  # noqa: S101 - was just added
-        records = []
-        for number, record in enumerate(wide.records, 1):
-            key = (name, (ids is not None and record.cells[ids]) or str(number))
-            records.append(
+        return with_records(
+            wide,
+            (
                 with_cells(record, {place: verdicts[key] or ""} if key in verdicts else {})
-            )
-        return with_records(wide, records)
+                for record, own in zip(wide.records, row_ids(wide, 1), strict=True)
+                for key in [(name, own)]
+            ),
+        )
 
     def cells(self, item: Item, label: Label | None, *, several: bool) -> Mapping[str, Any]:
         return {

@@ -161,6 +161,7 @@ def _explanation(reply: str) -> str:
         found = json.loads(reply)
     except (ValueError, RecursionError):
         return reply
-    return (
-        str(found["explanation"]) if isinstance(found, dict) and "explanation" in found else reply
-    )
+    if not isinstance(found, dict) or "explanation" not in found:
+        return reply
+    # An escape such as \ud800 may be half a character, which cannot be saved.
+    return str(found["explanation"]).encode("utf-8", "replace").decode()

@@ -21,6 +21,7 @@ from semqa.studies.tables import (
     LabelledTables,
     column,
     read_kept,
+    row_ids,
     with_cells,
     with_columns,
     with_records,
@@ -144,21 +145,19 @@ class Q2(LabelledTables):
         self, name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], bool | None]
     ) -> CsvFile:
         """Return a table with the labels of rated items filled in; other labels are kept."""
-        systems = {key[2] for key in verdicts if key[0] == name}
-        labels = {
-            system: f"{system}_label" if column(file, "response") is None else "label"
-            for system in systems
-        }
-        wide = with_columns(file, sorted(set(labels.values())))
-        records = []
-        for row, record in enumerate(wide.records):
-            cells = {
-                place: _cell(verdicts[name, str(row), system])
-                for system, label in labels.items()
-                if (name, str(row), system) in verdicts
-                and (place := column(wide, label)) is not None
-            }
-            records.append(with_cells(record, cells))
+        by_row = _by_row(name, file, verdicts)
+        wide = with_columns(file, sorted({label for own in by_row.values() for label in own}))
+        records = [
+            with_cells(
+                record,
+                {
+                    place: _cell(verdict)
+                    for label, verdict in by_row.get(row, {}).items()
+                    if (place := column(wide, label)) is not None
+                },
+            )
+            for row, record in enumerate(wide.records)
+        ]
         return with_records(wide, records)
 
     def cells(self, item: Item, label: bool | None, *, several: bool) -> Mapping[str, Any]:
@@ -182,8 +181,9 @@ class Q2(LabelledTables):
                 found[name] = encode_csv(self.labelled(name, file, verdicts))
                 continue
             stay: list[CsvRecord] = []
+            by_row = _by_row(name, file, verdicts)
             for row, record in enumerate(file.records):
-                if verdicts.get((name, str(row), "")) in (None, not own):
+                if by_row.get(row, {}).get("label") in (None, not own):
                     stay.append(record)
                 else:
                     moved.append((_other_class(name), file, record))
@@ -228,6 +228,21 @@ def _response(
     text, knowledge = str(item.data["response"]), str(item.data["knowledge"])
     wrong = None if verdict is None else not verdict
     return Response(context, text, knowledge, wrong, item.system or None, context)
+
+
+def _by_row(
+    name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], bool | None]
+) -> dict[int, dict[str, bool | None]]:
+    """Return the verdicts on a table, by the number of the row and the column of the label."""
+    several = column(file, "response") is None
+    ids = map(str, range(len(file.records))) if several else row_ids(file, 0)
+    rows = {own: row for row, own in enumerate(ids)}
+    found: dict[int, dict[str, bool | None]] = {}
+    for (of, own, system), verdict in verdicts.items():
+        if of == name:
+            label = f"{system}_label" if several else "label"
+            found.setdefault(rows[own], {})[label] = verdict
+    return found
 
 
 def _cell(verdict: bool | None) -> str:

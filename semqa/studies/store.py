@@ -11,6 +11,7 @@ import hmac
 import json
 import secrets
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, insert, select, true, update
@@ -467,25 +468,32 @@ class Store:
                 own = select(assignments.c.item).where(assignments.c.rater == name)
                 had[name] = set(connection.execute(own).scalars())
             saved = self.clock()
+            rows = []
             for each in ratings:
                 name = each.rater or rater
                 if each.item in had[name]:
                     raise InputError(f"{name!r} has already rated item {each.item}.")
                 had[name].add(each.item)
-                done = {"opened": saved, "done": saved}
-                row = {**new_assignment(name, each.item, len(had[name])), **done}
-                made = connection.execute(insert(assignments).values(row))
-                connection.execute(
-                    insert(answers).values(
-                        assignment=made.inserted_primary_key[0],  # type: ignore[index]
-                        given=json.dumps(each.values),
-                        stage=0,
-                        complete=True,
-                        seconds=each.seconds,
-                        opened=saved,
-                        saved=saved,
-                    )
-                )
+                made = new_assignment(name, each.item, len(had[name]))
+                rows.append({**made, "opened": saved, "done": saved})
+            if rows:
+                connection.execute(insert(assignments), rows)
+            known_ids = select(assignments).where(assignments.c.rater.in_(list(had)))
+            ids = {(row.rater, row.item): row.id for row in connection.execute(known_ids)}
+            given = [
+                {
+                    "assignment": ids[each.rater or rater, each.item],
+                    "given": json.dumps(each.values),
+                    "stage": 0,
+                    "complete": True,
+                    "seconds": each.seconds,
+                    "opened": saved,
+                    "saved": saved,
+                }
+                for each in ratings
+            ]
+            if given:
+                connection.execute(insert(answers), given)
             reassign(connection, self.study)
 
     # Qualification
@@ -495,7 +503,7 @@ class Store:
         own = (assignments.c.rater == rater) & assignments.c.qualifies
         found = read_assignments(connection, own)
         right = sum(map(self._right, found))
-        too_few = right < self.study.settings.threshold * len(found)
+        too_few = right / len(found) < self.study.settings.threshold
         if too_few and all(each.done is not None for each in found):
             self._end(connection, rater, "failed")
 
@@ -555,16 +563,16 @@ class Store:
         """Return the number of needed ratings that are neither finished nor assigned."""
         with self._database.reading() as connection:
             ratings = needed(connection, self.study)
-            counted = ratings.keys() - set(self.study.pilot)
-            wanted = sum(ratings[item] for item in counted)
             states = {each.name: each.state for each in read_raters(connection)}
             rows = connection.execute(select(assignments)).all()
-        covered = sum(
-            states[row.rater] == "active" or (states[row.rater] in CLOSED and row.done is not None)
+        covered = Counter(
+            row.item
             for row in rows
-            if row.item in counted
+            if states[row.rater] == "active"
+            or (states[row.rater] in CLOSED and row.done is not None)
         )
-        return max(0, wanted - covered)
+        counted = ratings.keys() - set(self.study.pilot)
+        return sum(max(0, ratings[item] - covered[item]) for item in counted)
 
     def progress(self) -> list[Progress]:
         """Return the progress of each rater."""

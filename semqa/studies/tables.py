@@ -10,7 +10,14 @@ import io
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.data.csv_rows import CsvFile, CsvRecord, csv_of, encode_csv, encode_record
+from semqa.data.csv_rows import (
+    CsvFile,
+    CsvRecord,
+    columns_of,
+    csv_of,
+    encode_csv,
+    encode_record,
+)
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.errors import InputError
 from semqa.studies.kind import ImportedRating, Item, Kind, json_bytes, majority, tied
@@ -48,9 +55,18 @@ def read_kept(study: Study) -> dict[str, CsvFile]:
 
 
 def column(file: CsvFile, name: str) -> int | None:
-    """Return the index of a column, or None if it is missing."""
+    """Return the index of a column, ignoring case; None if it is missing."""
     names = [header.strip().casefold() for header in file.header]
-    return names.index(name) if name in names else None
+    return names.index(name.casefold()) if name.casefold() in names else None
+
+
+def row_ids(file: CsvFile, first: int) -> list[str]:
+    """Return the ids of rows as the readers see them: the column ``id``, or else their number."""
+    place = columns_of(file.header, file.name).get("id")
+    return [
+        (place is not None and record.cells[place]) or str(number)
+        for number, record in enumerate(file.records, first)
+    ]
 
 
 def with_columns(file: CsvFile, names: Sequence[str]) -> CsvFile:

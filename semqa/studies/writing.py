@@ -225,6 +225,10 @@ class Writing(Kind):
             }
             yield from map(encode_row, question_rows(_question(rated, unique_id, extra)))
 
+    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return all answers as one QuoteSum file."""
+        return {f"{self.name}.jsonl": self.export(study, ratings, "jsonl")}
+
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return statistics of length, quotes, coverage and working time."""
         return _figures([each for _, rated in studies for each in rated])
@@ -385,7 +389,7 @@ def _figures(ratings: Sequence[Rated]) -> Figures:
         spans.append(words_of(places, sources) / max(1, words[-1]))
         shares.append(len({p.source for p in places}) / len(_passages(each.item)))
     left = Counter(number for each in ratings for number in each.values.get("left_out", []))
-    seconds = [each.seconds for each in ratings]
+    seconds = [each.seconds for each in ratings if each.seconds]  # 0 if imported
     record: dict[str, Any] = {
         "answers": len(own),
         "without_answer": len(ratings) - len(own),

@@ -123,6 +123,14 @@ def test_questions_of_one_answer_are_left_out(tmp_path: Path) -> None:
         ),
         ({"annotations": 3}, "annotations must be a list"),
         ({"annotations": [{"type": "multipleQAs"}]}, "qaPairs must contain objects"),
+        (
+            {
+                "annotations": [
+                    {"type": "multipleQAs", "qaPairs": [{"question": "?", "answer": "Ann"}]}
+                ]
+            },
+            'a list "answer"',
+        ),
         ({"articles_plain_text": "# A"}, "must be a list of strings"),
     ],
 )

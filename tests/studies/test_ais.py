@@ -100,7 +100,7 @@ def test_flags_of_either_stage_flag_the_output(tmp_path: Path) -> None:
     for line in study.kind.export(study, ratings, "jsonl"):
         row = json.loads(line)
         assert row["flagged"]
-        assert row.get("justification", "") == ("language" if row["annotator"] == "ann" else "")
+        assert row["justification"] == ("language" if row["annotator"] == "ann" else "source")
     (_, *rows) = b"".join(study.kind.export(study, ratings, "csv")).decode().splitlines()
     assert all(",0,0,1,,,-1,-1" in row for row in rows)
 

@@ -10,7 +10,7 @@ import pytest
 
 from semqa.errors import InputError
 from semqa.studies.folder import Study
-from semqa.studies.kind import Input
+from semqa.studies.kind import ImportedRating, Input
 from semqa.studies.store import Store
 from tests.studies.made import OUTPUTS, make_study, served, write_lines
 
@@ -139,6 +139,33 @@ def test_raters_who_fail_the_qualification_are_excluded(tmp_path: Path) -> None:
         assert people["ann"].state == "failed"
         # The two others get the items of ann.
         assert [people[name].total for name in ("ben", "eve")] == [4, 4]
+
+
+def test_the_threshold_itself_is_enough_to_qualify(tmp_path: Path) -> None:
+    tmp_path.joinpath("in").mkdir()
+    gold = [
+        {**OUTPUTS[0], "item": f"gold {n}", "expected": {"interpretable": n >= 14}}
+        for n in range(25)
+    ]
+    path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, *gold])
+    study = make_study(
+        tmp_path, inputs=[Input(path)], raters="ann", per_item=1, qualify=25, threshold=0.56
+    )
+    with served(study) as site:
+        ann = site.person("ann")
+        for _ in gold:
+            ann.answer(ann.next(), interpretable=False)
+        assert "end" not in ann.next()
+
+
+def test_surplus_ratings_of_an_item_do_not_hide_what_another_lacks(study: Study) -> None:
+    store = Store(study)
+    store.remove_rater("eve")
+    assert store.missing() == len(OUTPUTS)
+    for name in ("v", "w", "x", "y", "z"):
+        store.take_in(name, [ImportedRating(1, {"interpretable": False})])
+    assert store.missing() == len(OUTPUTS) - 1
+    store.close()
 
 
 def test_removed_raters_keep_their_ratings_and_lose_their_link(tmp_path: Path) -> None:

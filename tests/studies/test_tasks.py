@@ -17,8 +17,9 @@ from semqa.attribution.tofueval import read_annotations
 from semqa.attribution.tofueval.data import read_key_points
 from semqa.errors import InputError
 from semqa.studies.folder import Study
-from semqa.studies.kind import Format, Input, Option, Question, Stage
+from semqa.studies.kind import Format, ImportedRating, Input, Option, Question, Stage
 from semqa.studies.store import Store
+from semqa.studies.tables import INDEPENDENT
 from tests.studies.made import Person, make_study, served, write_lines
 from tests.studies.tasks import (
     CLAIMS,
@@ -219,7 +220,7 @@ def test_explanations_of_right_verdicts_are_rated(tmp_path: Path) -> None:
         path.write_text(json.dumps({"kind": "tofueval judgements", "rows": made}))
         return Input(path)
 
-    structured = json.dumps({"answer": "No", "explanation": "An opinion."})
+    structured = json.dumps({"answer": "No", "explanation": "An opinion\ud800."})
     inputs = [
         sentences,
         documents,
@@ -228,7 +229,7 @@ def test_explanations_of_right_verdicts_are_rated(tmp_path: Path) -> None:
     ]
     study = make_study(tmp_path, "explanations", inputs, raters="ann,ben,eve")
     assert [(i.system, i.data["explanation"]) for i in study.items] == [
-        ("gpt", "An opinion."),
+        ("gpt", "An opinion?."),
         ("llama", "Answer: No\nThe roof is fine."),
     ]
     with served(study) as site:
@@ -237,7 +238,7 @@ def test_explanations_of_right_verdicts_are_rated(tmp_path: Path) -> None:
             while "end" not in (task := person.next()):
                 shown = {part["label"]: part["text"] for part in task["stages"][0]["parts"]}
                 assert shown["What a person wrote"] == "Only Ortiz"
-                person.answer(task, right=shown["Explanation"] == "An opinion." or name == "eve")
+                person.answer(task, right=shown["Explanation"] == "An opinion?." or name == "eve")
     assert reported(study)["labels"] == {
         "gpt": {"right": 1, "wrong": 0},
         "llama": {"right": 0, "wrong": 1},
@@ -468,6 +469,53 @@ def test_responses_move_to_the_file_of_their_class(tmp_path: Path) -> None:
         "three is so,three is so.",
     ]
     assert texts["a_inconsistent.csv"].splitlines()[1:] == ["two is so,two is so."]
+
+
+def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    rows = [
+        {"id": name, "system": "m", "response": f"{name} is so", "knowledge": "No."}
+        for name in ("b", "a")
+    ]
+    path = write_csv(folder / "own_consistent.csv", list(rows[0]), rows)
+    study = make_study(tmp_path, "q2", [Input(path)], raters="ann", per_item=1, design=INDEPENDENT)
+    with closing(Store(study)) as store:
+        store.take_in(
+            "x",
+            [
+                ImportedRating(n, {"consistent": item.item == "b"})
+                for n, item in enumerate(study.items, 1)
+            ],
+        )
+        moved = study.kind.released(study, store.rated())
+    assert [(row["id"], row["label"]) for row in cells_of(study)] == [("b", "0"), ("a", "1")]
+    assert {name: b"".join(lines).splitlines()[1:] for name, lines in moved.items()} == {
+        "own_consistent.csv": [b"b,m,b is so,No."],
+        "own_inconsistent.csv": [b"a,m,a is so,No."],
+    }
+
+
+def test_names_of_systems_and_ids_may_have_capitals(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    row = {"MemNet_response": "It is so", "MemNet_label": "", "knowledge": "No."}
+    table = write_csv(folder / "talk.csv", list(row), [row])
+    claim = {"ID": "x7", "query": "", "answer": "It is so.", "reference": "No.", "label": ""}
+    claims = write_csv(folder / "claims.csv", list(claim), [claim])
+    for kind, path, values in (
+        ("q2", table, {"consistent": False}),
+        ("attrscore", claims, {"label": "Contradictory"}),
+    ):
+        study = make_study(
+            tmp_path / kind, kind, [Input(path)], raters="ann", per_item=1, design=INDEPENDENT
+        )
+        with closing(Store(study)) as store:
+            store.take_in("x", [ImportedRating(1, values)])
+        (cells,) = cells_of(study)
+        label = cells.pop("MemNet_label" if kind == "q2" else "label")
+        assert label == ("1" if kind == "q2" else "Contradictory")
+        assert len(cells) == (2 if kind == "q2" else 4)
 
 
 def test_released_sentences_round_trip(released: Path, tmp_path: Path) -> None:

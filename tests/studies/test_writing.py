@@ -12,7 +12,7 @@ from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
 from semqa.studies.folder import Study
-from semqa.studies.kind import Input
+from semqa.studies.kind import ImportedRating, Input
 from semqa.studies.kinds import kind_of
 from semqa.studies.written import (
     Place,
@@ -50,6 +50,8 @@ def exported(site: Site) -> list[dict[str, Any]]:
     path = study.folder / "out.jsonl"
     path.write_bytes(b"".join(lines))
     read_quotesum(path)
+    ((name, whole),) = study.kind.released(study, site.store.rated()).items()
+    assert (name, list(whole)) == ("writing.jsonl", lines)
     return [json.loads(line) for line in lines]
 
 
@@ -282,6 +284,15 @@ def test_released_answers_are_imported_and_exported(tmp_path: Path, shared: Path
     with served(other) as site:
         site.store.take_in("released", other.kind.imported(other, [Input(again)]))
         assert exported(site) == rows
+
+
+def test_imported_answers_without_a_time_do_not_lower_the_median(tmp_path: Path) -> None:
+    study = writing(tmp_path, raters="ann", per_item=1)
+    with served(study) as site:
+        given = [ImportedRating(1, {"answer": [BING]}, name) for name in ("x", "y", "z")]
+        site.store.take_in("x", [*given[:2], given[2]._replace(seconds=40.0)])
+        record = study.kind.report([(study, site.store.rated())]).record
+    assert (record["answers"], record["seconds"]) == (3, 40.0)
 
 
 def test_the_word_count_leaves_out_marks() -> None:

@@ -47,7 +47,7 @@ async function begin() {
   view = await import(`./${about.view}.js`);
   const text = new DOMParser().parseFromString(about.guidelines, "text/html");
   find("guide-text").replaceChildren(...text.body.childNodes);
-  if (sessionStorage.getItem(READ)) await next();
+  if (sessionStorage.getItem(READ) === token()) await next();
   else welcome();
 }
 
@@ -55,7 +55,7 @@ function welcome() {
   const text = find("guide-text").cloneNode(true);
   text.id = "";
   const start = make("button", { type: "button", class: "main", onclick: () => {
-    sessionStorage.setItem(READ, "1");
+    sessionStorage.setItem(READ, token());
     find("message").hidden = true;
     next();
   } }, "Begin ", make("kbd", {}, "Enter"));

@@ -95,7 +95,10 @@ async function read(id) {
       announce(accepted ? "Accepted" : "Sent back");
       await first();
     } catch (failed) {
-      if (failed.status === 409) await read(shown.id);
+      if (failed.status === 409) {
+        await read(shown.id);
+        find("remark").value = remark.value;
+      }
       find("asked").querySelector("[role=alert]").textContent = failed.message;
     }
   };

@@ -58,6 +58,16 @@ def test_an_item_is_rated_with_the_keyboard_alone(tmp_path: Path, sight: Sight) 
     assert all(0 < each.seconds < 600 for each in rated)
 
 
+def test_each_rater_sees_the_guidelines_also_in_the_same_tab(tmp_path: Path, sight: Sight) -> None:
+    with hosted(make_study(tmp_path / "new")) as links:
+        page = sight.open(links["ann"])
+        begin(page)
+        page.reload()
+        ready(page)
+        page.goto(links["ben"])
+        begin(page)
+
+
 def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
     tmp_path: Path, sight: Sight
 ) -> None:
