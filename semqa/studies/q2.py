@@ -151,12 +151,11 @@ class Q2(LabelledTables):
         }
         wide = with_columns(file, sorted(set(labels.values())))
         records = []
-        for row, record in enumerate(wide.records):
+        for item, record in zip(_items(wide), wide.records, strict=True):
             cells = {
-                place: _cell(verdicts[name, str(row), system])
+                place: _cell(verdicts[name, item, system])
                 for system, label in labels.items()
-                if (name, str(row), system) in verdicts
-                and (place := column(wide, label)) is not None
+                if (name, item, system) in verdicts and (place := column(wide, label)) is not None
             }
             records.append(with_cells(record, cells))
         return with_records(wide, records)
@@ -182,8 +181,8 @@ class Q2(LabelledTables):
                 found[name] = encode_csv(self.labelled(name, file, verdicts))
                 continue
             stay: list[CsvRecord] = []
-            for row, record in enumerate(file.records):
-                if verdicts.get((name, str(row), "")) in (None, not own):
+            for item, record in zip(_items(file), file.records, strict=True):
+                if verdicts.get((name, item, "")) in (None, not own):
                     stay.append(record)
                 else:
                     moved.append((_other_class(name), file, record))
@@ -213,6 +212,15 @@ class Q2(LabelledTables):
         ]
         record = {**found.record, "contexts": annotation_counts(judged)}
         return Figures(record, found.tables, found.notes)
+
+
+def _items(file: CsvFile) -> list[str]:
+    """Return the item of each row: its id, or its number from 0."""
+    ids = None if column(file, "response") is None else column(file, "id")
+    return [
+        (ids is not None and record.cells[ids]) or str(row)
+        for row, record in enumerate(file.records)
+    ]
 
 
 def _before(item: Item) -> list[tuple[str, str]]:

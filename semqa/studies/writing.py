@@ -225,6 +225,9 @@ class Writing(Kind):
             }
             yield from map(encode_row, question_rows(_question(rated, unique_id, extra)))
 
+    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        return {f"{self.name}.jsonl": self.export(study, ratings, "jsonl")}
+
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return statistics of length, quotes, coverage and working time."""
         return _figures([each for _, rated in studies for each in rated])
