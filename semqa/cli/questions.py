@@ -224,7 +224,7 @@ def documents(
     with _documents(files or [], collection, data) as (found, identity), _resumable():
         counts = collect_documents(_plan(out, rules), found, identity, ask)
         _show(out, counts, as_json)
-    if not as_json:
+    if not as_json and counts[-1].questions:
         say(f"Review them with: semqa questions check {out}")
 
 

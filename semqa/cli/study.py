@@ -266,6 +266,8 @@ def export(
         return
     chosen = form or out.suffix.removeprefix(".").lower()
     if chosen not in ("csv", "jsonl"):
+        if form is None and str(out) != "-":
+            raise InputError(f"must end in .csv or .jsonl, got {out.name!r}.", field="--out")
         raise InputError(f"must be csv or jsonl, got {chosen!r}.", field="--format")
     with closing(_store(folder)) as store:
         lines = store.study.kind.export(store.study, store.rated(), chosen)  # type: ignore[arg-type]

@@ -36,6 +36,7 @@ from semqa.studies.kind import (
     json_bytes,
     levels,
 )
+from semqa.studies.written import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -123,7 +124,7 @@ class Answers(Kind):
         """Return means, agreement, comparisons of systems, and times."""
         from semqa.studies.analysis import scales_report
 
-        return scales_report(studies, tuple(STATEMENTS), lambda item: len(_plain(item).split()))
+        return scales_report(studies, tuple(STATEMENTS), _words)
 
 
 COLUMNS = ("qid", "system", "rater", *STATEMENTS, "seconds", "words", "design", "comment")
@@ -192,6 +193,10 @@ def _plain(item: Item) -> str:
     return _CITATION.sub(" ", QuotedAnswer.parse(item.data["answer"], sources).plain)
 
 
+def _words(item: Item) -> int:
+    return count_words(_plain(item))
+
+
 def _row(study: Study, rated: Rated) -> dict[str, Any]:
     return {
         "qid": rated.item.item,
@@ -199,7 +204,7 @@ def _row(study: Study, rated: Rated) -> dict[str, Any]:
         "rater": rated.rater,
         **{name: rated.values[name] for name in STATEMENTS},
         "seconds": round(rated.seconds, 1),
-        "words": len(_plain(rated.item).split()),
+        "words": _words(rated.item),
         "design": study.settings.design,
         "comment": rated.values.get("comment", ""),
     }

@@ -139,7 +139,10 @@ def _item(
     if annotated and (truth is None or not truth.inconsistent):
         return None
     if key.doc_id not in documents:
-        raise InputError(f"Document {key.doc_id!r} is missing.", where=row.where)
+        raise InputError(
+            f"Document {key.doc_id!r} is missing. Add a file with the columns doc_id and source.",
+            where=row.where,
+        )
     data: dict[str, Any] = {
         "doc_id": key.doc_id,
         "topic": key.topic,

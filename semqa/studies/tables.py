@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.data.csv_rows import (
@@ -151,13 +152,20 @@ class LabelledTables(Kind):
         return tied(values[self.question] for values in given)
 
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read the labels in files as ratings."""
+        """Read the labels in files as ratings; if the study has one file, its name may differ."""
         places = {self.key(item): n for n, item in enumerate(study.items, 1)}
+        names = sorted({str(item.data["file"]) for item in study.ordinary_items})
         found = []
         for entry in (entry for each in inputs for entry in self.entries(each)):
-            place, text = places.get(self.key(entry.item)), entry.item.data[self.text]
-            if place is None or study.items[place - 1].data[self.text] != text:
-                raise InputError("is not in the study.", where=entry.where)
+            item = entry.item
+            if len(names) == 1:
+                item = replace(item, data={**item.data, "file": names[0]})
+            place = places.get(self.key(item))
+            if place is None or study.items[place - 1].data[self.text] != item.data[self.text]:
+                raise InputError(
+                    f"This row is not in the study, which has the rows of {', '.join(names)}.",
+                    where=entry.where,
+                )
             if entry.label is not None:
                 found.append(ImportedRating(place, {self.question: entry.label}))
         return found

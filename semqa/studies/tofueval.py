@@ -167,14 +167,16 @@ class TofuEval(Kind):
             given = [(item, _released_values(own)) for item, own in files.annotated()]
         found = []
         for item, values in given:
-            if self.key(item) not in places:
+            # Written summaries have no dataset; that of an export comes from its file name.
+            place = places.get(self.key(item)) or places.get(("", "", *self.key(item)[2:]))
+            if place is None:
                 raise InputError(
                     f"{item.item} ({item.system}) is not in the study."
                     if item.system
                     else f"{item.item} is not in the study."
                 )
             if values:
-                found.append(ImportedRating(places[self.key(item)], values))
+                found.append(ImportedRating(place, values))
         return found
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:

@@ -127,6 +127,9 @@ def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Pat
         me.answer(task, answer=part["start"][:-1])
         assert me.next()["end"] == "done"
     run("study", "export", folder, "-o", out)
+    run("study", "export", folder, "-o", tmp_path / "released")
+    assert (tmp_path / "released" / "writing.jsonl").read_bytes() == out.read_bytes()
+    assert "must end in .csv or .jsonl" in run("study", "export", folder, "-o", "a.b").err
     (question,) = read_quotesum(out)
     (reference,) = question.references
     assert (question.question, question.sources) == (first.question, first.sources)

@@ -58,7 +58,7 @@ def test_existing_citations_are_shown_as_citations(design: str) -> None:
 
 def rated(system: str, qid: str, rater: str, level: int, seconds: float = 20.0) -> Rated:
     values = dict.fromkeys(SCALES, level)
-    return Rated(item("By [ 1 Bing ] it was.", qid, system), rater, values, seconds, 0, 1)
+    return Rated(item("By [ 1 Bing ] it was .", qid, system), rater, values, seconds, 0, 1)
 
 
 def test_statistics_equal_those_computed_by_hand(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_statistics_equal_those_computed_by_hand(tmp_path: Path) -> None:
     assert (first["system"], first["other"], first["n"]) == ("one", "two", 3)
     assert first["difference"] == pytest.approx(-1)
     assert first["interval"] == pytest.approx([-1, -1])
-    # Four words, without the mark.
+    # Four words, without the mark and the full stop.
     assert record["times"]["one"]["seconds_per_word"]["mean"] == pytest.approx(5.0)
     assert record["times"]["two"]["seconds_per_word"]["mean"] == pytest.approx(10.0)
     assert record["agreement"]["fluency"]["alpha_interval"]["n"] == 6

@@ -447,6 +447,25 @@ def test_imported_labels_are_exported_as_released(released: Path, tmp_path: Path
     assert record["contexts"]["exactly_one"] == 244
 
 
+def test_labels_of_q2_go_to_the_rows_with_their_ids(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    rows = [{"id": n, "response": f"{n} is so", "knowledge": "2 is so."} for n in ("1", "2", "x")]
+    path = write_csv(folder / "responses.csv", list(rows[0]), rows)
+    study = make_study(
+        tmp_path, "q2", [Input(path)], raters="ann", per_item=1, design="independent"
+    )
+    with served(study) as site:
+        ann = site.person("ann")
+        while "end" not in (task := ann.next()):
+            ann.answer(task, consistent='2 is so"' in json.dumps(task["stages"]), claims=[[0, 1]])
+    assert [(row["id"], row["label"]) for row in cells_of(study)] == [
+        ("1", "1"),
+        ("2", "0"),
+        ("x", "1"),
+    ]
+
+
 def test_responses_move_to_the_file_of_their_class(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -551,6 +570,32 @@ def test_labels_of_attrscore_round_trip(tmp_path: Path) -> None:
     study = make_study(tmp_path, "attrscore", [Input(p) for p in paths], per_item=2)
     through(study, paths, tmp_path / "out")
     same_bytes(paths, tmp_path / "out")
+
+
+def test_an_export_under_another_name_is_imported(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "a", "attrscore", attrscore_inputs(tmp_path / "in"), per_item=2)
+    path = write_csv(tmp_path / "labels.csv", list(CLAIMS[0]), CLAIMS)
+    assert [each.item for each in study.kind.imported(study, [Input(path)])] == [1, 2, 3]
+    other = write_csv(tmp_path / "other.csv", list(CLAIMS[0]), CLAIMS[1:])
+    with pytest.raises(InputError, match=r"other.csv:2: This row .* the rows of claims.csv"):
+        study.kind.imported(study, [Input(other)])
+
+
+def test_an_export_of_written_summaries_can_be_imported(tmp_path: Path) -> None:
+    _, documents = tofueval_inputs(tmp_path / "in", points=False)
+    row = {"doc_id": "council-3", "topic": TOPIC, "summary": "Ortiz spoke. Lee sang."}
+    inputs = [Input(write_lines(tmp_path / "summaries.jsonl", [row])), documents]
+    study = make_study(tmp_path / "a", "tofueval", inputs, raters="ann", per_item=1)
+    with served(study) as site:
+        ann = site.person("ann")
+        task = ann.answer(ann.next(), key_points="Ortiz spoke.")
+        ann.answer(rate_sentences(ann, task, "yes", "no"), relevance=3, covered=[1])
+    path = tmp_path / "sentences.csv"
+    path.write_bytes(exported(study, "csv"))
+    other = make_study(tmp_path / "b", "tofueval", inputs, raters="ann", per_item=1)
+    with closing(Store(other)) as store:
+        store.take_in("released", other.kind.imported(other, [Input(path)]))
+    assert exported(other, "csv") == path.read_bytes()
 
 
 def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:

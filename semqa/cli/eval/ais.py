@@ -88,7 +88,7 @@ def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
     for question, count in task.ties.items():
         column = SHOWN["int" if question == "int" else "ais"]
-        yield f"{name}: {count} ties in {column}, counted as no"
+        yield f"{name}: {count} {'tie' if count == 1 else 'ties'} in {column}, counted as no"
     reasons: dict[str, list[str]] = {}
     for each in task.comparisons:
         if each.unscored is not None:
