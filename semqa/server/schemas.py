@@ -307,7 +307,7 @@ class AnswerOut(_Reply):
     verdict: Verdict = Field(
         description="quoted: every claim is in a verified quote. unverified: a quote is not verified, "
         "or a mark was dropped. unquoted: nothing is quoted, or there are claims outside of quotes. "
-        "abstained: the sources do not answer the question, or it is none, such as a greeting."
+        "abstained: the sources do not answer the question, or the message is not a question."
     )
     verified: bool = Field(description="True only if the verdict is quoted.")
     abstained: bool = Field(

@@ -47,7 +47,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def _field(message: EmailMessage, key: str) -> str:
-    """Return a field of the header; empty if there is none.
+    """Return a header field, or an empty string.
 
     The parser of `email` takes quadratic time for a long list of addresses.
     """

@@ -29,7 +29,7 @@ _ASKS_FOR = re.compile(
     re.IGNORECASE,
 )
 _FOCUS_WORDS = 2
-"""Words that say what is asked for: "fire doors" of "How many fire doors are there?"."""
+"""Number of words after a question word that say what is asked for, such as "how many *fire doors*"."""
 
 _NUMBER_REACH = 3
 """Maximum distance in words between a number and what it counts."""

@@ -32,7 +32,7 @@ MOST = 10
 
 @dataclass(frozen=True)
 class Trees:
-    """Gradient-boosted trees; the log odds of a unit are the sum of its leaf values.
+    """Gradient-boosted trees; the log odds of a row are the sum of its leaf values.
 
     Source: Friedman 2001, algorithm 5 (for two classes); `scripts/fit_documents.py` fits them.
 

@@ -148,7 +148,7 @@ class NoReplyError(UnavailableError):
     """The endpoint did not answer, also after retries.
 
     Attributes:
-        status: the HTTP status of the last reply; None if there was none.
+        status: the HTTP status of the last reply, or None if the server has not replied.
     """
 
     def __init__(self, message: str, status: int | None) -> None:
