@@ -145,7 +145,7 @@ def embed(encoder: SentenceEncoder, question: str, texts: Sequence[str]) -> dict
         vectors = encoder.encode(texts)
     except UnavailableError:
         vectors = encoder.embed(texts)  # without the cache; raises again if the model is missing
-    query = encoder.embed([question])[0]
+    query = encoder.embed_question(question)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
     cosines = vectors @ query / np.maximum(lengths, 1e-12)
     return dict(zip(texts, cosines.tolist(), strict=True))
