@@ -101,6 +101,37 @@ def test_a_sentence_that_limits_the_answer_is_quoted_too(exception: str) -> None
     assert found == f"Stop taking the tablets seven days before. {exception}"
 
 
+LEASE = """\
+Between Anna Berg, Kassel (hereinafter the "Landlord") and Tom Ruiz (together with his family “the Tenant”).
+
+1. The Landlord lets the flat to the Tenant. The Landlord keeps the roof in repair.
+
+2. The rent is due on the third working day (the Due Date).
+
+3. "Ancillary Costs" means heating and water. The Landlord states the Ancillary Costs once a year.
+
+4. The Data Protection Officer ("DPO") must be told of any camera. The DPO is Ms Falk.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Who is the landlord?", "Between Anna Berg"),
+        ("who's the tenant in this agreement", "Between Anna Berg"),
+        ("What is the due date?", "2. The rent is due"),
+        ("What does “ancillary costs” mean?", '3. "Ancillary Costs" means'),
+    ],
+)
+def test_a_term_is_answered_by_its_definition(question: str, start: str) -> None:
+    (quote,) = quotes(question, LEASE)
+    assert quote.startswith(start)
+
+
+def test_the_long_form_of_an_abbreviation_is_no_definition() -> None:
+    assert "The DPO is Ms Falk." in " ".join(quotes("Who is the DPO?", LEASE))
+
+
 def test_an_empty_cell_of_a_header_keeps_its_column() -> None:
     text = "| | Central | Riverside |\n|---|---|---|\n| Monday | closed | 10-18 |\n"
     assert quotes("When is Riverside open on Monday?", text) == [
