@@ -118,6 +118,7 @@ Between Anna Berg, Kassel (hereinafter the "Landlord") and Tom Ruiz (together wi
     ("question", "start"),
     [
         ("Who is the landlord?", "Between Anna Berg"),
+        ("Who are the parties?", "Between Anna Berg"),
         ("who's the tenant in this agreement", "Between Anna Berg"),
         ("What is the due date?", "2. The rent is due"),
         ("What does “ancillary costs” mean?", '3. "Ancillary Costs" means'),
@@ -126,6 +127,47 @@ Between Anna Berg, Kassel (hereinafter the "Landlord") and Tom Ruiz (together wi
 def test_a_term_is_answered_by_its_definition(question: str, start: str) -> None:
     (quote,) = quotes(question, LEASE)
     assert quote.startswith(start)
+
+
+MINUTES = """\
+Committee meeting, 3 May, club house
+
+Present: Ada Lund (chair), Bo Ek
+Apologies: Cy Marsh
+
+1. Roof
+
+Bo Ek: The committee meeting in June is too late for the roof. I have three offers.
+Decision: The roof is mended in June. Two for, none against.
+Action: Bo to order the tiles.
+
+2. Any other business
+
+Action: Ada to write to the members.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "starts"),
+    [
+        ("Who attended the meeting?", ["Present: Ada Lund"]),
+        ("Who was absent?", ["Apologies: Cy Marsh"]),
+        ("What was decided?", ["Decision: The roof is mended in June. Two for"]),
+        ("What are the action items?", ["Action: Bo to order", "Action: Ada to write"]),
+        ("What did Bo Ek say?", ["Bo Ek: The committee meeting in June is too late"]),
+    ],
+)
+def test_a_label_answers_a_question_for_it(question: str, starts: list[str]) -> None:
+    found = quotes(question, MINUTES)
+    assert [quote[: len(start)] for quote, start in zip(found, starts, strict=True)] == starts
+
+
+def test_a_code_that_is_in_no_document_is_named() -> None:
+    source = Source("# Codes\n\nE17: the pressure is too high.\n\nE23: the fan is blocked.")
+    answer = engine().attempt("What does the code E41 mean?", [source])
+    assert answer is None or answer.unanswered == ("E41",)
+    found = engine().answer("What does the code E-17 mean?", [source])
+    assert not found.unanswered
 
 
 def test_the_long_form_of_an_abbreviation_is_no_definition() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from semqa.engines.extractive.direct import missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.matching import match, read_units
 from semqa.quotes.marks import canonical_mark
@@ -111,8 +112,15 @@ class Reading(NamedTuple):
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """The parts of the question that the documents do not answer if they answer others."""
-        return tuple(text for text, part in self.parts if not part.answers and self.answers)
+        """The parts of the question that the documents do not answer if they answer others.
+
+        That includes codes, such as "E41", that are in none of the documents.
+        """
+        if not self.answers:
+            return ()
+        texts = [f"{units.title} {units.structure.text}" for units in self.found.sources]
+        parts = (text for text, part in self.parts if not part.answers)
+        return (*parts, *missing_codes(self.found.question, texts))
 
 
 def are_documents(sources: Sequence[Source]) -> bool:
