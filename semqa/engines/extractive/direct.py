@@ -91,7 +91,7 @@ def _labelled_rows(found: Match) -> list[int]:
     for row, text in enumerate(_texts(found)):
         label = _LABEL.match(text)
         if label is None:
-            if rows and rows[-1] == row - 1 and _group(found, row) == _group(found, row - 1):
+            if rows and rows[-1] == row - 1 and _goes_on(found, row):
                 rows.append(row)
             continue
         named = [_STEMS.get(word, {word}) for word in stems_of(label[1])]
@@ -100,9 +100,11 @@ def _labelled_rows(found: Match) -> list[int]:
     return rows
 
 
-def _group(found: Match, row: int) -> tuple[int, int]:
-    s, u = found.places[row]
-    return s, found.sources[s].structure.units[u].group
+def _goes_on(found: Match, row: int) -> bool:
+    """Return whether a row is a further sentence of the paragraph of the row before."""
+    (before, last), (s, u) = found.places[row - 1 : row + 1]
+    units = found.sources[s].structure.units
+    return before == s and units[u].kind == "sentence" and units[u].group == units[last].group
 
 
 def _texts(found: Match) -> list[str]:
