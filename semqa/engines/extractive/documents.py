@@ -322,11 +322,15 @@ def _members(units: Units, lead: int) -> list[int]:
 def _rest_of_lists(
     found: Match, kept: Mapping[tuple[int, int], float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield all items of short lists that are mostly quoted, because half a list is misleading."""
+    """Yield all items of short lists with a lead-in of which much is quoted already.
+
+    Half of "You need: …" is misleading; items below a mere heading stand for themselves.
+    """
     quoted = {
         (s, unit.group)
         for s, u in kept
         if (unit := found.sources[s].structure.units[u]).kind == "item"
+        and _has_lead_in(found, s, u)
     }
     for s, group in sorted(quoted):
         units = found.sources[s].structure.units
@@ -337,6 +341,12 @@ def _rest_of_lists(
             len(kept.keys() & set(members)) >= LIST_SHARE * len(members)
         ):
             yield from members
+
+
+def _has_lead_in(found: Match, s: int, u: int) -> bool:
+    units = found.sources[s].structure.units
+    over = units[u].over
+    return over is not None and units[over].kind != "heading"
 
 
 def _needed(units: Units, u: int) -> list[int]:
