@@ -119,7 +119,9 @@ def _read(text: str, title: str, context: str) -> Units:
             at = structure.units[at].over
         above.append((*outer, *(texts[h] for h in unit.headings), *over))
     content = tuple(
-        i for i, unit in enumerate(structure.units) if unit.kind in CONTENT and texts[i]
+        i
+        for i, unit in enumerate(structure.units)
+        if unit.kind in CONTENT and any(map(str.isalnum, texts[i]))
     )
     return Units(plain(title), structure, texts, tuple(above), content)
 
@@ -160,6 +162,9 @@ def _cells(row: str) -> list[str]:
     """
     if "|" in row:
         return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    columns = re.split(r" {2,}", row.strip())
+    if len(columns) > 2:
+        return columns
     delimiter = max("\t;,", key=row.count)
     return next(csv.reader([row], delimiter=delimiter), [])
 
