@@ -32,6 +32,9 @@ TITLE_WORDS = 5
 FULL = 0.7
 """A line that could be longer than this share of the usual width is not full."""
 
+HANGING = 8
+"""A line that is indented by more blanks than this goes on with the line above."""
+
 LONGEST_SENTENCE = 1_500
 """A longer sentence is split at white space, because some texts have no full stops."""
 
@@ -59,7 +62,7 @@ _QUOTED = re.compile(r"(?:>[ \t]?)+")
 """The marks before a line of a message that a reply quotes."""
 _WROTE = re.compile(r"On \S.{4,200} wrote:$")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
-_GAP, _WIDE_GAP = re.compile(r"(?<=\S) {2,}(?=\S)"), re.compile(r"\S {4,}\S")
+_GAP, _WIDE_GAP = re.compile(r"(?<=[^\s.!?:]) {2,}(?=\S)"), re.compile(r"\S {4,}\S")
 """Blanks between columns."""
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
@@ -214,6 +217,14 @@ def _width(blocks: Sequence[Sequence[_Line]]) -> int:
     return lengths[9 * len(lengths) // 10] if lengths else 0
 
 
+def _has_columns(line: str) -> bool:
+    return _WIDE_GAP.search(line) is not None or len(_GAP.findall(line)) >= 2
+
+
+def _indent(line: _Line) -> int:
+    return len(line.text) - len(line.text.lstrip())
+
+
 def _has_url(line: _Line) -> bool:
     return "://" in line.text
 
@@ -344,12 +355,16 @@ class _Reader:
     def _breaks(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins anew, rather than because the line above it was full."""
         above, line = block[at - 1].text.rstrip(), block[at].stripped
-        if _WIDE_GAP.search(above) and _WIDE_GAP.search(line):
-            return True  # columns
+        if _has_columns(line) and _has_columns(above):
+            return True
+        if line[0].islower() or _indent(block[at]) > _indent(block[at - 1]) + HANGING:
+            return False
+        if _has_columns(above):
+            return True
         if len(block) == 2 and len(line.split()) <= TITLE_WORDS and line[-1] not in ".!?":
             return False  # "Colour copy", "40p a page"
         least = len(above) + 1 + len(line.split(maxsplit=1)[0])
-        return not line[0].islower() and least <= FULL * max(self._width, self._longest)
+        return least <= FULL * max(self._width, self._longest)
 
     def _is_heading(self, number: int, block: Sequence[_Line], at: int) -> bool:
         """Whether a line without markup is a heading, or a question followed by its answer."""
