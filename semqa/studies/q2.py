@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.data.csv_rows import CsvFile, CsvRecord
+    from semqa.data.jsonl import Row
     from semqa.studies.folder import Study
     from semqa.studies.kind import Input, Part, Rated
 
@@ -124,6 +125,15 @@ class Q2(LabelledTables):
             item = Item(place, response.system or "", data, expected)
             found.append(Entry(item, label, response.where))
         return found
+
+    def row_key(self, row: Row) -> tuple[str, ...]:
+        return row.text("file"), row.text("context"), row.text("system")
+
+    def row_values(self, row: Row) -> Mapping[str, Any]:
+        return {
+            **row.fields,
+            "consistent": {"0": True, "1": False}.get(str(row.fields.get("label"))),
+        }
 
     def row(self, rated: Rated) -> dict[str, Any]:
         data, values = rated.item.data, rated.values

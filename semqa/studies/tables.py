@@ -21,7 +21,15 @@ from semqa.data.csv_rows import (
 )
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.errors import InputError
-from semqa.studies.kind import ImportedRating, Item, Kind, json_bytes, majority, tied
+from semqa.studies.kind import (
+    ImportedRating,
+    Item,
+    Kind,
+    has_raters,
+    json_bytes,
+    majority,
+    tied,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -152,15 +160,19 @@ class LabelledTables(Kind):
         return tied(values[self.question] for values in given)
 
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read the labels in files as ratings; if the study has one file, its name may differ."""
-        places = {self.key(item): n for n, item in enumerate(study.items, 1)}
+        """Read ratings by rater, or labels; if the study has one file, its name may differ."""
+        rated = [each for each in inputs if has_raters(each)]
+        found = super().imported(study, rated)
+        places = study.places
+        joined = {"/".join(filter(None, key)): place for key, place in places.items()}
         names = sorted({str(item.data["file"]) for item in study.ordinary_items})
-        found = []
-        for entry in (entry for each in inputs for entry in self.entries(each)):
+        for entry in (
+            entry for each in inputs if each not in rated for entry in self.entries(each)
+        ):
             item = entry.item
             if len(names) == 1:
                 item = replace(item, data={**item.data, "file": names[0]})
-            place = places.get(self.key(item))
+            place = places.get(self.key(item)) or joined.get(item.item)
             if place is None or study.items[place - 1].data[self.text] != item.data[self.text]:
                 raise InputError(
                     f"This row is not in the study, which has the rows of {', '.join(names)}.",
@@ -188,9 +200,8 @@ class LabelledTables(Kind):
             return encode_csv(self.labelled(name, file, verdicts))
         several = len({item.data["file"] for item in study.items}) > 1
         rows = [
-            self.cells(item, verdicts[key], several=several)
-            for item in study.items
-            if (key := self.key(item)) in verdicts
+            self.cells(item, verdicts.get(self.key(item)), several=several)
+            for item in study.ordinary_items
         ]
         lines = [self.plain, *([str(row.get(name, "")) for name in self.plain] for row in rows)]
         return [encode_record(line).encode() for line in lines]

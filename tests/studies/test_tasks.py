@@ -581,23 +581,6 @@ def test_an_export_under_another_name_is_imported(tmp_path: Path) -> None:
         study.kind.imported(study, [Input(other)])
 
 
-def test_an_export_of_written_summaries_can_be_imported(tmp_path: Path) -> None:
-    _, documents = tofueval_inputs(tmp_path / "in", points=False)
-    row = {"doc_id": "council-3", "topic": TOPIC, "summary": "Ortiz spoke. Lee sang."}
-    inputs = [Input(write_lines(tmp_path / "summaries.jsonl", [row])), documents]
-    study = make_study(tmp_path / "a", "tofueval", inputs, raters="ann", per_item=1)
-    with served(study) as site:
-        ann = site.person("ann")
-        task = ann.answer(ann.next(), key_points="Ortiz spoke.")
-        ann.answer(rate_sentences(ann, task, "yes", "no"), relevance=3, covered=[1])
-    path = tmp_path / "sentences.csv"
-    path.write_bytes(exported(study, "csv"))
-    other = make_study(tmp_path / "b", "tofueval", inputs, raters="ann", per_item=1)
-    with closing(Store(other)) as store:
-        store.take_in("released", other.kind.imported(other, [Input(path)]))
-    assert exported(other, "csv") == path.read_bytes()
-
-
 def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
     paths = [each.path for each in attrscore_inputs(tmp_path / "in")]
     study = make_study(tmp_path, "attrscore", [Input(p) for p in paths], per_item=2)
