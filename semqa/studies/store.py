@@ -67,7 +67,7 @@ class Progress(NamedTuple):
     """The progress of a rater.
 
     Attributes:
-        done, total: number of items, including gold items.
+        done, total: number of items, including gold items but not the survey.
         last: Unix time of the last saved answer, in seconds, or None.
     """
 
@@ -464,7 +464,10 @@ class Store:
                     check_name(name)
                     self._add(connection, name, "imported")
                 elif known.state != "imported":
-                    raise InputError(f"Rater {name!r} already exists. Choose another name.")
+                    raise InputError(
+                        f"Rater {name!r} already exists.",
+                        hint="Import into a study with raters of other names.",
+                    )
                 own = select(assignments.c.item).where(assignments.c.rater == name)
                 had[name] = set(connection.execute(own).scalars())
             saved = self.clock()
@@ -586,7 +589,11 @@ class Store:
                 for row in connection.execute(saved.group_by(assignments.c.rater))
             }
             for rater in people:
-                own = read_assignments(connection, assignments.c.rater == rater.name)
+                own = read_assignments(
+                    connection,
+                    (assignments.c.rater == rater.name)
+                    & assignments.c.item.not_in(self.study.closing),
+                )
                 done = [each for each in own if each.done is not None]
                 golden = [each for each in done if each.item in self.study.gold]
                 found.append(
