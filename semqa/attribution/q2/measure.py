@@ -87,11 +87,13 @@ class Settings:
         nli: whether to also compare answers by entailment. If False, no entailment judge is needed
             and only the variant without NLI is scored.
         official: whether to follow the released code; see `semqa.attribution.q2.responses`.
+        personal: whether personal questions are valid, too.
     """
 
     beams: int = 5
     nli: bool = True
     official: bool = False
+    personal: bool = False
 
     def __post_init__(self) -> None:
         if self.beams < 1:
@@ -210,7 +212,7 @@ class Q2:
         """Return the next question of a span; reject personal ones on the way."""
         while item.remaining:
             text = item.remaining.pop(0)
-            if not self.finder.personal(text):
+            if self.settings.personal or not self.finder.personal(text):
                 return text
             item.tried.append(Question(text, item.span, rejected=PERSONAL))
         return None

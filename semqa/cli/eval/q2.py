@@ -240,6 +240,13 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
             figures = (shown(row["pearson"]), shown(row["spearman"]))
             table.add_row(measure_name(name), str(row["n"]), *figures)
         yield table
+    if record["three_way"]:
+        table = make_table("three labels", "n", "at", "accuracy", "R contr.", "R neutral", "R ent.")
+        for name, row in record["three_way"].items():
+            at = ", ".join(f"{threshold:g}" for threshold in row["thresholds"])
+            decided = [row["accuracy"], *row["recall"].values()]
+            table.add_row(measure_name(name), str(row["n"]), at, *map(shown, decided))
+        yield table
     contexts = record["contexts"]
     if contexts is not None and contexts["system_level"]:
         table = make_table("simulated systems", "Spearman", "95% interval", "contexts", "gap")
@@ -270,6 +277,11 @@ def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
         for name, row in (record[part] or {}).get("response_level", {}).items():
             if row["unscored"]:
                 yield f"unscored: {row['unscored']} labelled responses in {measure_name(name)}"
+    if any(row["chosen"] for row in record["three_way"].values()):
+        yield (
+            "three labels: thresholds with the best accuracy on these responses; for others, give "
+            "both with --threshold"
+        )
     for name in record["unlabelled"]:
         yield f"{name}: no labels in the file, and none in its name"
 
@@ -472,6 +484,7 @@ def _evaluated(
         rating_level,
         response_level,
         system_level,
+        three_way,
     )
 
     def levels(some: Sequence[Judged]) -> dict[str, Any]:
@@ -481,6 +494,7 @@ def _evaluated(
     shared = [each for each in judged if each.response.context is not None]
     alone = [each for each in judged if each.response.context is None]
     rated = {name: rating_level(judged, name) for name in measures}
+    sorted_ = {name: three_way(judged, name, *thresholds[name]) for name in measures}
     labelled = {
         _file(each)
         for each in judged
@@ -492,6 +506,7 @@ def _evaluated(
         "responses": None,
         "contexts": None,
         "ratings": {name: row for name, row in rated.items() if row is not None},
+        "three_way": {name: row for name, row in sorted_.items() if row is not None},
         "unlabelled": sorted({_file(each) for each in judged} - labelled),
     }
     if alone:
@@ -573,6 +588,9 @@ def run(
         bool,
         typer.Option("--official", help="Compare and fall back exactly like the released code."),
     ] = False,
+    personal: Annotated[
+        bool, typer.Option("--personal", help="Keep personal questions (I, you, my, your).")
+    ] = False,
     baseline: BaselineOption = None,
     bertscore_model: BertScoreModel = None,
     bertscore_layer: BertScoreLayer = None,
@@ -598,7 +616,7 @@ def run(
     check_baselines(baseline)
     check_stdin_once(*files)
     check_not_an_input(out, *files)
-    settings = Settings(beams, not no_nli, official)
+    settings = Settings(beams, not no_nli, official, personal)
     read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
     responses = combine_responses(read)[:limit]
     judge = judge_options.open(prompt)

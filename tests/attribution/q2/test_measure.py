@@ -78,6 +78,8 @@ def test_questions_are_tried_from_the_best_until_one_is_answered_by_its_span() -
 
     few = score(WrittenJudge(questions, answers), "LA", beams=3)
     assert (len(few.questions), few.valid) == (3, ())
+    kept = score(WrittenJudge(questions, answers), "LA", beams=1, personal=True)
+    assert [q.rejected for q in kept.questions] == [UNANSWERED]
 
 
 def test_without_nli_nobody_is_asked_and_nothing_is_made_up() -> None:
