@@ -17,6 +17,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
     AnnotatedSentence,
@@ -425,7 +426,7 @@ def _exported(study: Study, given: Input) -> Iterator[ImportedRating]:
     """Yield the ratings of an export, which has a row per sentence and one per summary."""
     names = ("dataset", "split", "doc_id", "topic", "model_name")
     found: dict[tuple[str, ...], tuple[Row, dict[str, Any]]] = {}
-    for row in read_rows(given.path):
+    for row in read_table(given.path):
         key = *(row.text(name, "") for name in names), row.text("rater")
         values = found[key][1] if key in found else {}
         found[key] = (row, values)  # the last row has the seconds
