@@ -581,9 +581,6 @@ def run(
         ),
     ] = "auto",
     beams: Annotated[int, typer.Option(min=1, max=50, help="Questions per span.")] = BEAMS,
-    no_nli: Annotated[
-        bool, typer.Option("--no-nli", help="Only the variant without NLI, without an NLI judge.")
-    ] = False,
     official: Annotated[
         bool,
         typer.Option("--official", help="Compare and fall back exactly like the released code."),
@@ -616,7 +613,7 @@ def run(
     check_baselines(baseline)
     check_stdin_once(*files)
     check_not_an_input(out, *files)
-    settings = Settings(beams, not no_nli, official, personal)
+    settings = Settings(beams, official, personal)
     read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
     responses = combine_responses(read)[:limit]
     judge = judge_options.open(prompt)
@@ -664,8 +661,7 @@ def _measure(
                 "A file with steps of the released code must be the only file, got "
                 f"{len(files)} files."
             )
-        if settings.nli:
-            require_ability(judge, "entailment")
+        require_ability(judge, "entailment")
         return None
     return Q2(judge, create_span_finder(spans), settings)
 
@@ -718,7 +714,5 @@ def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> lis
         for score in scores_of_steps(file.steps, label, official=settings.official)
         if score.response.id in kept
     ]
-    if not settings.nli:
-        return [replace(score, nli=False) for score in scores]
     with judge_progress(judge, "Q²"):
         return compare_answers(scores, require_ability(judge, "entailment"))
