@@ -218,12 +218,14 @@ def import_ratings(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Ratings of the study's items, as released.", metavar="FILE", show_default=False
+            help="Ratings of the study's items, as exported or released.",
+            metavar="FILE",
+            show_default=False,
         ),
     ],
     rater: Annotated[str, typer.Option(help="Rater of ratings without a name.")] = "released",
 ) -> None:
-    """Import finished ratings, such as released ones, into a study."""
+    """Import finished ratings: exports of another study, or released files."""
     _require()
     from semqa.studies.kind import Input, counted
 
