@@ -591,9 +591,30 @@ def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
     assert sum(each.total for each in store.progress() if each.state == "active") == len(CLAIMS)
     with pytest.raises(InputError, match="already"):
         store.take_in("released", given)
-    with pytest.raises(InputError, match="already"):
-        store.take_in("ann", given)
+    with pytest.raises(InputError, match="not active: owner"):
+        store.take_in("owner", given)
     store.close()
+
+
+def test_imported_ratings_of_an_active_rater_are_their_own(tmp_path: Path) -> None:
+    inputs = attrscore_inputs(tmp_path / "in")
+    study = make_study(tmp_path, "attrscore", inputs, per_item=2)
+    place = {"start": 0, "end": 3}
+    row = {"file": "claims.csv", "id": "1", **CLAIMS[0], "rater": "ann", "evidence": [place]}
+    path = write_lines(tmp_path / "ann.jsonl", [row])
+    with served(study) as site:
+        site.store.take_in("released", study.kind.imported(study, [Input(path)]))
+        ann = site.person("ann")
+        total = ann.next()["total"]
+        task = ann.get(f"/v1/tasks/{site.store.order('ann')[0][0]}")
+        assert (task["finished"], task["stages"][0]["number"]) == (True, 0)
+        assert ann.answer(task, label="Extrapolatory")["values"] == {"label": "Extrapolatory"}
+        for _ in range(total - 1):
+            ann.answer(ann.next(), label="Extrapolatory")
+        assert ann.next()["end"] == "done"
+        with pytest.raises(InputError, match="already has item 1"):
+            site.store.take_in("x", study.kind.imported(study, [Input(path)]))
+        assert len(site.store.rated()) == total
 
 
 def test_imported_annotations_are_exported_as_released(released: Path, tmp_path: Path) -> None:
