@@ -54,7 +54,7 @@ class AttrScore(LabelledTables):
     name = "attrscore"
     title = "Does the reference support the claim?"
     question = "label"
-    text = "answer"
+    texts = ("query", "answer", "reference")
     plain = ("id", "query", "answer", "reference", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:

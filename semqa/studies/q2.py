@@ -56,7 +56,7 @@ class Q2(LabelledTables):
     name = "q2"
     title = "Is the response consistent with the knowledge?"
     question = "consistent"
-    text = "response"
+    texts = ("response", "knowledge")
     plain = ("id", "system", "topic", "message", "response", "knowledge", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:

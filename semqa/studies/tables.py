@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from abc import abstractmethod
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -119,7 +120,7 @@ class LabelledTables(Kind):
 
     Attributes:
         question: id of the question that asks for the label.
-        text: field of an item's data that must match when ratings are imported.
+        texts: fields of an item's data that must match when labels are imported.
         plain: columns of a CSV export if there is not exactly one kept table.
     """
 
@@ -127,7 +128,7 @@ class LabelledTables(Kind):
     per_item = 2
     adjudicated = (ADJUDICATED,)
     question: str
-    text: str
+    texts: tuple[str, ...]
     plain: tuple[str, ...]
 
     @abstractmethod
@@ -166,6 +167,10 @@ class LabelledTables(Kind):
         places = study.places
         joined = {"/".join(filter(None, key)): place for key, place in places.items()}
         names = sorted({str(item.data["file"]) for item in study.ordinary_items})
+        texts = [self._texts(item) for item in study.items]
+        # Rows move to another file if their class is in its name.
+        counts = Counter(texts)
+        moved = {text: n for n, text in enumerate(texts, 1) if counts[text] == 1}
         for entry in (
             entry for each in inputs if each not in rated for entry in self.entries(each)
         ):
@@ -173,7 +178,9 @@ class LabelledTables(Kind):
             if len(names) == 1:
                 item = replace(item, data={**item.data, "file": names[0]})
             place = places.get(self.key(item)) or joined.get(item.item)
-            if place is None or study.items[place - 1].data[self.text] != item.data[self.text]:
+            if place is None or texts[place - 1] != self._texts(item):
+                place = moved.get(self._texts(item))
+            if place is None:
                 raise InputError(
                     f"This row is not in the study, which has the rows of {', '.join(names)}.",
                     where=entry.where,
@@ -181,6 +188,9 @@ class LabelledTables(Kind):
             if entry.label is not None:
                 found.append(ImportedRating(place, {self.question: entry.label}))
         return found
+
+    def _texts(self, item: Item) -> tuple[Any, ...]:
+        return tuple(item.data[name] for name in self.texts)
 
     def verdicts(self, ratings: Sequence[Rated]) -> dict[tuple[str, ...], Any]:
         """Return the majority label of each item by key, or None if there is a tie."""

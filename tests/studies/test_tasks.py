@@ -488,6 +488,20 @@ def test_responses_move_to_the_file_of_their_class(tmp_path: Path) -> None:
         "three is so,three is so.",
     ]
     assert texts["a_inconsistent.csv"].splitlines()[1:] == ["two is so,two is so."]
+    # The moved rows are found again.
+    out = [tmp_path / name for name in texts]
+    for path in out:
+        path.write_text(texts[path.name], encoding="utf-8", newline="")
+    other = make_study(
+        tmp_path / "b",
+        "q2",
+        [Input(p) for p in paths],
+        raters="x",
+        per_item=1,
+        design="independent",
+    )
+    through(other, out, tmp_path / "out")
+    same_bytes(out, tmp_path / "out")
 
 
 def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> None:
@@ -576,7 +590,10 @@ def test_an_export_under_another_name_is_imported(tmp_path: Path) -> None:
     study = make_study(tmp_path / "a", "attrscore", attrscore_inputs(tmp_path / "in"), per_item=2)
     path = write_csv(tmp_path / "labels.csv", list(CLAIMS[0]), CLAIMS)
     assert [each.item for each in study.kind.imported(study, [Input(path)])] == [1, 2, 3]
-    other = write_csv(tmp_path / "other.csv", list(CLAIMS[0]), CLAIMS[1:])
+    fewer = write_csv(tmp_path / "fewer.csv", list(CLAIMS[0]), CLAIMS[1:])
+    assert [each.item for each in study.kind.imported(study, [Input(fewer)])] == [2, 3]
+    changed = [{**CLAIMS[0], "answer": "It never opened."}]
+    other = write_csv(tmp_path / "other.csv", list(CLAIMS[0]), changed)
     with pytest.raises(InputError, match=r"other.csv:2: This row .* the rows of claims.csv"):
         study.kind.imported(study, [Input(other)])
 
