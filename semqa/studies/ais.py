@@ -402,8 +402,8 @@ class Ais(Kind):
         verdicts = _with_urls(study, _verdicts(study, ratings))
         return encode_csv(released_csv(ReleasedFile.of(verdicts)))
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        return _kept(study, ratings) or super().released(study, ratings)
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        return _kept(study, ratings)
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""

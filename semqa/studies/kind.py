@@ -365,8 +365,14 @@ class Kind(ABC):
         return row.fields
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the input files by name, with the verdicts of the study filled in."""
-        return {f"{self.name}.csv": self.export(study, ratings, "csv")}
+        """Return the files of an export into a folder, by name."""
+        found = self.tables(study, ratings)
+        return found or {f"{self.name}.csv": self.export(study, ratings, "csv")}
+
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the input tables by name, with the verdicts of the study filled in."""
+        del study, ratings
+        return {}
 
     @abstractmethod
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:

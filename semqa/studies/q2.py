@@ -175,7 +175,7 @@ class Q2(LabelledTables):
         key = "/".join(filter(None, self.key(item)))
         return {**item.data, "id": key, "system": item.system, "label": _cell(label)}
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return the input tables with labels.
 
         The name of a table without labels may state the class of its responses. Responses that the

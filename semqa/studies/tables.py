@@ -216,8 +216,7 @@ class LabelledTables(Kind):
         lines = [self.plain, *([str(row.get(name, "")) for name in self.plain] for row in rows)]
         return [encode_record(line).encode() for line in lines]
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the input tables with labels."""
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         verdicts = self.verdicts(ratings)
         return {
             name: encode_csv(self.labelled(name, file, verdicts))

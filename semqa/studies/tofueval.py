@@ -194,10 +194,9 @@ class TofuEval(Kind):
             return _plain_points(study, ratings)
         return _plain(study, ratings)
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        return {
-            name: _labelled(study, name, file, ratings) for name, file in _kept(study).items()
-        } or super().released(study, ratings)
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        kept = _kept(study)
+        return {name: _labelled(study, name, file, ratings) for name, file in kept.items()}
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return error rates and types, relevance, completeness, and agreement."""

@@ -13,7 +13,7 @@ import pytest
 
 from semqa.errors import InputError
 from semqa.studies.folder import Study
-from semqa.studies.kind import Format, Input
+from semqa.studies.kind import Input
 from semqa.studies.kinds import KINDS
 from semqa.studies.store import Store
 from tests.studies.made import EXAMPLES, OUTPUTS, make_study, served, write_lines
@@ -99,35 +99,46 @@ def rate_all(study: Study) -> None:
                 person.answer(task, seconds=25.5, **answers(task["stages"][-1], drawn))
 
 
+def files_of(study: Study, store: Store, form: str) -> dict[str, bytes]:
+    ratings = store.rated()
+    assert ratings
+    found = {
+        f"export.{form}": study.kind.export(study, ratings, "csv" if form == "csv" else "jsonl")
+    }
+    if form == "folder":
+        found = study.kind.released(study, ratings)
+    return {name: b"".join(lines) for name, lines in found.items()}
+
+
 CASES = [
     (kind.name, design, form, variant)
     for kind in KINDS.values()
     for design in kind.designs
-    for form in ("csv", "jsonl")
+    for form in ("csv", "jsonl", "folder")
     for variant in ("one", "several", "lines")
     if (kind.name, form) != ("writing", "csv")  # has no CSV
-    and (design, form) != ("attribution-only", "csv")  # nor has this
+    and (design == "attribution-only") <= (form == "jsonl")  # has no other format
     and (variant == "one" or kind.name in ("tofueval", "attrscore", "q2"))
 ]
 
 
 @pytest.mark.parametrize(("kind", "design", "form", "variant"), CASES)
 def test_an_export_is_imported_and_exported_equally(
-    tmp_path: Path, kind: str, design: str, form: Format, variant: str
+    tmp_path: Path, kind: str, design: str, form: str, variant: str
 ) -> None:
     inputs = inputs_of(kind, tmp_path / "in", variant)
-    once = (kind, form) == ("attrscore", "csv")  # an undecided label is not a rating
+    once = kind in ("attrscore", "q2") and form != "jsonl"  # an undecided label is not a rating
     study = make_study(tmp_path / "a", kind, inputs, design=design, per_item=1 if once else 2)
     rate_all(study)
     new = "ann,ben,eve" if form == "jsonl" else "x,y,z"
     other = make_study(tmp_path / "b", kind, inputs, design=design, per_item=2, raters=new)
     with closing(Store(study)) as store, closing(Store(other)) as fresh:
-        assert store.rated()
-        export = b"".join(study.kind.export(study, store.rated(), form))
-        path = tmp_path / f"export.{form}"
-        path.write_bytes(export)
-        fresh.take_in("released", other.kind.imported(other, [Input(path)]))
-        assert b"".join(other.kind.export(other, fresh.rated(), form)) == export
+        exported = files_of(study, store, form)
+        for name, content in exported.items():
+            (tmp_path / name).write_bytes(content)
+        paths = [Input(tmp_path / name) for name in exported]
+        fresh.take_in("released", other.kind.imported(other, paths))
+        assert files_of(other, fresh, form) == exported
         if form == "jsonl":
             again, before = (
                 one.kind.report([(one, held.rated())]).record
