@@ -448,7 +448,7 @@ def _rating(rated: Rated, design: str) -> Rating:
         interpretable=clear,
         attributable=supported,
         justification=values.get("justification") or _why_flagged(values),
-        seconds=round(rated.seconds, 1) or None,  # 0 if imported
+        seconds=max(0.1, round(rated.seconds, 1)) if rated.seconds else None,  # 0 if imported
         task=data.get("task", ""),
         design=design,
         output=data["output"],
