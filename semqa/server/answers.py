@@ -36,6 +36,8 @@ router = APIRouter(tags=["answers"])
 class TurnIn(BaseModel):
     """An earlier message of the conversation."""
 
+    model_config = ConfigDict(extra="forbid")
+
     role: Literal["user", "assistant"]
     content: Text
 

@@ -22,9 +22,11 @@ from semqa.server.asking import Serializer, page_address, prepare, respond, sour
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import MODEL, named_model
 from semqa.server.schemas import (
+    MAX_LISTED,
     STREAMED,
     Collection,
     Engine,
+    LenientPart,
     LenientRequest,
     Limit,
     Many,
@@ -32,6 +34,7 @@ from semqa.server.schemas import (
     Sources,
     Text,
     errors,
+    unknown_fields,
 )
 from semqa.server.settings import Citations
 from semqa.server.sse import event
@@ -44,14 +47,14 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["chat"])
 
 
-class Part(BaseModel):
+class Part(LenientPart):
     """A part of a message."""
 
     type: str
     text: Text | None = None
 
 
-class Message(BaseModel):
+class Message(LenientPart):
     """A message of the conversation."""
 
     role: Text
@@ -73,6 +76,16 @@ def turn(message: Message, field: str) -> Turn:
 
 
 _TEXTS = ("text", "input_text", "output_text", "refusal")
+
+
+def unread(messages: Sequence[Message], field: str) -> list[str]:
+    """Return the unknown fields of messages, except those of the assistant's own."""
+    return [
+        name
+        for at, message in enumerate(messages)
+        if message.role != "assistant"
+        for name in unknown_fields(message, f"{field}.{at}")
+    ][:MAX_LISTED]
 
 
 class StreamOptions(BaseModel):
@@ -125,7 +138,13 @@ async def chat(request: Request, body: ChatRequest) -> Response:
     """
     turns = [turn(each, f"messages.{at}") for at, each in enumerate(body.messages)]
     prepared, content = await prepare_conversation(
-        request, body, turns, "messages", collection=body.collection, limit=body.limit
+        request,
+        body,
+        turns,
+        "messages",
+        collection=body.collection,
+        limit=body.limit,
+        unread=unread(body.messages, "messages"),
     )
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
     reply = ChatReply(prepared, content, with_usage)
@@ -140,9 +159,10 @@ async def prepare_conversation(
     *,
     collection: str | Sequence[str] | None,
     limit: int | None,
+    unread: Sequence[str],
 ) -> tuple[PreparedQuestion, Content]:
     """Prepare the last question of a conversation, and the content of its reply."""
-    unused = body.unused()
+    unused = (*body.unused(), *unread)
     reply = side_task(turns)
     if reply is not None:
         prepared = PreparedQuestion("", (), (), MODEL, fixed_reply=reply, unused=unused)
