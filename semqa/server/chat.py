@@ -202,7 +202,7 @@ class Content:
 
     def __init__(self, base: str, form: Citations) -> None:
         self._base = base
-        self._form = form
+        self.form = form
         self._parts: list[str] = []
         self._length = 0
         self.quotes = 0
@@ -218,10 +218,10 @@ class Content:
         text, before = segment.text, 0
         verified = isinstance(segment, Quote) and segment.verified
         if isinstance(segment, Quote):
-            if self._form == "marked" and segment.status is not Status.MALFORMED:
+            if self.form == "marked" and segment.status is not Status.MALFORMED:
                 text = canonical_mark(segment.source, segment.text)
                 before = len(text) - len(segment.text) - 2
-            elif self._form == "numbered" and verified:
+            elif self.form == "numbered" and verified:
                 label = piece.source.label if piece.source else ""
                 text = f"{segment.text} [{label or segment.source}]"
         start = self._length + before
@@ -252,7 +252,7 @@ class Content:
 
         Only in the format ``numbered``, which is for apps that show nothing but the content.
         """
-        if self._form != "numbered" or not result.nearest:
+        if self.form != "numbered" or not result.nearest:
             return []
         sources = dict(result.sources)
         pieces = []
@@ -274,6 +274,7 @@ class ChatReply(Serializer):
         self._content = content
         self._with_usage = with_usage
         self._annotations: list[dict[str, Any]] = []
+        self._late: list[dict[str, Any]] = []
 
     def begin(self) -> list[bytes]:
         return [self._chunk({"role": "assistant", "content": "", "refusal": None})]
@@ -302,7 +303,12 @@ class ChatReply(Serializer):
                 "metadata": [{"source": at["url"], "name": at["title"], "external": True}],
             }
             source = {"type": "source", "data": shown}
-            chunks.append(self._chunk({"annotations": [annotation]}, event=source))
+            if self._content.form == "numbered":
+                # For chat apps: LobeChat reads annotations only where OpenAI sends them, at the end.
+                self._late.append(annotation)
+                chunks.append(self._chunk({}, event=source))
+            else:
+                chunks.append(self._chunk({"annotations": [annotation]}, event=source))
         return chunks
 
     def offer(self, result: AnswerResult) -> list[Piece]:
@@ -310,7 +316,8 @@ class ChatReply(Serializer):
 
     def end(self, result: AnswerResult) -> list[bytes]:
         """Return the last chunk, with the details, and the chunk with the usage."""
-        chunks = [self._chunk({}, _reason(result), semqa=result.details())]
+        last = {"annotations": self._late} if self._late else {}
+        chunks = [self._chunk(last, _reason(result), semqa=result.details())]
         if self._with_usage:
             usage = {"choices": [], "usage": _usage(result)}
             chunks.append(event({**self._head("chat.completion.chunk"), **usage}))

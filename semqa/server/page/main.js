@@ -353,7 +353,8 @@ function showSource(source) {
 // Opens the passage of a link; citations in other apps use such links.
 function showLinked() {
   const named = new URLSearchParams(location.search);
-  const at = new URLSearchParams(location.hash.slice(1));
+  // Open WebUI appends another fragment, for the text.
+  const at = new URLSearchParams(location.hash.slice(1).split("#", 1)[0]);
   if (named.get("document")) {
     const place = /^(\d+),(\d+)$/.exec(at.get("char") ?? "");
     showDocument(named.get("collection") ?? "", named.get("document"), place && [Number(place[1]), Number(place[2])]);
