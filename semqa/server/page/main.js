@@ -5,8 +5,9 @@ import { ApiError, call, events, forgetKey, hasKey } from "./api.js";
 import { Engines } from "./engines.js";
 import { Conversations } from "./conversations.js";
 import { askWhetherSure, coming } from "./dialogs.js";
-import { announce, find, icon, iconButton, make, plural } from "./dom.js";
+import { announce, copied, find, icon, iconButton, make, plural } from "./dom.js";
 import { Library } from "./library.js";
+import { showDocument, showLinked } from "./links.js";
 import { toMarkdown } from "./markdown.js";
 import { pane } from "./panes.js";
 import { Passages } from "./passages.js";
@@ -22,7 +23,7 @@ const LONGEST = 8000; // characters of a question, the default of the server
 
 const sources = new SourcePanel();
 const conversations = new Conversations(open);
-const library = new Library(said, (collection, id) => showDocument(collection, id));
+const library = new Library(said, (collection, id) => showDocument(showSource, collection, id));
 const engines = new Engines();
 const passages = new Passages(said);
 let loaded = Promise.resolve(); // loads the collections and engines
@@ -113,22 +114,6 @@ function addActions(answer, each) {
 
 function again(each) {
   return make("button", { type: "button", class: "quiet again", onclick: () => !running && replace(each, each.asked) }, icon("again"), "Ask again");
-}
-
-// Plain HTTP from another machine is not a secure context and has no clipboard API: use execCommand.
-async function copied(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = make("textarea", { class: "sr" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
 }
 
 // Asks a question, in place of a stored one if its id is given.
@@ -329,38 +314,11 @@ function said() {
   else find("answers-from").textContent = parts.length ? `Answers from ${parts.join(" and ")}` : "";
 }
 
-// Shows a document on the right, or a place in it.
-async function showDocument(collection, id, place = null) {
-  try {
-    const found = await call(`v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
-    const [start, end] = place ?? [0, 0];
-    const page = place ? found.pages.filter((each) => each <= start).length : 0;
-    showSource({ title: found.title, name: found.name, text: found.text, passage: { start, end }, ...(page ? { page } : {}) });
-  } catch (problem) {
-    announce(problem.message);
-    find("source-list").replaceChildren(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "Document not found, or you do not have access to it." : visible(problem.message)));
-    pane("sources");
-  }
-}
-
 function showSource(source) {
   select(null);
   sources.showAlone(source);
   pane("sources");
   find("source-list").focus();
-}
-
-// Opens the passage of a link; citations in other apps use such links.
-function showLinked() {
-  const named = new URLSearchParams(location.search);
-  // Open WebUI appends another fragment, for the text.
-  const at = new URLSearchParams(location.hash.slice(1).split("#", 1)[0]);
-  if (named.get("document")) {
-    const place = /^(\d+),(\d+)$/.exec(at.get("char") ?? "");
-    showDocument(named.get("collection") ?? "", named.get("document"), place && [Number(place[1]), Number(place[2])]);
-  } else if (at.get("text")) {
-    showSource({ title: at.get("title") ?? "", name: "A passage from the link; it is not stored", text: at.get("text") });
-  }
 }
 
 function resize() {
@@ -427,6 +385,6 @@ find("forget-key").addEventListener("click", () => {
   location.assign("./");
 });
 if (matchMedia("(hover: hover)").matches) question.focus();
-showLinked();
-addEventListener("hashchange", showLinked);
+showLinked(showSource);
+addEventListener("hashchange", () => showLinked(showSource));
 document.documentElement.dataset.ready = "yes";
