@@ -126,7 +126,8 @@ export class SourceCard {
   }
 
   #place(text, indices, passage) {
-    const link = make("a", { href: this.address(indices[0]) }, visible(text));
+    // Tab stops once at a quote, even if it has several places, such as the cells of a row.
+    const link = make("a", { href: this.address(indices[0]), tabindex: this.places.has(indices[0]) ? -1 : null }, visible(text));
     const mark = make("mark", { class: passage ? "passage" : null, "data-quotes": indices.join(" ") }, link);
     let next = 0;
     link.addEventListener("click", (event) => {

@@ -124,6 +124,7 @@ def test_headings_and_tables_of_a_document_look_like_those(serve: Serve, page: P
     assert body.inner_text().endswith("or | else")
     marks = body.locator("mark")
     assert marks.all_inner_texts() == ["Open on Mondays.", "𝒳day", "Monday", "9"]
+    assert body.locator("mark a:not([tabindex])").count() == 3
     page.locator(".quote").nth(2).click()
     assert page.locator("mark.pinned").all_inner_texts() == ["Monday", "9"]
 
