@@ -67,10 +67,6 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
     Args:
         path: the file.
         record: the fields, with the rows as ``rows``.
-
-    Raises:
-        InputError: a value is not JSON, or the file cannot be written.
-        UnavailableError: the disk failed or is full.
     """
     head = encode_row({name: value for name, value in record.items() if name != "rows"})
     rows = b",\n".join(encode_row(row).rstrip(b"\n") for row in record["rows"])
@@ -79,11 +75,7 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path | str, kind: str) -> Record:
-    """Read a record of the given kind; ``-`` is standard input.
-
-    Raises:
-        InputError: the file is not such a record.
-    """
+    """Read a record of the given kind; ``-`` is standard input."""
     with open_input(path, ByteBudget(MAX_BYTES)) as file:
         value, name = decode_json(decode_text(file.read_all(), file.name), file.name), file.name
     found = value.get("kind") if isinstance(value, dict) else None
@@ -111,11 +103,7 @@ def kind_of(path: Path | str) -> str | None:
 
 
 def read_record_rows(path: Path | str) -> list[Row]:
-    """Read the rows of a record of any kind, or of a JSON lines file.
-
-    Raises:
-        InputError: the file is neither.
-    """
+    """Read the rows of a record of any kind, or of a JSON lines file."""
     from io import BytesIO
 
     from semqa.data.files import InputFile

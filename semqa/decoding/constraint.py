@@ -286,11 +286,7 @@ class CopyConstraint:
         return int(answer)
 
     def advance(self, state: State, token_id: int) -> State:
-        """Return the state after one more token.
-
-        Raises:
-            InputError: the token is not allowed, or the state belongs to another constraint.
-        """
+        """Return the state after one more token."""
         after = self._next_state(state, token_id)
         if after is None:
             raise self._refusal(token_id)

@@ -211,9 +211,6 @@ def read_tokenizer(tokenizer: Any) -> Tokens:
         tokenizer: a tokenizer of ``transformers`` (fast, or based on SentencePiece or bytes),
             ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``, or an object
             with one of these as its ``tokenizer``.
-
-    Raises:
-        InputError: the tokenizer is not supported.
     """
     if hasattr(tokenizer, "backend_tokenizer"):  # transformers, fast
         special = {number for number in tokenizer.all_special_ids if number is not None}

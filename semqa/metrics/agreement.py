@@ -238,9 +238,6 @@ def tune_threshold(truth: Sequence[bool], scores: Sequence[float]) -> Threshold:
     Candidates are minus infinity and each score that occurs, in ascending order. The first wins a
     tie.
 
-    Raises:
-        InputError: a score is not finite, or all items are of one class.
-
     Example:
         >>> tune_threshold([True, True, False], [0.1, 0.4, 0.9]).value
         0.4
@@ -321,9 +318,6 @@ def compare_balanced_accuracy(
         resamples: number of resamples.
         seed: random seed.
         confidence: confidence level, in (0, 1).
-
-    Raises:
-        InputError: all items belong to one class, or a setting is out of range.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13 (percentile
     interval) and section 16.4 for drawing pairs.

@@ -71,9 +71,6 @@ def bootstrap_intervals(
     For SEMQA, the corpus formula is computed on each resample. A resample without a scored row of a
     metric is ignored for that metric. A metric has no interval if it is NaN or if fewer than two
     questions have it.
-
-    Raises:
-        InputError: `resamples` or `confidence` is out of range.
     """
     check_resampling(resamples, confidence)
     if not scores:
@@ -217,10 +214,6 @@ def paired_bootstrap(
         resamples: number of resamples.
         seed: random seed.
         confidence: confidence level, in (0, 1).
-
-    Raises:
-        InputError: the systems answer different questions, fewer than two questions are scored in
-            both, or a setting is out of range.
 
     Source: Berg-Kirkpatrick, Burkett and Klein, "An Empirical Investigation of Statistical
     Significance in NLP" (2012), section 2, made two-sided; for the one added to both counts, see

@@ -52,9 +52,6 @@ class Example:
         references: human answers.
         short_answers: short answers covered by each reference; "" without any.
         present: numbers of the question's sources, from 1.
-
-    Raises:
-        InputError: a field has the wrong type, or a source number is below 1.
     """
 
     qid: str
@@ -417,10 +414,6 @@ def leave_one_out(
     over answers, not over questions, as the published figures do. A question with a single
     reference gives one unscored row.
 
-    Raises:
-        InputError: there is no reference, or the number of short answers differs from that of the
-            references.
-
     Example:
         >>> rows = leave_one_out("q1", ["[ 1 May ]", "[ 1 May 1942 ]"], ["", ""], [1])
         >>> [round(row.sem_f1, 1) for row in rows]
@@ -561,9 +554,6 @@ def score(
         resamples: number of bootstrap resamples; 0 gives no intervals.
         seed: random seed.
         confidence: confidence level of the intervals, in (0, 1).
-
-    Raises:
-        InputError: an example has no reference, or a setting is out of range.
 
     Example:
         >>> examples = [Example("q1", "By [ 1 Bing Crosby ].", ("[ 1 Bing Crosby ]",), ("",), (1,))]

@@ -178,9 +178,6 @@ def compare_systems(
         baseline: name of a system; None for the best one, or the first of several best ones.
         test: ``z`` for independent rates, or ``mcnemar`` on the examples of both systems.
         correct: whether to correct for multiple comparisons, with Holm's method.
-
-    Raises:
-        InputError: the baseline is not a system of the task.
     """
     rates = {each.system: each for each in system_rates(verdicts)}
     if baseline is not None and baseline not in rates:

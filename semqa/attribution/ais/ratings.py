@@ -144,11 +144,7 @@ class Rating:
 
 
 def read_ratings(path: Path | str) -> list[Rating]:
-    """Read a ratings file; ``-`` is standard input.
-
-    Raises:
-        InputError: a line is invalid, or an annotator rated an output twice.
-    """
+    """Read a ratings file; ``-`` is standard input."""
     ratings: list[Rating] = []
     places: dict[tuple[object, ...], str] = {}
     for row in read_rows(path):

@@ -107,9 +107,6 @@ def read_released(
     """Read a released file; ``-`` is standard input.
 
     By default, the task is the file name without ``ann_`` and suffix.
-
-    Raises:
-        InputError: the file is not CSV, a column is missing, or a cell is not a valid number.
     """
     return released_of(read_csv(path, budget), task)
 

@@ -139,10 +139,6 @@ def report(
     """Report on released files, each with one task, and on ratings of any tasks and designs.
 
     The consensus of the experts' ratings of the same outputs is the ground truth.
-
-    Raises:
-        InputError: a named system does not exist.
-        MissingExtraError: a required package is not installed.
     """
     settings = settings or Settings()
     released = [_released(file, settings) for file in files]

@@ -34,9 +34,6 @@ def read_table(path: Path | str) -> Iterator[Row]:
 
     The suffix selects the format: ``.csv`` or ``.tsv`` with a header, ``.json`` for an array,
     ``.txt`` for TSV or JSON lines; otherwise JSON lines. ``-`` is standard input, as JSON lines.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".csv":
@@ -88,11 +85,7 @@ def _array(file: InputFile) -> Iterator[Row]:
 
 
 def column_of(row: Row, names: Sequence[str], what: str) -> str:
-    """Return the first of several column names that a row has.
-
-    Raises:
-        InputError: the row has none of them.
-    """
+    """Return the first of several column names that a row has."""
     found = next((name for name in names if name in row.fields), None)
     if found is None:
         present = ", ".join(map(repr, row.fields)) or "none"
@@ -109,11 +102,7 @@ _MISSING = "nan"
 
 
 def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
-    """Read a file of examples with `read_table`; with `labelled`, each must have a label.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
-    """
+    """Read a file of examples with `read_table`; with `labelled`, each must have a label."""
     examples = []
     places: dict[str, str] = {}
     for number, row in enumerate(read_table(path), start=1):

@@ -74,11 +74,7 @@ class AttrPrompt:
         prompt: Path | str | None = None,
         shots: Sequence[Shot] = (),
     ) -> AttrPrompt:
-        """Load the prompt of a family, or the user's own template.
-
-        Raises:
-            InputError: the family is unknown, or the template is invalid.
-        """
+        """Load the prompt of a family, or the user's own template."""
         chosen = family_named(family)
         made = cls(chosen, JudgePrompt.load(prompt or chosen.prompt), tuple(shots))
         filled = made.fill("A test claim?", "A test reference.")
@@ -176,11 +172,7 @@ class Judged:
 
 
 def choose_method(judge: Judge, *, prompted: bool = False) -> Method:
-    """Return prompts for a judge that completes them or if `prompted`, otherwise entailment.
-
-    Raises:
-        InputError: the judge does not support the method.
-    """
+    """Return prompts for a judge that completes them or if `prompted`, otherwise entailment."""
     method: Method = "prompt" if prompted or "complete" in abilities_of(judge) else "entailment"
     require_ability(judge, "complete" if method == "prompt" else "entailment")
     return method

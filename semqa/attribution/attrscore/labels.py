@@ -154,9 +154,6 @@ _FAMILY_BY_NAME: Final[Mapping[str, Family]] = {
 def family_named(name: str) -> Family:
     """Return a family by its name here or in the released code.
 
-    Raises:
-        InputError: the family is unknown.
-
     Example:
         >>> family_named("attribution-no-definition").name
         'attribution'

@@ -125,10 +125,6 @@ def map_examples(
 
     `words` has additional spellings of labels; rows with a label mapped to None are skipped. If a
     reference has several texts, they are joined.
-
-    Raises:
-        InputError: the file or a row is invalid, or a label is unknown; the message names the file
-            and line.
     """
     known = {**task.words, **{_key(word): label for word, label in (words or {}).items()}}
     examples: list[Example] = []
@@ -171,11 +167,7 @@ def map_examples(
 
 
 def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> tuple[Example, ...]:
-    """Sample the same number of examples of each label, at most `per_label`, in random order.
-
-    Raises:
-        InputError: a label has no example.
-    """
+    """Sample the same number of examples of each label, at most `per_label`, in random order."""
     by_label = {label: [each for each in examples if each.label == label] for label in LABELS}
     missing = [label for label, some in by_label.items() if not some]
     if missing:

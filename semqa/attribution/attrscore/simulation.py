@@ -72,9 +72,6 @@ def read_qa(path: Path | str) -> QASet:
 
     Questions without an answer, or with an answer that does not occur in the context, are skipped
     and counted.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
     """
     items: list[QAItem] = []
     skipped: Counter[str] = Counter()
@@ -235,11 +232,7 @@ class Negative(NamedTuple):
 
 
 class Negatives:
-    """A BM25 index of the passages of a data set.
-
-    Raises:
-        MissingExtraError: bm25s is not installed.
-    """
+    """A BM25 index of the passages of a data set."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         bm25s: Any = require("bm25s", extra="eval", purpose="simulation of extrapolatory claims")
@@ -310,10 +303,6 @@ def simulate(
     example of that label. `every_label` creates an example of each label for every question,
     instead of one example per question. Then a model cannot infer labels from questions, but
     training and test data must be split by question.
-
-    Raises:
-        InputError: there is no example of some label.
-        MissingExtraError: bm25s is not installed.
     """
     maker = _ExampleMaker(items, seed)
     made: dict[Label, list[tuple[int, Example]]] = {label: [] for label in LABELS}

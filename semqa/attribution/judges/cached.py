@@ -63,9 +63,6 @@ class CachedJudge:
         asked: number of inputs that the wrapped judge has judged so far.
         kept: number of results found in the cache so far.
         on_progress: called with the number of finished inputs of a call, and their total.
-
-    Raises:
-        InputError: the file is not a cache, is damaged, or cannot be written.
     """
 
     def __init__(self, judge: Judge, path: Path | str | None, *, chunk: int = 64) -> None:

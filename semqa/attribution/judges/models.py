@@ -90,9 +90,6 @@ def read_labels(
         named: label names from the model's configuration, by index.
         given: the user's names for the labels, in order, separated by slashes; None uses `named`.
 
-    Raises:
-        InputError: the number of labels differs, or a label is unknown.
-
     Example:
         >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
         ('contradiction', 'neutral', 'entailment')
@@ -182,9 +179,6 @@ class ModelSettings:
             else, or for entailment, neutral and contradiction.
         premise_format: the input of such a model, with ``{premise}`` and ``{hypothesis}``.
         threshold: an answer must exceed the "no answer" score by more than this.
-
-    Raises:
-        InputError: a setting is invalid.
     """
 
     device: str | None = None
@@ -230,9 +224,6 @@ class ModelSettings:
 
 def read_parts(spec: str, arguments: str) -> tuple[dict[Part, str], dict[str, object]]:
     """Parse the part of a specification after its first colon into models and settings.
-
-    Raises:
-        InputError: a setting is unknown, repeated or invalid.
 
     Example:
         >>> read_parts("transformers:nli=a/b,threshold=1", "nli=a/b,threshold=1")

@@ -31,12 +31,6 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
             ``prompt``: the name or file of an entailment template, which gets ``premise`` and
             ``hypothesis``.
 
-    Raises:
-        InputError: the judge is unknown, its specification is invalid, or it does not take an
-            option.
-        UnavailableError: a model could not be fetched.
-        MissingExtraError: a package is not installed.
-
     Example:
         >>> create_judge("lexical").name
         'lexical'

@@ -38,10 +38,6 @@ class BertScore:
 
     For models that bert-score knows, it selects the best layer and rescales the scores, as in the
     paper. Other models need `layers` and are not rescaled. Runs on a GPU if available.
-
-    Raises:
-        InputError: `layers` is missing.
-        MissingExtraError: a package is missing.
     """
 
     def __init__(self, model: str = MODEL, *, layers: int | None = None) -> None:

@@ -148,9 +148,6 @@ def create_span_finder(spec: str = "auto") -> SpanFinder:
         spec: ``rules``; ``spacy:`` and the name or folder of a model; or ``auto``, which uses the
             first of `SPACY_MODELS` that is installed, otherwise ``rules``.
 
-    Raises:
-        InputError: the finder or the model is unknown.
-
     Example:
         >>> create_span_finder("rules").name
         'rules'
@@ -179,12 +176,7 @@ def _first_installed() -> SpanFinder:
 
 
 class SpacySpans:
-    """Named entities and noun chunks from a spaCy pipeline with a parser or NER.
-
-    Raises:
-        InputError: the model is not installed, or has neither a parser nor NER.
-        MissingExtraError: spaCy is not installed.
-    """
+    """Named entities and noun chunks from a spaCy pipeline with a parser or NER."""
 
     def __init__(self, model: str) -> None:
         spacy = require("spacy", extra="eval", purpose=f"the span finder spacy:{model}")

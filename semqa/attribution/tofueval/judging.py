@@ -94,9 +94,6 @@ def judge_texts(
         judge: a judge that supports the method.
         method: how to judge.
         prompt: replaces the default prompt; gets ``document``, ``topic``, ``text`` and ``level``.
-
-    Raises:
-        InputError: a document is missing, or the judge does not support the method.
     """
     missing = sorted({each.key.doc_id for each in texts} - documents.keys())
     if missing:
@@ -155,10 +152,6 @@ def read_texts(
         paths: the files; ``-`` is standard input, as JSON lines.
         level: whether to read sentences or whole summaries.
         leave_out: models to leave out of annotated files.
-
-    Raises:
-        InputError: a file or row is invalid, different summaries have the same key, or there are
-            no summaries.
     """
     unique: dict[tuple[SummaryKey, int | None], Judged] = {}
     for path in paths:

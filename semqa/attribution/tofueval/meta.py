@@ -388,11 +388,7 @@ def decide(
 def tune(
     sentences: Sequence[AnnotatedSentence], run: Run, split: str = DEV
 ) -> dict[Level, Threshold]:
-    """Tune the thresholds of an evaluator on a split of all datasets together.
-
-    Raises:
-        InputError: the split has no scores, or only one of the classes.
-    """
+    """Tune the thresholds of an evaluator on a split of all datasets together."""
     chosen = [sentence for sentence in sentences if sentence.split == split]
     thresholds: dict[Level, Threshold] = {}
     for level in LEVELS:
@@ -596,9 +592,6 @@ def score_evaluators(
 
     Returns:
         A JSON-ready object.
-
-    Raises:
-        InputError: a split has no sentences, or a threshold cannot be tuned.
     """
     if split is None:
         split = "test" if any(s.split == "test" for s in sentences) else ALL

@@ -52,10 +52,6 @@ class ConstraintRequest:
 
         Returns:
             None if no key begins with ``semqa``.
-
-        Raises:
-            InputError: a key is unknown or missing, a value has the wrong type or is out of range,
-                or there is too much text.
         """
         ours = {key: value for key, value in (given or {}).items() if _is_ours(key)}
         if not ours:
@@ -303,12 +299,7 @@ _REFUSED = {
 
 
 def check_params(params: Any) -> ConstraintRequest | None:
-    """Parse and validate a request; return None if it is not constrained.
-
-    Raises:
-        InputError: the request is invalid, its other parameters would break the guarantee, or it
-            has no sources although ``SEMQA_VLLM_REQUIRE_SOURCES`` is set.
-    """
+    """Parse and validate a request; return None if it is not constrained."""
     given: object = params.extra_args
     if not isinstance(given, Mapping | None):
         raise InputError(f"must be a mapping, got {type(given).__name__}.", field="extra_args")
