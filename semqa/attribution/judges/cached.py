@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -55,13 +56,10 @@ class CachedJudge:
     a language model, replies are cached, and parsed again on each use.
 
     Args:
-        judge: the wrapped judge.
         path: the file, or a folder that gets `FILE_NAME`; None keeps results in memory only.
-        chunk: number of inputs per call of the wrapped judge.
 
     Attributes:
-        asked: number of inputs that the wrapped judge has judged so far.
-        kept: number of results found in the cache so far.
+        asked, kept: numbers of inputs judged, and found in the cache, so far.
         on_progress: called with the number of finished inputs of a call, and their total.
     """
 
@@ -118,35 +116,25 @@ class CachedJudge:
             """Leave out the text, because it can be sliced from the passage."""
             return [span and [span.start, span.end, span.score] for span in judge.answer(batch)]
 
-        return [
-            None if place is None else Span(reading.passage[place[0] : place[1]], *place)
-            for reading, place in zip(
-                readings, self._all("answer", {}, readings, places), strict=True
-            )
-        ]
+        found = zip(readings, self._all("answer", {}, readings, places), strict=True)
+        return [place and Span(one.passage[place[0] : place[1]], *place) for one, place in found]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return at most `count` questions for each (answer, passage) pair, best first."""
         judge: Any = self.judge
         if self._model is not None:
             return self._model.ask(readings, count=count)
-        call_settings = {"count": count}
-        return self._all(
-            "ask", call_settings, readings, lambda batch: judge.ask(batch, count=count)
-        )
+        return self._all("ask", {"count": count}, readings, lambda b: judge.ask(b, count=count))
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
         """Complete each prompt."""
         judge: Any = self.judge
-        call_settings: dict[str, object] = {"max_new_tokens": max_new_tokens}
-        return self._all(
-            "complete",
-            call_settings if schema is None else {**call_settings, "schema": schema},
-            prompts,
-            lambda batch: judge.complete(batch, max_new_tokens=max_new_tokens, schema=schema),
-        )
+        options: dict[str, Any] = {"max_new_tokens": max_new_tokens}
+        if schema is not None:
+            options["schema"] = schema
+        return self._all("complete", options, prompts, lambda b: judge.complete(b, **options))
 
     def _all(
         self,
@@ -162,7 +150,8 @@ class CachedJudge:
         counts = Counter(keys)
         done = len(inputs) - sum(counts[key] for key in missing)
         self.kept += done
-        self._report_progress(done, len(inputs))
+        report = self.on_progress or (lambda _done, _total: None)
+        report(done, len(inputs))
         for batch in _chunks(missing.items(), self._chunk):
             values = ask([each for _, each in batch])
             # Decoded from JSON below, so that new and cached results are the same.
@@ -174,12 +163,8 @@ class CachedJudge:
             results |= made
             self.asked += len(made)
             done += sum(counts[key] for key in made)
-            self._report_progress(done, len(inputs))
+            report(done, len(inputs))
         return [json.loads(results[key]) for key in keys]
-
-    def _report_progress(self, done: int, total: int) -> None:
-        if self.on_progress is not None:
-            self.on_progress(done, total)
 
 
 _NEUTRAL = Entailment(0.0, 1.0, 0.0)
@@ -190,9 +175,6 @@ class TolerantJudge:
 
     Such a pair is neutral, such a reading has no answer, and such a prompt gets an empty reply. Use
     it for measures that cannot report why an input was not judged; others call `unless_too_long`.
-
-    Attributes:
-        too_long: number of inputs so far that were too long.
     """
 
     def __init__(self, judge: Judge) -> None:
@@ -217,12 +199,8 @@ class TolerantJudge:
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
         """Complete each prompt."""
-
-        def replies(batch: Sequence[str]) -> list[str]:
-            call_settings: dict[str, Any] = {"max_new_tokens": max_new_tokens, "schema": schema}
-            return list(self._judge.complete(batch, **call_settings))
-
-        return self._all(replies, prompts, "")
+        reply = partial(self._judge.complete, max_new_tokens=max_new_tokens, schema=schema)
+        return self._all(reply, prompts, "")
 
     def _all(
         self, ask: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In], fallback: _Out
@@ -242,11 +220,9 @@ class _Store:
         with self._locked():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
+            settings: Any = {"isolation_level": None, "check_same_thread": False}
             self._connection = sqlite3.connect(
-                path or ":memory:",
-                timeout=_LOCK_TIMEOUT,
-                isolation_level=None,
-                check_same_thread=False,
+                path or ":memory:", timeout=_LOCK_TIMEOUT, **settings
             )
             try:
                 self._prepare()

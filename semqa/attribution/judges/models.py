@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
 from semqa.attribution.sentences import split_sentences
-from semqa.checks import check_range, check_whole
 from semqa.engines.model.hub import ModelFiles, folder_of, model_identity, quiet_log
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers.loading import check_tokenizer, choose_device, dtype_option
@@ -40,43 +39,15 @@ if TYPE_CHECKING:
     from semqa.attribution.judges.base import Reading, Relation
 
 
-_LABEL_NAMES: dict[str, Relation] = {
-    **dict.fromkeys(
-        [
-            "entailment",
-            "entails",
-            "entailed",
-            "attributable",
-            "supported",
-            "supports",
-            "support",
-            "consistent",
-        ],
-        "entailment",
+_SPELLINGS: dict[Relation, str] = {
+    "entailment": "entailment entails entailed attributable supported supports support consistent",
+    "neutral": (
+        "neutral extrapolatory notentailment nonentailment notentailed unsupported notsupported nei "
+        "notenoughinfo notenoughinformation inconsistent unattributable notattributable"
     ),
-    **dict.fromkeys(
-        [
-            "neutral",
-            "extrapolatory",
-            "notentailment",
-            "nonentailment",
-            "notentailed",
-            "unsupported",
-            "notsupported",
-            "nei",
-            "notenoughinfo",
-            "notenoughinformation",
-            "inconsistent",
-            "unattributable",
-            "notattributable",
-        ],
-        "neutral",
-    ),
-    **dict.fromkeys(
-        ["contradiction", "contradicts", "contradictory", "refuted", "refutes", "refute"],
-        "contradiction",
-    ),
+    "contradiction": "contradiction contradicts contradictory refuted refutes refute",
 }
+_LABEL_NAMES = {name: relation for relation, names in _SPELLINGS.items() for name in names.split()}
 """Label names, letters only. With two labels, the one that is not entailment is neutral."""
 
 
@@ -85,10 +56,7 @@ def read_labels(
 ) -> tuple[Relation | None, ...]:
     """Return the relation of each output of a classifier.
 
-    Args:
-        model: name of the model, for error messages.
-        named: label names from the model's configuration, by index.
-        given: the user's names for the labels, in order, separated by slashes; None uses `named`.
+    The user's names (`given`, separated by slashes) replace those of the model's configuration.
 
     Example:
         >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
@@ -127,7 +95,7 @@ def in_batches(
     results: dict[int, _Out] = {}
     for start in range(0, len(order), size):
         numbers = order[start : start + size]
-        results.update(zip(numbers, run(numbers), strict=True))
+        results |= zip(numbers, run(numbers), strict=True)
     return [results[number] for number in range(len(rows))]
 
 
@@ -161,23 +129,24 @@ DEFAULTS: dict[Part, str] = {
 }
 """Default models: those of AutoAIS and ALCE (11 billion parameters), and of Q²."""
 
-_TEXT_SETTINGS = ("labels", "words", "premise-format")
+_SETTINGS: dict[str, type] = {
+    "labels": str,
+    "words": str,
+    "premise_format": str,
+    "threshold": float,
+}
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Settings for loading and running models.
+    """Settings for loading and running models; see `docs/attribution/judges.md`.
 
     Attributes:
-        device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
+        device: by default a GPU if available.
         dtype: of the weights; by default ``float32`` on a CPU, otherwise as saved.
-        batch_size: number of inputs per forward pass.
-        labels: meanings of a classifier's labels 0, 1, …, if their names are not known:
-            ``contradiction/neutral/entailment``.
         words: the outputs of a model that generates its verdict: for entailment and everything
             else, or for entailment, neutral and contradiction.
-        premise_format: the input of such a model, with ``{premise}`` and ``{hypothesis}``.
         threshold: an answer must exceed the "no answer" score by more than this.
     """
 
@@ -190,25 +159,18 @@ class ModelSettings:
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.dtype is not None and self.dtype not in _DTYPES:
-            raise InputError(
-                f"must be one of {', '.join(_DTYPES)}, got {self.dtype!r}.",
-                field="dtype",
-                value=self.dtype,
-            )
-        check_whole("batch_size", self.batch_size, 1)
-        check_range("threshold", self.threshold, -1e6, 1e6)
+        if self.dtype not in (None, *_DTYPES):
+            names = ", ".join(_DTYPES)
+            raise InputError(f"must be one of {names}, got {self.dtype!r}.", field="dtype")
         if len(self.verdicts) not in (2, 3) or len(set(self.verdicts)) < len(self.verdicts):
             raise InputError(
                 f"must be two or three different words, such as 1/0, got {self.words!r}.",
                 field="words",
-                value=self.words,
             )
         if any(self.premise_format.count(hole) != 1 for hole in ("{premise}", "{hypothesis}")):
             raise InputError(
                 f"must contain {{premise}} and {{hypothesis}}, each once, got {self.premise_format!r}.",
                 field="premise_format",
-                value=self.premise_format,
             )
 
     @property
@@ -233,22 +195,18 @@ def read_parts(spec: str, arguments: str) -> tuple[dict[Part, str], dict[str, ob
     settings: dict[str, object] = {}
     for piece in filter(None, map(str.strip, arguments.split(","))):
         name, equals, value = (part.strip() for part in piece.partition("="))
-        key = name.replace("_", "-")
-        if key in (*models, *settings) or key.replace("-", "_") in settings:
+        key = name.replace("-", "_")
+        if key in models or key in settings:
             raise InputError(f"is given twice in {spec!r}.", field=name)
         if key in DEFAULTS:
             models[key] = value or DEFAULTS[key]
-        elif key in _TEXT_SETTINGS and equals:
-            settings[key.replace("-", "_")] = value
-        elif key == "threshold" and equals:
+        elif key in _SETTINGS and equals:
             try:
-                settings[key] = float(value)
+                settings[key] = _SETTINGS[key](value)
             except ValueError:
-                raise InputError(
-                    f"must be a number, got {value!r}.", field=name, value=value
-                ) from None
+                raise InputError(f"must be a number, got {value!r}.", field=name) from None
         else:
-            names = ", ".join(f"{each}=" for each in (*DEFAULTS, *_TEXT_SETTINGS, "threshold"))
+            names = ", ".join(f"{each}=" for each in (*DEFAULTS, *_SETTINGS)).replace("_", "-")
             raise InputError(
                 f"{piece!r} in {spec!r} must begin with one of {names}.",
                 hint="Example: transformers:nli=MODEL.",
@@ -272,10 +230,8 @@ _MAX_WITHOUT_POSITIONS = 4096
 class Loaded:
     """A model and its tokenizer.
 
-    Attributes:
-        generates: whether it is an encoder-decoder that generates its output.
-        longest: maximum number of input tokens.
-        spelled: splits control tokens that occur in a text, so that they are read as plain text.
+    It `generates` its output if it is an encoder-decoder. `longest` is the maximum number of input
+    tokens. `spelled` splits control tokens in a text, so that they are read as plain text.
     """
 
     name: str
@@ -367,22 +323,17 @@ class Entailer:
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         self._loaded = loaded
         self._settings = settings
-        self._relations: tuple[Relation | None, ...]
+        self._relations: tuple[Relation | None, ...] = ("entailment", "neutral", "contradiction")
         if loaded.generates:
             self._words = _word_tokens(loaded, settings.verdicts)
-            all_three: tuple[Relation, ...] = ("entailment", "neutral", "contradiction")
-            self._relations = all_three[: len(self._words)]
+            self._relations = self._relations[: len(self._words)]
         else:
             self._relations = read_labels(
                 loaded.name, dict(loaded.model.config.id2label), settings.labels
             )
 
     def run(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise.
-
-        Raises:
-            TooLongError: a sentence of a hypothesis is too long for the model.
-        """
+        """Return the relation of each hypothesis to its premise."""
         spelled = self._loaded.spelled
         pairs = [Pair(spelled(pair.premise), spelled(pair.hypothesis)) for pair in pairs]
         parts = [self._parts(pair) for pair in pairs]
@@ -464,17 +415,11 @@ class Entailer:
 
     def _encode(self, premise: str, hypothesis: str) -> _Row:
         tokenizer = self._loaded.tokenizer
-        if self._loaded.generates:
-            form = self._settings.premise_format
-            # Not with `format`, because the texts may contain braces.
-            before, _, rest = form.partition("{premise}")
-            text = (
-                before.replace("{hypothesis}", hypothesis)
-                + premise
-                + rest.replace("{hypothesis}", hypothesis)
-            )
-            return dict(tokenizer(text))
-        return dict(tokenizer(premise, hypothesis))
+        if not self._loaded.generates:
+            return dict(tokenizer(premise, hypothesis))
+        # Not with `format`, because the texts may contain braces.
+        parts = self._settings.premise_format.split("{premise}")
+        return dict(tokenizer(premise.join(p.replace("{hypothesis}", hypothesis) for p in parts)))
 
     def _classify(self, rows: Sequence[_Row]) -> list[list[float]]:
         import torch
@@ -554,10 +499,7 @@ _SCORE_DECIMALS = 4
 
 
 class _Window(NamedTuple):
-    """A question and a window of its passage, with each token's character offsets.
-
-    The offsets are None for tokens that are not part of the passage.
-    """
+    """A question and a window of its passage, with the offsets of the passage's tokens."""
 
     row: _Row
     offsets: list[tuple[int, int] | None]
@@ -577,19 +519,12 @@ class Reader:
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         if not loaded.tokenizer.is_fast:
-            raise InputError(
-                f"The model {loaded.name} has a slow tokenizer, which does not return offsets.",
-                hint="Choose a model with a tokenizer.json.",
-            )
+            raise InputError(f"{loaded.name} needs a fast tokenizer, with a tokenizer.json.")
         self._loaded = loaded
         self._settings = settings
 
     def run(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None.
-
-        Raises:
-            TooLongError: a question is too long for the model.
-        """
+        """Return the span that answers each question, or None."""
         by_reading = [self._windows(reading) for reading in readings]
         windows = [window for own in by_reading for window in own]
         found = iter(
@@ -656,18 +591,15 @@ class Reader:
         import torch
 
         size = len(window.offsets)
-        allowed = torch.zeros(size, dtype=torch.bool)
-        allowed[inside] = True
-        scores = starts[:size, None] + ends[None, :size]
-        band = torch.ones(size, size, dtype=torch.bool).triu()
-        band &= ~torch.ones(size, size, dtype=torch.bool).triu(_MAX_ANSWER_TOKENS)
-        scores = scores.masked_fill(~(band & allowed[:, None] & allowed[None, :]), -math.inf)
+        allowed = torch.zeros(size, size, dtype=torch.bool)
+        allowed[torch.tensor(inside)[:, None], torch.tensor(inside)] = True
+        allowed = allowed.triu() & ~allowed.triu(_MAX_ANSWER_TOKENS)
+        scores = (starts[:size, None] + ends[None, :size]).masked_fill(~allowed, -math.inf)
         # Rounded, so that padding cannot break ties between spans.
         place = int((scores * 10**_SCORE_DECIMALS).round().flatten().argmax())
         a, b = divmod(place, size)
         begin, end = window.offsets[a], window.offsets[b]
-        if begin is None or end is None:
-            return _Found(-math.inf, 0, 0, null)
+        assert begin is not None and end is not None  # noqa: PT018, S101  (both are inside)
         return _Found(float(scores[a, b]), begin[0], end[1], null)
 
     def _combine_windows(self, passage: str, windows: Sequence[_Found]) -> Span | None:
@@ -704,11 +636,7 @@ class QuestionGenerator:
         self._longest = min(loaded.longest, _MAX_INPUT_TOKENS)
 
     def run(self, readings: Sequence[tuple[str, str]], count: int) -> list[list[str]]:
-        """Return questions for each answer, best first, without duplicates.
-
-        Raises:
-            TooLongError: an answer is too long for the model.
-        """
+        """Return questions for each answer, best first, without duplicates."""
         spelled = self._loaded.spelled
         rows = [self._encode(spelled(answer), spelled(passage)) for answer, passage in readings]
         return in_batches(

@@ -37,15 +37,13 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
     """
     kind, _, arguments = spec.partition(":")
     given = {key: value for key, value in (options or {}).items() if value is not None}
-    if kind != "engine":
-        for name in ("temperature", "prompt"):
-            if name in given:
-                raise InputError(
-                    f"needs a language model, but {spec} does not use one.",
-                    field=name,
-                    value=given[name],
-                    hint="Choose a judge such as engine:openai:MODEL.",
-                )
+    for name in ("temperature", "prompt"):
+        if kind != "engine" and name in given:
+            raise InputError(
+                f"needs a language model, but {spec} does not use one.",
+                field=name,
+                hint="Choose a judge such as engine:openai:MODEL.",
+            )
     if spec == "lexical":
         from semqa.attribution.judges.lexical import LexicalJudge
 

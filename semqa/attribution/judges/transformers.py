@@ -35,24 +35,10 @@ _VERSION = 1
 class TransformersJudge:
     """A judge with any of three models: entailment, question answering and question generation.
 
-    It is thread-safe: calls are serialized.
-
-    Args:
-        models: a folder or a name on the Hub for each part: ``nli``, ``qa``, ``qg``.
-        settings: how to load and run the models.
-        name: the specification that creates this judge again.
-
-    Attributes:
-        abilities: the tasks that have a model.
-        identity: the models, by digest of their files or by commit, and the settings.
+    `models` has a folder or a name on the Hub for each part. Calls are serialized, for threads.
     """
 
-    def __init__(
-        self,
-        models: Mapping[Part, str],
-        settings: ModelSettings,
-        name: str,
-    ) -> None:
+    def __init__(self, models: Mapping[Part, str], settings: ModelSettings, name: str) -> None:
         self.name = name
         self._settings = settings
         self._models = dict(models)
@@ -76,20 +62,19 @@ class TransformersJudge:
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
         """Return the relation of each hypothesis to its premise."""
-        with self._lock:
-            found: list[Entailment] = self._part("nli").run(pairs)
-        return found
+        return self._run("nli", pairs)
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
         """Return the span that answers each question, or None."""
-        with self._lock:
-            found: list[Span | None] = self._part("qa").run(readings)
-        return found
+        return self._run("qa", readings)
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return at most `count` questions for each (answer, passage) pair, best first."""
+        return self._run("qg", readings, count)
+
+    def _run(self, part: Part, *inputs: Any) -> list[Any]:
         with self._lock:
-            found: list[list[str]] = self._part("qg").run(readings, count)
+            found: list[Any] = self._part(part).run(*inputs)
         return found
 
     def _part(self, part: Part) -> Any:

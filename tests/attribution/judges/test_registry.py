@@ -12,7 +12,7 @@ import pytest
 
 from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.attrscore.training import load
-from semqa.attribution.judges import EntailmentJudge, Pair, create_judge
+from semqa.attribution.judges import Pair, create_judge
 from semqa.attribution.judges.models import DEFAULTS, ModelSettings, read_parts
 from semqa.errors import InputError, MissingExtraError
 from tests.judge_models import save_classifier
@@ -114,7 +114,7 @@ def cached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 def test_a_judge_loads_without_the_network(cached: str, asked_hosts: list[str]) -> None:
     judge = create_judge(f"transformers:nli={cached}", {"device": "cpu"})
-    assert isinstance(judge, EntailmentJudge)
+    assert hasattr(judge, "entailment")
     assert len(judge.entailment([Pair("a", "b")])) == 1
     assert asked_hosts == []
 
