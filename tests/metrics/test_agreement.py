@@ -209,23 +209,20 @@ def test_bootstrap_agrees_with_drawing_items_one_by_one(
         assert values[1] is not None
         differences.append(values[0] - values[1])
     assert found.groups == len(units)
-    assert found.mean == pytest.approx(np.mean(differences), abs=0.3)
-    assert found.sd == pytest.approx(np.std(differences), rel=0.08)
     assert (found.low, found.high) == pytest.approx(
         np.percentile(differences, [2.5, 97.5]), abs=0.8
     )
-    assert found.p_below == pytest.approx(np.mean(np.array(differences) <= 0), abs=0.03)
+    assert found.p == pytest.approx(2 * np.mean(np.array(differences) <= 0), abs=0.06)
 
 
 def test_bootstrap_says_what_it_is() -> None:
     truth = [True, False] * 30
     same = compare_balanced_accuracy(truth, truth, truth, resamples=500)
-    assert (same.difference, same.p, same.p_below, same.p_above) == (0, 1, 1, 1)
+    assert (same.difference, same.p) == (0, 1)
     better = compare_balanced_accuracy(truth, truth, [not t for t in truth], resamples=500)
     assert (better.difference, better.p) == pytest.approx((100, 2 / 501))
     worse = compare_balanced_accuracy(truth, [not t for t in truth], truth, resamples=500)
     assert worse.difference == -100
     assert worse.p == better.p
     rare = compare_balanced_accuracy([True, *[False] * 5], [True] * 6, [False] * 6, resamples=900)
-    assert rare.left_out > 100
-    assert rare.resamples + rare.left_out == 900
+    assert 0 < rare.resamples < 800

@@ -89,9 +89,7 @@ def compare_with_experts(
 ) -> tuple[list[ExpertFit], list[CorrectnessComparison]]:
     """Compare each design with experts, and the designs of a task with each other.
 
-    Returns:
-        The fit for each task, design and judgement with ratings from both, and a comparison for
-        each pair of designs of a task. The experts' own design name does not matter.
+    The experts' own design name does not matter.
     """
     truth = {_key(unit): unit.verdict for unit in experts}
     groups: dict[str, dict[str, list[RatedUnit]]] = {}
@@ -132,26 +130,16 @@ def _fit(
         expert = _answer(truth[key], judgement)
         if expert is None:
             continue
-        single += [
-            (repr(key), float(answer == expert))
-            for rating in unit.ratings
-            if (answer := _answer(rating, judgement)) is not None
-        ]
+        answers = [_answer(rating, judgement) for rating in unit.ratings]
+        single += [(repr(key), float(each == expert)) for each in answers if each is not None]
         if (verdict := _answer(unit.verdict, judgement)) is not None:
             predicted.append(verdict)
             expected.append(expert)
             correct[key] = verdict == expert
-    pairs = [[a, b] for a, b in zip(predicted, expected, strict=True)]
-    fit = ExpertFit(
-        task,
-        design,
-        judgement,
-        Rate(sum(correct.values()), len(correct)),
-        question_mean(single),
-        consensus_fit([[each] for each in predicted], expected).macro,
-        krippendorff_alpha(pairs),
-    )
-    return fit, correct
+    rate = Rate(sum(correct.values()), len(correct))
+    f1 = consensus_fit([[each] for each in predicted], expected).macro
+    alpha = krippendorff_alpha(list(zip(predicted, expected, strict=True)))
+    return ExpertFit(task, design, judgement, rate, question_mean(single), f1, alpha), correct
 
 
 def _key(unit: RatedUnit) -> Key:

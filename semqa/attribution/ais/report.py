@@ -65,13 +65,11 @@ class TaskReport:
     """Results of one task in one design.
 
     Attributes:
-        origin: whether the verdicts come from ``released`` files or from ``ratings``.
         total: rates over all outputs.
         comparisons: comparisons of systems in each of `COMPARED`.
         agreement: agreement of annotators; based on counts if the origin is ``released``.
         data_checks: problems in a released file, with counts.
         ties: number of ties per question in the ratings.
-        verdicts: the verdicts behind the rates.
     """
 
     task: str
@@ -87,27 +85,15 @@ class TaskReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object without the verdicts."""
-        return {
-            "task": self.task,
-            "design": self.design,
-            "origin": self.origin,
-            "systems": [each.to_dict() for each in self.systems],
-            "total": None if self.total is None else self.total.to_dict(),
-            "comparisons": [each.to_dict() for each in self.comparisons],
-            "agreement": [each.to_dict() for each in self.agreement],
-            "data_checks": self.data_checks,
-            "ties": self.ties,
-        }
+        parts = {name: getattr(self, name) for name in self.__slots__ if name != "verdicts"}
+        return {name: _jsonable(part) for name, part in parts.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The complete report: released files first, then ratings by task and design.
 
-    Attributes:
-        designs: comparisons of each pair of designs in the ratings.
-        experts: comparison of the ratings with experts' ratings, if given.
-        correctness: comparisons of each pair of designs by their agreement with experts.
+    `correctness` compares each pair of designs by their agreement with `experts`.
     """
 
     tasks: list[TaskReport]
@@ -119,14 +105,14 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object."""
-        return {
-            "tasks": [each.to_dict() for each in self.tasks],
-            "designs": [each.to_dict() for each in self.designs],
-            "times": [each.to_dict() for each in self.times],
-            "experts": [each.to_dict() for each in self.experts],
-            "correctness": [each.to_dict() for each in self.correctness],
-            "settings": asdict(self.settings),
-        }
+        parts = {name: _jsonable(getattr(self, name)) for name in self.__slots__}
+        return parts | {"settings": asdict(self.settings)}
+
+
+def _jsonable(part: Any) -> Any:
+    if isinstance(part, list):
+        return [each.to_dict() for each in part]
+    return part.to_dict() if hasattr(part, "to_dict") else part
 
 
 def report(
@@ -136,21 +122,19 @@ def report(
     *,
     experts: Sequence[Rating] = (),
 ) -> Report:
-    """Report on released files, each with one task, and on ratings of any tasks and designs.
-
-    The consensus of the experts' ratings of the same outputs is the ground truth.
-    """
+    """Report on released files, each with one task, and on ratings of any tasks and designs."""
     settings = settings or Settings()
     released = [_released(file, settings) for file in files]
     kept = [rating for rating in ratings if rating.system not in settings.without]
-    units: dict[tuple[str, str], list[RatedUnit]] = {}
     together = consensus(kept)
     fits, correctness = compare_with_experts(together, consensus(experts))
+    units: dict[tuple[str, str], list[RatedUnit]] = {}
     for unit in together:
         units.setdefault((unit.verdict.task, unit.verdict.design), []).append(unit)
     rated = [_rated(group, settings) for group in units.values()]
     tasks = released + rated
-    _check_names(tasks, [*_systems(files), *(each.system for each in ratings)], settings)
+    systems = [row.verdict.system for file in files for row in file.rows]
+    _check_names(tasks, [*systems, *(each.system for each in ratings)], settings)
     tasks = [replace(each, comparisons=_comparisons(each, settings)) for each in tasks]
     verdicts = [verdict for each in rated for verdict in each.verdicts]
     return Report(
@@ -206,21 +190,9 @@ def _total(verdicts: Sequence[Verdict]) -> SystemRates | None:
 def _comparisons(task: TaskReport, settings: Settings) -> list[Comparison]:
     if settings.baseline is not None and settings.baseline not in {s.system for s in task.systems}:
         return []
-    return [
-        comparison
-        for measure in COMPARED
-        for comparison in compare_systems(
-            task.verdicts,
-            measure,
-            baseline=settings.baseline,
-            test=settings.test,
-            correct=settings.correct,
-        )
-    ]
-
-
-def _systems(files: Sequence[ReleasedFile]) -> list[str]:
-    return [row.verdict.system for file in files for row in file.rows]
+    chosen: Any = {name: getattr(settings, name) for name in ("baseline", "test", "correct")}
+    found = (compare_systems(task.verdicts, measure, **chosen) for measure in COMPARED)
+    return [comparison for comparisons in found for comparison in comparisons]
 
 
 def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Settings) -> None:

@@ -27,7 +27,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.records import invalid_field, read_record_rows
-from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary, read_table
+from semqa.attribution.tofueval.data import (
+    ERROR_TYPES,
+    SummaryKey,
+    by_summary,
+    read_table,
+    sentence_index,
+)
 from semqa.data.files import display_name
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
@@ -75,14 +81,9 @@ class Rate(NamedTuple):
 
 
 class ErrorCounts(NamedTuple):
-    """Numbers of inconsistent sentences by error type.
+    """Numbers of inconsistent sentences: with several types, without one, and by type.
 
-    Attributes:
-        inconsistent: number of inconsistent sentences.
-        several: how many of them have more than one type.
-        untyped: how many of them have no type.
-        exploded: number of sentences by type; a sentence counts for each of its types.
-        single: number of sentences by type, for sentences with only one type.
+    In `exploded`, a sentence counts for each of its types; `single` has those with only one type.
     """
 
     inconsistent: int
@@ -176,12 +177,9 @@ class Run:
 
 
 class Evaluator(NamedTuple):
-    """The predictions of one evaluator.
+    """The predictions of one evaluator: runs on the same texts, by name.
 
-    Attributes:
-        name: by default the file name without its suffix.
-        runs: repeated runs on the same texts, by name.
-        scored: whether it gives scores, which a threshold turns into verdicts.
+    It is `scored` if it gives scores, which a threshold turns into verdicts.
     """
 
     name: str
@@ -205,17 +203,13 @@ def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
                 f"This line has a {'score' if prediction.score is not None else 'label'}, unlike {scored[prediction.score is None]}; use only one of them.",
                 where=row.where,
             )
-        key = SummaryKey(
-            row.text("dataset", "").casefold(),
-            row.text("doc_id").strip(),
-            row.text("topic").strip(),
-            row.text("model_name").strip(),
-        )
+        names = [row.text(name).strip() for name in ("doc_id", "topic", "model_name")]
+        key = SummaryKey(row.text("dataset", "").casefold(), *names)
         run = runs.setdefault(_run_name(row), Run())
         if row.fields.get("sent_idx") is None:
             known = run.summaries.setdefault(key, prediction)
         else:
-            known = run.sentences.setdefault((key, _index(row)), prediction)
+            known = run.sentences.setdefault((key, sentence_index(row)), prediction)
         if known != prediction:
             raise InputError(
                 'The same text already has a different prediction; add a field "run" to tell runs apart.',
@@ -241,32 +235,25 @@ def _prediction_rows(path: Path | str) -> Iterable[Row]:
                     row.fields[name] = float(cell)
                 except ValueError:
                     raise invalid_field(row, name, "a number") from None
-            elif name == "sent_idx" and cell:
-                row.fields[name] = cell.removesuffix(".0")  # as written by pandas
         if "score" in row.fields:
             row.fields["label"] = None  # the released file has people's labels
     return rows
 
 
 def _prediction(row: Row) -> Prediction:
-    score, label = row.fields.get("score"), row.fields.get("label", row.fields.get("sent_label"))
+    score = row.fields.get("score")
     if score is not None:
-        if (
-            isinstance(score, bool)
-            or not isinstance(score, int | float)
-            or not math.isfinite(score)
-        ):
+        if type(score) not in (int, float) or not math.isfinite(score):  # type: ignore[arg-type]
             raise invalid_field(row, "score", "a number")
-        return Prediction(None, float(score))
-    if "label" not in row.fields and "sent_label" not in row.fields:
+        return Prediction(None, float(score))  # type: ignore[arg-type]
+    name = "label" if "label" in row.fields else "sent_label"
+    if name not in row.fields:
         raise InputError("label and score are missing.", where=row.where)
-    if label is None:
+    if row.fields[name] is None:
         return Prediction(None)
-    word = str(label).strip().casefold()
+    word = str(row.fields[name]).strip().casefold()
     if word not in _YES | _NO:
-        raise invalid_field(
-            row, "label" if "label" in row.fields else "sent_label", "yes (consistent), no or null"
-        )
+        raise invalid_field(row, name, "yes (consistent), no or null")
     return Prediction(word in _NO)
 
 
@@ -275,14 +262,6 @@ def _run_name(row: Row) -> str:
     if isinstance(run, bool) or not isinstance(run, str | int):
         raise invalid_field(row, "run", "a number or a name")
     return str(run)
-
-
-def _index(row: Row) -> int:
-    index = row.fields["sent_idx"]
-    text = str(index).strip()
-    if isinstance(index, bool) or not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise invalid_field(row, "sent_idx", "a sentence number")
-    return int(text)
 
 
 DEV = "dev"
@@ -318,12 +297,9 @@ class Recall(NamedTuple):
 class Evaluation(NamedTuple):
     """Results of one run of an evaluator.
 
-    Attributes:
-        cells: counts by dataset, category and level; the first two can be `ALL`.
-        recall: recall by error type; a sentence counts for each of its types.
-        recall_single: recall by error type, over sentences with only one type.
-        unread: number of texts left out for lack of a verdict, by level.
-        missing: number of texts left out for lack of a prediction, by level.
+    `cells` are counts by dataset, category and level. In `recall`, a sentence counts for each of
+    its error types; `recall_single` is over sentences with only one type. `unread` and `missing`
+    are the numbers of texts without a verdict and without a prediction, by level.
     """
 
     cells: Mapping[tuple[str, str, Level], Confusion]
@@ -393,10 +369,9 @@ def tune(
     thresholds: dict[Level, Threshold] = {}
     for level in LEVELS:
         decided, _ = decide(chosen, run, level, {})
-        scored = [(each.inconsistent, each.found.score) for each in decided]
-        pairs = [(wrong, score) for wrong, score in scored if score is not None]
+        pairs = [(e.inconsistent, e.found.score) for e in decided if e.found.score is not None]
         if pairs:
-            thresholds[level] = tune_threshold([w for w, _ in pairs], [s for _, s in pairs])
+            thresholds[level] = tune_threshold(*zip(*pairs, strict=True))
     if not thresholds:
         raise InputError(
             f"Cannot tune a threshold, because the split {split!r} has no scores.",
@@ -413,11 +388,8 @@ def evaluate(
 ) -> Evaluation:
     """Compare one run of an evaluator with annotations.
 
-    Args:
-        sentences: the annotations.
-        run: the predictions.
-        categories: dataset to topic to category.
-        thresholds: for scores, by level; a score up to the threshold is inconsistent.
+    `categories` maps dataset to topic to category. A score up to its level's threshold is
+    inconsistent.
     """
     cells: dict[tuple[str, str, Level], list[tuple[bool, bool]]] = {}
     unread: dict[str, int] = {}
@@ -476,11 +448,7 @@ def self_agreement(
     }
     pairs = {}
     for a, b in combinations(verdicts, 2):
-        both = [
-            (x, y)
-            for x, y in zip(verdicts[a], verdicts[b], strict=True)
-            if x is not None and y is not None
-        ]
+        both = [x for x in zip(verdicts[a], verdicts[b], strict=True) if None not in x]
         pairs[a, b] = cohen_kappa([x for x, _ in both], [y for _, y in both])
     values = [kappa.value for kappa in pairs.values() if kappa.value is not None]
     if not values:
@@ -546,10 +514,9 @@ def _combine_sentences(parts: Iterable[Prediction | None]) -> Prediction | None:
         return None
     scores = [part.score for part in read if part.score is not None]
     if scores:
-        return Prediction(None, min(scores)) if len(scores) == len(read) else Prediction(None)
-    if any(part.inconsistent for part in read):
-        return Prediction(inconsistent=True)
-    return Prediction(None if any(part.unread for part in read) else False)
+        return Prediction(None, min(scores) if len(scores) == len(read) else None)
+    wrong = any(part.inconsistent for part in read)
+    return Prediction(None if any(part.unread for part in read) and not wrong else wrong)
 
 
 def _recalls(found: Sequence[tuple[Decided, bool]], *, single: bool) -> tuple[Recall, ...]:
@@ -581,14 +548,10 @@ def score_evaluators(
     """Score evaluators: cells, recall by error type, self-agreement, and tests against the first.
 
     Args:
-        sentences: the annotations.
         categories: dataset to topic to category.
-        evaluators: the predictions of each evaluator.
         split: the split to score; None for ``test`` if it exists, otherwise all.
         threshold: replaces the tuned thresholds; a score up to it is inconsistent.
         by_document: whether the paired test resamples documents instead of sentences.
-        resamples: number of resamples of the paired test.
-        seed: random seed.
 
     Returns:
         A JSON-ready object.
@@ -598,22 +561,21 @@ def score_evaluators(
     chosen = [s for s in sentences if split in (ALL, s.split)]
     if not chosen:
         known = sorted({s.split for s in sentences} - {""})
-        raise InputError(
-            f"must be one of {', '.join([*known, ALL])}, got {split!r}.",
-            field="--split",
-            value=split,
-        )
-    tuned = [_thresholds(sentences, each, threshold) for each in evaluators]
-    cutoffs = [
-        {run: _cutoffs(found.get(run, {})) for run in each.runs}
-        for each, found in zip(evaluators, tuned, strict=True)
-    ]
-    scored = []
-    for evaluator, found, cutoff in zip(evaluators, tuned, cutoffs, strict=True):
+        rule = f"must be one of {', '.join([*known, ALL])}, got {split!r}."
+        raise InputError(rule, field="--split")
+    scored, cutoffs = [], []
+    for evaluator in evaluators:
+        tuned = _thresholds(sentences, evaluator, threshold)
+        cutoff = {
+            # Without a threshold, no score is inconsistent.
+            run: {k: -math.inf if v["value"] is None else v["value"] for k, v in found.items()}
+            for run, found in tuned.items()
+        }
+        cutoffs.append(cutoff)
         runs = [
             {
                 "run": name,
-                "thresholds": found.get(name, {}),
+                "thresholds": tuned[name],
                 **evaluate(chosen, run, categories, cutoff[name]).to_dict(),
             }
             for name, run in evaluator.runs.items()
@@ -627,21 +589,12 @@ def score_evaluators(
     for other, cutoff in list(zip(evaluators, cutoffs, strict=True))[1:]:
         for level in LEVELS:
             row = {"a": other.name, "b": evaluators[0].name, "level": level}
+            sides = (other, evaluators[0], (cutoff, cutoffs[0]), level)
+            options: Any = {"by_document": by_document, "resamples": resamples, "seed": seed}
             try:
-                test = compare(
-                    chosen,
-                    other,
-                    evaluators[0],
-                    (cutoff, cutoffs[0]),
-                    level,
-                    by_document=by_document,
-                    resamples=resamples,
-                    seed=seed,
-                )
+                tests.append({**row, **compare(chosen, *sides, **options).to_dict()})
             except InputError as error:
                 tests.append({**row, "untested": str(error)})
-            else:
-                tests.append({**row, **test.to_dict()})
     return {
         "sentences": len(chosen),
         "split": sorted({sentence.split for sentence in chosen}),
@@ -654,22 +607,14 @@ def score_evaluators(
 def _thresholds(
     sentences: Sequence[AnnotatedSentence], evaluator: Evaluator, given: float | None
 ) -> dict[str, dict[Level, dict[str, Any]]]:
-    """Return the thresholds of each run; empty if the evaluator gives verdicts."""
+    """Return the thresholds of each run, by level; empty if the evaluator gives verdicts."""
     if not evaluator.scored:
-        return {}
+        return {name: {} for name in evaluator.runs}
     if given is not None:
         return {name: {level: {"value": given} for level in LEVELS} for name in evaluator.runs}
     return {
         name: {level: found.to_dict() for level, found in tune(sentences, run).items()}
         for name, run in evaluator.runs.items()
-    }
-
-
-def _cutoffs(tuned: Mapping[Level, Mapping[str, Any]]) -> dict[Level, float]:
-    """Return thresholds by level; -inf if no score is inconsistent."""
-    return {
-        level: -math.inf if each["value"] is None else each["value"]
-        for level, each in tuned.items()
     }
 
 
