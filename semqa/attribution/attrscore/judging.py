@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.attrscore.labels import (
     DEFAULT_FAMILY,
+    LABEL_OF,
     LABELS,
     family_named,
     label_named,
-    label_of_relation,
     parse_label,
 )
 from semqa.attribution.judges import (
@@ -54,12 +54,9 @@ class Shot:
 class AttrPrompt:
     """A prompt for a language model; create it with `create`.
 
-    Attributes:
-        family: the prompt family, which defines the label words.
-        template: a template with the variables ``claim``, ``reference``, ``words`` (by lower-case
-            label, such as ``words.attributable``) and ``exemplars`` (each with ``claim``,
-            ``reference``, ``word`` and ``why``).
-        shots: the exemplars shown in every prompt, in order.
+    The template has the variables ``claim``, ``reference``, ``words`` (by lower-case label, such as
+    ``words.attributable``) and ``exemplars`` (each with ``claim``, ``reference``, ``word`` and
+    ``why``).
     """
 
     family: Family
@@ -78,11 +75,9 @@ class AttrPrompt:
         chosen = family_named(family)
         made = cls(chosen, JudgePrompt.load(prompt or chosen.prompt), tuple(shots))
         filled = made.fill("A test claim?", "A test reference.")
-        for part in ("A test claim?", "A test reference."):
-            if part not in filled:
-                raise InputError(
-                    f"The prompt {made.template.name} must contain {'{{ claim }}' if '?' in part else '{{ reference }}'}."
-                )
+        for name in ("claim", "reference"):
+            if f"A test {name}" not in filled:
+                raise InputError(f"The prompt {made.template.name} must contain {{{{ {name} }}}}.")
         return made
 
     def fill(self, claim: str, reference: str) -> str:
@@ -155,13 +150,9 @@ Method = Literal["prompt", "entailment"]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judge's label of an example.
+    """A judge's label of an example; None if it is too long for the judge or the output unparsed.
 
-    Attributes:
-        label: None if the output is unparsed or the example is too long for the judge.
-        output: the judge's output, if a prompt was used.
-        entailment: the judge's probabilities, if entailment was used.
-        too_long: whether the example is too long for the judge.
+    There is an `output` if a prompt was used, otherwise an `entailment`.
     """
 
     example: Example
@@ -197,13 +188,12 @@ def judge_by_prompt(
     outputs = unless_too_long(
         lambda some: judge.complete(some, max_new_tokens=max_new_tokens, schema=schema), prompts
     )
-    judged = []
-    for example, output in zip(examples, outputs, strict=True):
-        if isinstance(output, TooLongError):
-            judged.append(Judged(example, None, too_long=True))
-            continue
-        judged.append(Judged(example, parse_label(output), output=output))
-    return judged
+    return [
+        Judged(example, None, too_long=True)
+        if isinstance(output, TooLongError)
+        else Judged(example, parse_label(output), output=output)
+        for example, output in zip(examples, outputs, strict=True)
+    ]
 
 
 def judge_by_entailment(
@@ -216,10 +206,9 @@ def judge_by_entailment(
     """
     pairs = [Pair(each.reference, each.claim(with_query)) for each in examples]
     relations = unless_too_long(judge.entailment, pairs)
-    judged = []
-    for example, found in zip(examples, relations, strict=True):
-        if isinstance(found, TooLongError):
-            judged.append(Judged(example, None, too_long=True))
-            continue
-        judged.append(Judged(example, label_of_relation(found), entailment=found))
-    return judged
+    return [
+        Judged(example, None, too_long=True)
+        if isinstance(found, TooLongError)
+        else Judged(example, LABEL_OF[found.relation], entailment=found)
+        for example, found in zip(examples, relations, strict=True)
+    ]

@@ -22,10 +22,8 @@ from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
-
-    from semqa.attribution.attrscore.labels import Label
 
 
 _OUTPUT = ("output", "Prediction", "prediction", "response")
@@ -63,20 +61,16 @@ def _judged_row(row: Row) -> Judged:
     if row.fields.get("too_long"):
         return Judged(example, None, too_long=True)
     if "output" not in row.fields:
-        raise InputError(
-            "There is no output to parse, because the run used entailment.", where=row.where
-        )
+        message = "There is no output to parse, because the run used entailment."
+        raise InputError(message, where=row.where)
     return Judged(example, parse_label(row.text("output")), row.text("output"))
 
 
 def _example(row: Row, key: str, given: str | None) -> Example:
     label = None if given is None else label_named(given)
     if given is not None and label is None:
-        raise InputError(
-            f"must be one of {', '.join(LABELS)}, got {describe(given)}.",
-            field="label",
-            where=row.where,
-        )
+        rule = f"must be one of {', '.join(LABELS)}, got {describe(given)}."
+        raise InputError(rule, field="label", where=row.where)
     query, answer, reference = (row.text(name, "") for name in ("query", "answer", "reference"))
     domain = row.text("domain", "").strip()
     return Example(key, query, answer, reference, label, where=row.where, domain=domain)
@@ -124,13 +118,28 @@ class RunRecord:
         return sum(each.too_long for each in self.judged)
 
     def official(self) -> dict[str, Any] | None:
-        """Score outputs like the released code; None without labelled outputs."""
+        """Score outputs like the released code; None without labelled outputs.
+
+        NaN becomes None and is listed in ``nan``.
+        """
         pairs = [
             (each.example.label, official_label(each.output, self.family))
             for each in self.judged
             if each.output is not None and each.example.label is not None
         ]
-        return official_figures(pairs) if pairs else None
+        if not pairs:
+            return None
+        scores = official_scores([gold for gold, _ in pairs], [label for _, label in pairs])
+        values = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
+        for name in ("f1", "precision", "recall"):
+            figures = zip(LABELS, getattr(scores, name), strict=True)
+            values |= {f"{name} {label}": value for label, value in figures}
+        return {
+            **{name: None if math.isnan(value) else value for name, value in values.items()},
+            "nan": [name for name, value in values.items() if math.isnan(value)],
+            "unparsed": sum(label is None for _, label in pairs),
+            "confusion": [list(row) for row in scores.confusion],
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-ready record."""
@@ -146,21 +155,6 @@ class RunRecord:
             **({"too_long": self.too_long} if self.too_long else {}),
             "rows": [_row(each) for each in self.judged],
         }
-
-
-def official_figures(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, Any]:
-    """Return the released code's scores, JSON-ready: NaN becomes None and is listed in ``nan``."""
-    scores = official_scores([gold for gold, _ in pairs], [label for _, label in pairs])
-    values = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
-    for name in ("f1", "precision", "recall"):
-        figures = zip(LABELS, getattr(scores, name), strict=True)
-        values |= {f"{name} {label}": value for label, value in figures}
-    return {
-        **{name: None if math.isnan(value) else value for name, value in values.items()},
-        "nan": [name for name, value in values.items() if math.isnan(value)],
-        "unparsed": sum(label is None for _, label in pairs),
-        "confusion": [list(row) for row in scores.confusion],
-    }
 
 
 def _row(judged: Judged) -> dict[str, object]:

@@ -97,23 +97,16 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
     if official:
         # NLTK ends a sentence before a bracket and before a lower-case letter, too.
         spaced = re.sub(r"(?<=[.!?])(?=\[\d)", " ", official_output(text))
-        sentences = split_sentences(spaced, any_case=True)
-        return CitedAnswer(
-            tuple(
-                CitedSentence(
-                    remove_citations_officially(sentence).strip(),
-                    tuple(number + 1 for number in official_citations(sentence)),
-                )
-                for sentence in sentences
-            ),
-            tuple(passages),
+        sentences = tuple(
+            CitedSentence(
+                remove_citations_officially(sentence).strip(),
+                tuple(number + 1 for number in official_citations(sentence)),
+            )
+            for sentence in split_sentences(spaced, any_case=True)
         )
+        return CitedAnswer(sentences, tuple(passages))
     plain, marks = _split_off_citations(text.replace(_END_OF_TURN, ""))
-    ranges = [
-        (start, end)
-        for start, end in sentence_ranges(plain)
-        if any(char.isalnum() for char in plain[start:end])
-    ]
+    ranges = [(start, end) for start, end in sentence_ranges(plain) if _has_text(plain[start:end])]
     starts = [start for start, _ in ranges]
     ends = [end for _, end in ranges]
     citations_first = bool(marks) and bool(ranges) and marks[0][0] <= starts[0]
@@ -195,12 +188,10 @@ _CITATION = re.compile(r"\[[\s0-9,;–-]+\]?")
 
 
 class SourcedSentence(NamedTuple):
-    """A sentence, without citations and with single spaces, and its sources.
+    """A sentence, without citations and with single spaces, and its span in the plain answer.
 
-    Attributes:
-        start, end: its span in the plain answer, without white space around it.
-        sources: numbers of the sources that it quotes or cites, in order, without duplicates;
-            includes sources that do not exist.
+    `sources` are the numbers of those that it quotes or cites, in order, without duplicates; some
+    may not exist.
     """
 
     text: str
@@ -230,17 +221,14 @@ def sourced_sentences(answer: QuotedAnswer) -> list[SourcedSentence]:
         # Citations before the first word belong to the previous sentence.
         trailing = [] if citations_first or not found else _leading(plain, start, own)
         if trailing:
-            found[-1] = found[-1]._replace(sources=_quoted_numbers((*trailing,), found[-1].sources))
+            found[-1] = found[-1]._replace(sources=_numbers_of(trailing, found[-1].sources))
         first = trailing[-1].plain_end if trailing else start
         text = _without_citations(plain, first, end, [each for each in own if _is_citation(each)])
-        if not _has_text(text):
-            continue
-        piece = plain[first:end]
-        begin = first + len(piece) - len(piece.lstrip())
-        kept = [each for each in own if each not in trailing]
-        found.append(
-            SourcedSentence(text, begin, begin + len(piece.strip()), _quoted_numbers(kept, ()))
-        )
+        if _has_text(text):
+            piece = plain[first:end]
+            begin = first + len(piece) - len(piece.lstrip())
+            sources = _numbers_of([each for each in own if each not in trailing])
+            found.append(SourcedSentence(text, begin, begin + len(piece.strip()), sources))
     return found
 
 
@@ -264,7 +252,7 @@ def _leading(plain: str, start: int, own: Sequence[Quote]) -> list[Quote]:
     return leading
 
 
-def _quoted_numbers(quotes: Sequence[Quote], before: tuple[int, ...]) -> tuple[int, ...]:
+def _numbers_of(quotes: Sequence[Quote], before: tuple[int, ...] = ()) -> tuple[int, ...]:
     numbers = list(before)
     for quote in quotes:
         if _is_citation(quote):
@@ -285,15 +273,5 @@ def _without_citations(plain: str, start: int, end: int, citations: Sequence[Quo
 
 
 def cited_sentences(answer: QuotedAnswer) -> tuple[CitedSentence, ...]:
-    """Return the sentences of a quoted answer, with the sources that they quote or cite.
-
-    A source is cited if a quote of it begins in the sentence, verified or not, or if its number is
-    in brackets. Each source counts once per sentence, in order of appearance.
-
-    Example:
-        >>> from semqa import QuotedAnswer, Source
-        >>> answer = QuotedAnswer.parse("[ 2 Bing ] sang it [ 1 late ]. It sold. [1]", [Source("late")])
-        >>> [(sentence.text, sentence.citations) for sentence in cited_sentences(answer)]
-        [('Bing sang it late.', (2, 1)), ('It sold.', (1,))]
-    """
+    """Return the sentences of a quoted answer; see `sourced_sentences`."""
     return tuple(CitedSentence(each.text, each.sources) for each in sourced_sentences(answer))

@@ -109,12 +109,8 @@ def _answer_scores(row: dict[str, Any], example: AnswerExample, official: bool) 
     row["str_em"] = match.value
     row["str_hit"] = None if match.value is None else 100.0 * (match.value == 100)
     row["rouge_l"] = rouge.value
-    unscored: dict[str, str] = {}
-    if match.unscored is not None:
-        unscored |= dict.fromkeys(("str_em", "str_hit"), match.unscored)
-    if rouge.unscored is not None:
-        unscored["rouge_l"] = rouge.unscored
-    return unscored
+    reasons = {"str_em": match.unscored, "str_hit": match.unscored, "rouge_l": rouge.unscored}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def _means(
@@ -122,11 +118,9 @@ def _means(
 ) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for name in names:
-        mean = mean_with_interval(
-            [row[name] for row in rows if row[name] is not None], resamples=resamples, seed=seed
-        )
+        values = [row[name] for row in rows if row[name] is not None]
+        results[name] = mean_with_interval(values, resamples=resamples, seed=seed)._asdict()
         reasons = Counter(row["unscored"][name] for row in rows if name in row["unscored"])
-        results[name] = {"value": mean.value, "n": mean.n, "interval": mean.interval}
         if reasons:
             results[name]["unscored"] = dict(reasons)
     return results

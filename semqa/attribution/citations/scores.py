@@ -56,14 +56,9 @@ NO_CITATIONS = "the answer has no citations"
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """The scores of one sentence.
+    """The scores of one sentence, without its citations, and of those that count.
 
-    Attributes:
-        text: the sentence, without its citations.
-        citations: the citations that count, in order.
-        entailment: the judgement on the union of the cited passages; None if no existing passage
-            is cited.
-        precise: whether each citation is precise.
+    `entailment` is the judgement on the union of the cited passages; None if there are none.
     """
 
     text: str
@@ -89,53 +84,31 @@ class SentenceScore:
 
 @dataclass(frozen=True, slots=True)
 class CitationScores:
-    """Citation recall and precision of one answer.
-
-    Attributes:
-        recall: percentage of sentences that their citations support; None without a sentence.
-        precision: percentage of citations that are precise; None without a citation.
-        unscored: the reason for each score that is None.
-    """
+    """Citation recall and precision of one answer, 0-100, or the reason in `unscored`."""
 
     recall: float | None
     precision: float | None
     sentences: tuple[SentenceScore, ...]
     unscored: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def n_sentences(self) -> int:
-        """Number of sentences."""
-        return len(self.sentences)
-
-    @property
-    def n_supported(self) -> int:
-        """Number of sentences that their citations support."""
-        return sum(sentence.supported for sentence in self.sentences)
-
-    @property
-    def n_citations(self) -> int:
-        """Number of citations that count."""
-        return sum(len(sentence.precise) for sentence in self.sentences)
-
-    @property
-    def n_precise(self) -> int:
-        """Number of precise citations."""
-        return sum(sum(sentence.precise) for sentence in self.sentences)
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of sentences and of citations, and how many are right."""
+        return {
+            "n_sentences": len(self.sentences),
+            "n_supported": sum(sentence.supported for sentence in self.sentences),
+            "n_citations": sum(len(sentence.precise) for sentence in self.sentences),
+            "n_precise": sum(sum(sentence.precise) for sentence in self.sentences),
+        }
 
     def to_dict(self) -> dict[str, object]:
         """Return the scores, with each sentence, as a JSON-ready object."""
-        row: dict[str, object] = {
+        return {
             "recall": self.recall,
             "precision": self.precision,
-            "n_sentences": self.n_sentences,
-            "n_supported": self.n_supported,
-            "n_citations": self.n_citations,
-            "n_precise": self.n_precise,
+            **self.counts(),
             "sentences": [sentence.to_dict() for sentence in self.sentences],
+            **({"unscored": dict(self.unscored)} if self.unscored else {}),
         }
-        if self.unscored:
-            row["unscored"] = dict(self.unscored)
-        return row
 
 
 def citation_scores(
@@ -155,8 +128,8 @@ def citation_scores(
         >>> sources = [Source("Bing Crosby sang it."), Source("Frank did not.")]
         >>> answer = QuotedAnswer.parse("[ 1 Bing ] sang. [ 2 Frank ] sang. So did Kay.", sources)
         >>> scores = citation_scores(answer, Contains())
-        >>> scores.n_supported, scores.n_sentences, scores.precision
-        (2, 3, 100.0)
+        >>> round(scores.recall), scores.precision
+        (67, 100.0)
     """
     cited = CitedAnswer(cited_sentences(answer), answer.sources)
     return score_citations([cited], judge, at_most=at_most)[0]
@@ -172,8 +145,6 @@ def score_citations(
     """Score answers together; the judge gets at most three batches, for any number of answers.
 
     Args:
-        answers: the answers.
-        judge: judges entailment.
         at_most: maximum number of citations that count per sentence; None counts all, or
             `OFFICIAL_AT_MOST` with `official`.
         official: reproduce ALCE's eval.py, defects included (see `docs/attribution/citations.md`).
@@ -196,9 +167,8 @@ def score_citations(
     ]
     alone = judge.entailment([each.alone(place) for each, place in multiple]) if multiple else []
     doubtful = [pair for pair, found in zip(multiple, alone, strict=True) if not found.entailed]
-    without = (
-        judge.entailment([each.without(place) for each, place in doubtful]) if doubtful else []
-    )
+    others = [each.without(place) for each, place in doubtful]
+    without = judge.entailment(others) if others else []
     for (each, place), found in zip(doubtful, without, strict=True):
         if found.entailed:
             each.needless.add(place)
@@ -266,20 +236,14 @@ class _Sentence:
 
 
 def _summarise(sentences: Sequence[SentenceScore], *, official: bool) -> CitationScores:
-    scores = CitationScores(None, None, tuple(sentences))
-    unscored = {}
-    recall = precision = None
-    if sentences:
-        recall = 100 * scores.n_supported / scores.n_sentences
-    else:
-        unscored["recall"] = NO_SENTENCES
-    if scores.n_citations:
-        precision = 100 * scores.n_precise / scores.n_citations
-    elif official and sentences:
-        precision = 0.0
-    else:
-        unscored["precision"] = NO_CITATIONS if sentences else NO_SENTENCES
-    return CitationScores(recall, precision, scores.sentences, unscored)
+    if not sentences:
+        return CitationScores(None, None, (), dict.fromkeys(("recall", "precision"), NO_SENTENCES))
+    recall = 100 * sum(sentence.supported for sentence in sentences) / len(sentences)
+    precise = [each for sentence in sentences for each in sentence.precise]
+    if precise or official:
+        precision = 100 * sum(precise) / max(1, len(precise))
+        return CitationScores(recall, precision, tuple(sentences))
+    return CitationScores(recall, None, tuple(sentences), {"precision": NO_CITATIONS})
 
 
 NO_SHORT_ANSWERS = "the question has no short answers"
@@ -325,14 +289,12 @@ def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> 
         # The official scripts lower-case the text before they split it into sentences.
         return "\n".join(split_sentences(given, any_case=official)).lower()
 
-    if official:
-        scorer = _scorer()
-        scores = [
-            100 * scorer.score(lines(reference), lines(text))["rougeLsum"].fmeasure
-            for reference in references[:2]
-        ]
-    else:
-        scores = [rouge_scores(lines(reference), lines(text)).rougeLsum for reference in references]
+    def score(reference: str) -> float:
+        if not official:
+            return rouge_scores(lines(reference), lines(text)).rougeLsum
+        return 100 * float(_scorer().score(lines(reference), lines(text))["rougeLsum"].fmeasure)
+
+    scores = map(score, references[:2] if official else references)
     return Statistic(max(scores), len(references))
 
 
@@ -388,23 +350,16 @@ def disambig_scores(
     """Score answers together; with `official`, remove citations like ALCE's eval.py."""
     # Like eval.py, replace an empty answer with a space, because models reject empty passages.
     texts = [example.plain(official=official) or " " for example in examples]
-    found = iter(
-        judge.answer(
-            [
-                Reading(pair.question, text)
-                for example, text in zip(examples, texts, strict=True)
-                for pair in example.short_answers
-            ]
-        )
-    )
+    readings = [
+        Reading(pair.question, text)
+        for example, text in zip(examples, texts, strict=True)
+        for pair in example.short_answers
+    ]
+    found = iter(["" if span is None else span.text for span in judge.answer(readings)])
     scores = []
     for example in examples:
-        pairs = []
-        for expected in example.short_answers:
-            span = next(found)
-            pairs.append(score_pair(expected, "" if span is None else span.text))
-        reason = None if pairs else NO_SHORT_ANSWERS
-        scores.append(DisambigScores(tuple(pairs), reason))
+        pairs = tuple(score_pair(expected, next(found)) for expected in example.short_answers)
+        scores.append(DisambigScores(pairs, None if pairs else NO_SHORT_ANSWERS))
     return scores
 
 

@@ -342,7 +342,7 @@ def _interval(scores: Mapping[str, Any], name: str) -> str:
 
 Out = Annotated[
     Path,
-    typer.Option("--out", "-o", help="Output file: .csv, .tsv, or JSON lines.", show_default=False),
+    typer.Option("--out", "-o", help="Output file: .csv, or else JSON lines.", show_default=False),
 ]
 
 PerLabel = Annotated[
@@ -422,10 +422,10 @@ def map_command(
 ) -> None:
     """Convert a dataset of a related task to AttrScore's labels."""
     from semqa.attribution.attrscore.files import write_examples
-    from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
+    from semqa.attribution.attrscore.mapping import balanced, map_examples
 
     check_not_an_input(out, file)
-    mapped = map_examples(file, TASKS[task], _words(label_word or ()))
+    mapped = map_examples(file, task, _words(label_word or ()))
     examples = mapped.examples
     if balance or per_label is not None:
         examples = balanced(examples, per_label, seed)
