@@ -156,10 +156,6 @@ def test_comparisons_that_make_no_sense_are_input_errors() -> None:
         paired_bootstrap(ROWS[:1], ROWS[:1])
     with pytest.raises(InputError):
         paired_bootstrap(ROWS, ROWS, metric="f1")
-    with pytest.raises(InputError):
-        paired_bootstrap(ROWS, ROWS, resamples=0)
-    with pytest.raises(InputError):
-        bootstrap_intervals(ROWS, confidence=95)
 
 
 def test_percentiles_equal_those_of_rouge_score() -> None:
@@ -197,12 +193,12 @@ def test_published_figures_take_the_middle_of_the_bootstrap_means() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=20), st.integers(0, 5))
 def test_interval_is_the_percentiles_of_resampled_means(values: list[float], seed: int) -> None:
-    found = mean_with_interval(values, resamples=50, seed=seed, confidence=0.9)
+    found = mean_with_interval(values, resamples=50, seed=seed)
     generator = np.random.default_rng(seed)
     drawn = generator.integers(len(values), size=(50, len(values)))
     means = [fmean(values[place] for place in row) for row in drawn]
     assert found.value == fmean(values)
-    assert found.interval == pytest.approx(tuple(np.percentile(means, [5, 95])), abs=1e-12)
+    assert found.interval == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=1e-12)
     assert found.n == len(values)
 
 
