@@ -94,10 +94,8 @@ def mean_interval(
 ) -> tuple[float, float] | None:
     """Return the percentile interval of the mean of grouped values.
 
-    Groups, such as the values of one question, are drawn whole; a group may be empty.
-
-    Returns:
-        None if fewer than two groups have a value.
+    Groups, such as the values of one question, are drawn whole; a group may be empty. There is no
+    interval if fewer than two groups have a value.
 
     Example:
         >>> mean_interval([[1.0], [1.0, 1.0], []])
@@ -114,22 +112,15 @@ def mean_with_interval(values: Sequence[float], *, resamples: int = 1000, seed: 
         >>> mean_with_interval([0.0, 1.0, 1.0, 0.0], resamples=0)
         Mean(value=0.5, n=4, interval=None)
     """
-    if not values:
-        return Mean(None, 0, None)
-    groups = [(value,) for value in values]
-    interval = None
-    if resamples:
-        interval = mean_interval(groups, resamples=resamples, seed=seed)
-    return Mean(fmean(values), len(values), interval)
+    return _mean([(value,) for value in values], resamples, seed)
 
 
 def question_mean(
     rows: Iterable[tuple[str, float | None]], *, resamples: int = 1000, seed: int = 0
 ) -> Mean:
-    """Return the mean of all values with an interval over questions.
+    """Return the mean of rows of question id and value, with an interval over questions.
 
-    Each row has the question id and the value of one answer. None is left out of the mean, but its
-    question is still drawn.
+    None is left out of the mean, but its question is still drawn.
 
     Example:
         >>> question_mean([("q1", 1.0), ("q1", 2.0), ("q2", None)])
@@ -138,10 +129,14 @@ def question_mean(
     groups: dict[str, list[float]] = {}
     for qid, value in rows:
         groups.setdefault(qid, []).extend(() if value is None else (value,))
-    values = [value for group in groups.values() for value in group]
+    return _mean(list(groups.values()), resamples, seed)
+
+
+def _mean(groups: Sequence[Sequence[float]], resamples: int, seed: int) -> Mean:
+    values = [value for group in groups for value in group]
     if not values:
         return Mean(None, 0, None)
-    interval = mean_interval(list(groups.values()), resamples=resamples, seed=seed)
+    interval = mean_interval(groups, resamples=resamples, seed=seed) if resamples else None
     return Mean(fmean(values), len(values), interval)
 
 
@@ -153,12 +148,8 @@ def geometric_interval(
 ) -> tuple[float, float] | None:
     """Return the percentile interval of the geometric mean of several means of grouped rows.
 
-    Args:
-        groups: the rows of each question, drawn whole; a group may be empty. Each row has one value
-            per mean. Values must not be negative if there are several means.
-
-    Returns:
-        None if fewer than two groups have a row.
+    A group has the rows of a question, each with one value per mean. It is drawn whole and may be
+    empty. There is no interval if fewer than two groups have a row.
 
     Example:
         >>> geometric_interval([[(4.0, 9.0)], [(4.0, 9.0)]])
@@ -195,10 +186,7 @@ def paired_bootstrap(
     at least as far from the observed difference as that is from zero. One is added to both counts,
     so it is never zero. Do not trust a bootstrap over fewer than about twenty questions.
 
-    Args:
-        a: rows of one system.
-        b: rows of the other system, for the same questions in any order.
-        metric: one of `METRICS`; SEMQA is compared by its corpus formula.
+    SEMQA is compared by its corpus formula.
 
     Source: Berg-Kirkpatrick, Burkett and Klein, "An Empirical Investigation of Statistical
     Significance in NLP" (2012), section 2, made two-sided; for the one added to both counts, see

@@ -239,7 +239,8 @@ class _Store:
         if found != _APPLICATION_ID and (found or tables):
             raise sqlite3.DatabaseError("another program's database")
         if not tables:
-            with self._transaction():
+            with self._connection:
+                run("BEGIN IMMEDIATE")
                 run(
                     "CREATE TABLE IF NOT EXISTS judgements "
                     "(key BLOB PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
@@ -258,24 +259,15 @@ class _Store:
 
     def put(self, results: Mapping[bytes, str]) -> None:
         """Store results in one transaction."""
-        with self._locked(), self._transaction():
-            self._connection.executemany(
+        with self._locked(), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany(
                 "INSERT OR REPLACE INTO judgements VALUES (?, ?)", results.items()
             )
 
     def close(self) -> None:
         with self._lock:
             self._connection.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -337,28 +337,24 @@ def decide(
     Returns:
         The texts with a prediction, and the number of texts without.
     """
-    decided, missing = [], 0
+    texts: list[tuple[AnnotatedSentence, int | None, bool, tuple[str, ...], Prediction | None]] = []
     if level == "sentence":
-        for each in sentences:
-            found = _find(run.sentences, each.key, each.index)
-            if found is None:
-                missing += 1
-                continue
-            kind = category_of(each.key, categories)
-            decided.append(
-                Decided(each.key, each.index, kind, each.inconsistent, each.errors, found)
-            )
-        return decided, missing
-    for (_, key), parts in by_summary(sentences).items():
-        whole = run.summaries.get(key) or run.summaries.get(key._replace(dataset=""))
-        if whole is None:
-            whole = _combine_sentences(_find(run.sentences, key, part.index) for part in parts)
-        if whole is None:
-            missing += 1
-            continue
-        wrong = any(part.inconsistent for part in parts)
-        decided.append(Decided(key, None, category_of(key, categories), wrong, (), whole))
-    return decided, missing
+        for one in sentences:
+            found = _find(run.sentences, one.key, one.index)
+            texts.append((one, one.index, one.inconsistent, one.errors, found))
+    else:
+        for (_, key), parts in by_summary(sentences).items():
+            whole = run.summaries.get(key) or run.summaries.get(key._replace(dataset=""))
+            if whole is None:
+                whole = _combine_sentences(_find(run.sentences, key, part.index) for part in parts)
+            wrong = any(part.inconsistent for part in parts)
+            texts.append((parts[0], None, wrong, (), whole))
+    decided = [
+        Decided(one.key, index, category_of(one.key, categories), wrong, errors, found)
+        for one, index, wrong, errors, found in texts
+        if found is not None
+    ]
+    return decided, len(texts) - len(decided)
 
 
 def tune(
@@ -437,15 +433,11 @@ def self_agreement(
     Sentences without a verdict from both runs are left out. `thresholds` has those of each run, for
     scores.
     """
-    verdicts = {
-        name: [
-            None
-            if found is None
-            else verdict_of(found, "sentence", (thresholds or {}).get(name, {}))
-            for found in (_find(run.sentences, s.key, s.index) for s in sentences)
-        ]
-        for name, run in runs.items()
-    }
+    verdicts: dict[str, list[bool | None]] = {}
+    for name, run in runs.items():
+        cutoffs = (thresholds or {}).get(name, {})
+        found = [_find(run.sentences, each.key, each.index) for each in sentences]
+        verdicts[name] = [each and verdict_of(each, "sentence", cutoffs) for each in found]
     pairs = {}
     for a, b in combinations(verdicts, 2):
         both = [x for x in zip(verdicts[a], verdicts[b], strict=True) if None not in x]
@@ -646,15 +638,14 @@ def _kappa_and_bacc(scored: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
             kappa = kappas.get(cell["dataset"], {}).get("value")
             if (cell["category"], cell["level"]) == (ALL, "sentence") and kappa is not None:
                 points.setdefault(cell["dataset"], []).append((kappa, cell["balanced_accuracy"]))
-    return {
-        dataset: {
-            "n": len(own),
-            "pearson": correlation(*zip(*own, strict=True)).value,
-            "spearman": correlation(*zip(*own, strict=True), ranks=True).value,
-        }
-        for dataset, own in points.items()
-        if len(own) >= MIN_EVALUATORS
-    }
+    found = {}
+    for dataset, own in points.items():
+        if len(own) >= MIN_EVALUATORS:
+            pearson, spearman = (
+                correlation(*zip(*own, strict=True), ranks=ranks).value for ranks in (False, True)
+            )
+            found[dataset] = {"n": len(own), "pearson": pearson, "spearman": spearman}
+    return found
 
 
 def _agreement(
