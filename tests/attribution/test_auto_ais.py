@@ -18,7 +18,7 @@ from semqa.attribution.ais.auto import (
     check_answers,
     summarise_checks,
 )
-from semqa.attribution.citations.reading import sourced_sentences
+from semqa.attribution.citations.reading import cited_sentences
 from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
 from semqa.quotes import QuotedAnswer, Source
 
@@ -68,14 +68,14 @@ class Scripted:
 def test_a_sentence_rests_on_what_it_quotes_or_cites(
     text: str, expected: list[tuple[str, tuple[int, ...]]]
 ) -> None:
-    assert [(each.text, each.sources) for each in sourced_sentences(parse(text))] == expected
+    assert [(each.text, each.citations) for each in cited_sentences(parse(text))] == expected
 
 
 @given(st.text(alphabet="ab. [1]23,A!\n-", max_size=60))
 def test_sentences_stand_in_the_plain_answer_in_order(text: str) -> None:
     answer = parse(text)
     at = 0
-    for sentence in sourced_sentences(answer):
+    for sentence in cited_sentences(answer):
         assert at <= sentence.start < sentence.end <= len(answer.plain)
         at = sentence.start + 1
         letters = [c for c in answer.plain[sentence.start : sentence.end] if c.isalpha()]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.attribution.citations.reading import premise, sourced_sentences
+from semqa.attribution.citations.reading import cited_sentences, premise
 from semqa.attribution.judges.base import Pair, TooLongError, unless_too_long
 from semqa.metrics.statistics import wilson_interval
 from semqa.quotes.render.common import Judged, JudgedSentence
@@ -26,7 +26,7 @@ from semqa.quotes.render.common import Judged, JudgedSentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.attribution.citations.reading import SourcedSentence
+    from semqa.attribution.citations.reading import CitedSentence
     from semqa.attribution.judges.base import Entailment, EntailmentJudge
     from semqa.quotes import QuotedAnswer
 
@@ -153,7 +153,7 @@ def check_answers(
         >>> [(each.support.value, each.reason) for each in check.sentences]
         [('supported', ''), ('not supported', 'quotes and cites no source')]
     """
-    split = [sourced_sentences(one.answer) for one in answers]
+    split = [cited_sentences(one.answer) for one in answers]
     pairs = [
         Pair(
             premise([one.answer.sources[number - 1] for number in real]),
@@ -175,8 +175,8 @@ def check_answers(
     return checks
 
 
-def _existing(sentence: SourcedSentence, given: CheckInput) -> tuple[int, ...]:
-    return tuple(n for n in sentence.sources if 1 <= n <= len(given.answer.sources))
+def _existing(sentence: CitedSentence, given: CheckInput) -> tuple[int, ...]:
+    return tuple(n for n in sentence.citations if 1 <= n <= len(given.answer.sources))
 
 
 def _hypothesis(question: str, sentence: str) -> str:
@@ -188,7 +188,7 @@ def _hypothesis(question: str, sentence: str) -> str:
 
 
 def _check(
-    sentence: SourcedSentence,
+    sentence: CitedSentence,
     real: tuple[int, ...],
     judged: Entailment | TooLongError | None,
     margin: float,
@@ -197,13 +197,13 @@ def _check(
     if isinstance(judged, TooLongError):
         judged, reason, support = None, TOO_LONG, Support.UNCLEAR
     elif judged is None:
-        reason = NO_SUCH_SOURCE if sentence.sources else QUOTES_NOTHING
+        reason = NO_SUCH_SOURCE if sentence.citations else QUOTES_NOTHING
         support = Support.NOT_SUPPORTED
     elif abs(judged.entailment - 0.5) < margin:
         support = Support.UNCLEAR
     else:
         support = Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED
-    text, start, end, _ = sentence
+    text, _, start, end = sentence
     return SentenceCheck(text, start, end, real, support, judged, reason)
 
 

@@ -157,7 +157,8 @@ def score_citations(
         for sentence in answer.sentences
     ]
     pending = [each for each in work if each.resolved]
-    for each, found in zip(pending, judge.entailment([e.whole() for e in pending]), strict=True):
+    whole = judge.entailment([each.pair(each.resolved) for each in pending])
+    for each, found in zip(pending, whole, strict=True):
         each.entailment = found
     multiple = [
         (each, place)
@@ -165,7 +166,8 @@ def score_citations(
         if each.supported and len(each.resolved) > 1
         for place in range(len(each.resolved))
     ]
-    alone = judge.entailment([each.alone(place) for each, place in multiple]) if multiple else []
+    single = [each.pair([each.resolved[place]]) for each, place in multiple]
+    alone = judge.entailment(single) if single else []
     doubtful = [pair for pair, found in zip(multiple, alone, strict=True) if not found.entailed]
     others = [each.without(place) for each, place in doubtful]
     without = judge.entailment(others) if others else []
@@ -212,16 +214,10 @@ class _Sentence:
     def supported(self) -> bool:
         return self.entailment is not None and self.entailment.entailed
 
-    def whole(self) -> Pair:
-        return self._pair(self.resolved)
-
-    def alone(self, place: int) -> Pair:
-        return self._pair([self.resolved[place]])
-
     def without(self, place: int) -> Pair:
         others = list(self.resolved)
         others.remove(self.resolved[place])
-        return self._pair(others)
+        return self.pair(others)
 
     def score(self) -> SentenceScore:
         places = iter(range(len(self.resolved)))
@@ -230,7 +226,7 @@ class _Sentence:
         )
         return SentenceScore(self._text, self._numbers, self.entailment, precise)
 
-    def _pair(self, indices: Sequence[int]) -> Pair:
+    def pair(self, indices: Sequence[int]) -> Pair:
         cited = [self._passages[index] for index in indices]
         return Pair(premise(cited, official=self._official), self._text)
 
@@ -318,7 +314,7 @@ class PairScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object."""
-        return asdict(self) | {"short_answers": list(self.short_answers)}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
