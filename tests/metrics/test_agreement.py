@@ -56,32 +56,6 @@ def test_two_raters_who_never_say_the_same_have_a_kappa() -> None:
     assert cohen_kappa([], []).unscored == "no items"
 
 
-def alpha_by_definition(units: list[list[str]]) -> float | None:
-    """Observed over expected disagreement, pair by pair."""
-    units = [unit for unit in units if len(unit) > 1]
-    everything = [label for unit in units for label in unit]
-    expected = sum(a != b for a, b in combinations(everything, 2)) / max(
-        1, len(everything) * (len(everything) - 1) / 2
-    )
-    if not expected:
-        return None
-    observed = sum(
-        sum(a != b for a, b in combinations(unit, 2)) * 2 / (len(unit) - 1) for unit in units
-    ) / len(everything)
-    return 1 - observed / expected
-
-
-@given(UNITS)
-def test_alpha_is_its_definition(units: list[list[str]]) -> None:
-    found, expected = krippendorff_alpha(units), alpha_by_definition(units)
-    assert found.n == sum(len(unit) > 1 for unit in units)
-    if expected is None:
-        assert found.value is None
-        assert found.unscored
-    else:
-        assert found.value == pytest.approx(expected, abs=1e-9)
-
-
 def test_alpha_of_numbers_counts_how_far_they_are_apart() -> None:
     near, far = [[1, 2], [9, 9], [1, 1]], [[1, 9], [9, 9], [1, 1]]
     at: dict[str, float] = {}

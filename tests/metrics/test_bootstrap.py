@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa import InputError
-from semqa.metrics import METRICS, Example, ExampleScores, score, summarise
+from semqa.metrics import METRICS, Example, ExampleScores, summarise
 from semqa.metrics.bootstrap import (
     Mean,
     bootstrap_intervals,
@@ -21,7 +21,7 @@ from semqa.metrics.bootstrap import (
     mean_with_interval,
     paired_bootstrap,
 )
-from semqa.metrics.official import published_figures, rouge_percentiles
+from semqa.metrics.official import rouge_percentiles
 from semqa.metrics.scores import score_example
 
 
@@ -177,18 +177,6 @@ def test_percentiles_equal_those_of_rouge_score() -> None:
         got = expected[metric]
         values = [got.mid.fmeasure, got.low.fmeasure, got.high.fmeasure]
         assert percentiles == pytest.approx(values, rel=0, abs=1e-9)
-
-
-def test_published_figures_take_the_middle_of_the_bootstrap_means() -> None:
-    references = [["a b c"], ["d"], ["e f"]]
-    predictions = ["[ 1 a b c ]", "x", "e g"]
-    shorts = [["[ 1 a ]"]] * 3
-    rows = zip(predictions, references, shorts, strict=True)
-    examples = [Example("q", text, tuple(r), tuple(s), (1,)) for text, r, s in rows]
-    report = score(examples, official=True, resamples=0)
-    figures = published_figures(report.examples)
-    assert figures["rouge1"] == rouge_percentiles(report.examples)["rouge1"][0]
-    assert figures["semqa"] == math.sqrt(figures["sem_f1"] * figures["rougeLsum"])
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=20), st.integers(0, 5))
