@@ -5,7 +5,7 @@ outputs. Int & AIS, over outputs that are not flagged, is the rate that readers 
 
 The paper stars rates that are significantly below the best rate of their column (p < 0.01). A
 two-sided z-test of two independent proportions reproduces its stars. McNemar's exact test compares
-systems, or task designs, on the same outputs; `experts` compares designs by correctness.
+systems, or task designs, on the same outputs; `report` compares designs by correctness.
 
 Agreement is computed from single ratings, or from released files, which only state how many of five
 annotators agree with the majority. Rows with a count outside 3 to 5 are left out.

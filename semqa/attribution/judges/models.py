@@ -11,7 +11,8 @@ Long texts are split into overlapping windows.
 - A *question* is generated with beam search from as much of the passage as fits, centred on the
   answer.
 
-torch and transformers are imported only when a model is loaded.
+torch and transformers are imported only when a model is loaded. A run with all judgements in the
+cache loads no model.
 
 Sources: AutoAIS as in ALCE (Gao et al. 2023, section 4), where the model generates "1" or "0";
 here, the probabilities of the two are compared instead. The rule of SQuAD 2.0 (Devlin et al. 2019,
@@ -23,6 +24,8 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
@@ -31,12 +34,13 @@ from semqa.engines.model.hub import ModelFiles, folder_of, model_identity, quiet
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers.loading import check_tokenizer, choose_device, dtype_option
 from semqa.errors import InputError
+from semqa.extras import require
 from semqa.prompting.prompt import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from semqa.attribution.judges.base import Reading, Relation
+    from semqa.attribution.judges.base import Ability, Reading, Relation
 
 
 _SPELLINGS: dict[Relation, str] = {
@@ -698,3 +702,62 @@ class QuestionGenerator:
 def _read(texts: Sequence[str]) -> list[str]:
     questions = (" ".join(_PREFIX.sub("", text).split()) for text in texts)
     return list(dict.fromkeys(question for question in questions if question))
+
+
+_ABILITIES: dict[Part, Ability] = {"nli": "entailment", "qa": "answer", "qg": "ask"}
+_KINDS: dict[Part, Any] = {"nli": Entailer, "qa": Reader, "qg": QuestionGenerator}
+_VERSION = 1
+"""Increase this when the same models give different results."""
+
+
+class TransformersJudge:
+    """A judge with any of three models: entailment, question answering and question generation.
+
+    `models` has a folder or a name on the Hub for each part. Calls are serialized, for threads.
+    """
+
+    def __init__(self, models: Mapping[Part, str], settings: ModelSettings, name: str) -> None:
+        self.name = name
+        self._settings = settings
+        self._models = dict(models)
+        self._lock = Lock()
+        self._loaded: dict[Part, Any] = {}
+        for package in ("transformers", "torch"):
+            if find_spec(package) is None:  # imported only when a model is loaded
+                require(package, extra="local", purpose=f"the judge {self.name}")
+        digests = []
+        for part, model in self._models.items():
+            if model_digest(model) is None:
+                self._part(part)  # download the model
+            digests.append(f"{part}={model_digest(model)}")
+        self.identity = f"transformers/{_VERSION}:{','.join(digests)};{settings.identity()}"
+        self.abilities: frozenset[Ability] = frozenset(_ABILITIES[part] for part in self._models)
+
+    def close(self) -> None:
+        """Release the models."""
+        with self._lock:
+            self._loaded.clear()
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return the relation of each hypothesis to its premise."""
+        return self._run("nli", pairs)
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return the span that answers each question, or None."""
+        return self._run("qa", readings)
+
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        """Return at most `count` questions for each (answer, passage) pair, best first."""
+        return self._run("qg", readings, count)
+
+    def _run(self, part: Part, *inputs: Any) -> list[Any]:
+        with self._lock:
+            found: list[Any] = self._part(part).run(*inputs)
+        return found
+
+    def _part(self, part: Part) -> Any:
+        """Return the model of a part; load it on first use."""
+        if part not in self._loaded:
+            model = load(self._models[part], part, self._settings)
+            self._loaded[part] = _KINDS[part](model, self._settings)
+        return self._loaded[part]

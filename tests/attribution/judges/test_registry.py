@@ -88,7 +88,7 @@ def test_judging_needs_no_package_of_an_extra() -> None:
 def test_a_judge_of_models_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr(
-        "semqa.attribution.judges.transformers.find_spec",
+        "semqa.attribution.judges.models.find_spec",
         lambda name: None if name == "torch" else object(),
     )
     with pytest.raises(MissingExtraError, match=r"the judge transformers:nli=a/b needs"):
