@@ -69,11 +69,8 @@ def read_labels(
     names = [named[number] for number in sorted(named)]
     words = names if given is None else [word.strip() for word in given.split("/")]
     if len(words) != len(names):
-        raise InputError(
-            f"must name the {len(names)} labels of {model}, got {given!r}.",
-            field="labels",
-            value=given,
-        )
+        rule = f"must name the {len(names)} labels of {model}, got {given!r}."
+        raise InputError(rule, field="labels")
     read = tuple(_LABEL_NAMES.get(re.sub(r"[^a-z]", "", word.casefold())) for word in words)
     if None in read or read.count("entailment") != 1:
         raise InputError(
@@ -83,6 +80,7 @@ def read_labels(
     return read
 
 
+_In = TypeVar("_In")
 _Out = TypeVar("_Out")
 _Row = dict[str, list[int]]
 """Tokenizer output for a text or a pair of texts."""
@@ -92,15 +90,15 @@ _DIGITS = 6
 
 
 def in_batches(
-    rows: Sequence[_Row], size: int, run: Callable[[list[int]], Sequence[_Out]]
+    inputs: Sequence[_In], lengths: Sequence[int], size: int, run: Callable[[list[_In]], list[_Out]]
 ) -> list[_Out]:
-    """Call `run` on batches of row indices, sorted by length; return results in row order."""
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]["input_ids"]))
+    """Call `run` on batches of inputs sorted by length; return results in input order."""
+    order = sorted(range(len(inputs)), key=lengths.__getitem__)
     results: dict[int, _Out] = {}
     for start in range(0, len(order), size):
         numbers = order[start : start + size]
-        results |= zip(numbers, run(numbers), strict=True)
-    return [results[number] for number in range(len(rows))]
+        results |= zip(numbers, run([inputs[number] for number in numbers]), strict=True)
+    return [results[number] for number in range(len(inputs))]
 
 
 def pad_batch(tokenizer: Any, rows: Sequence[_Row], device: Any) -> dict[str, Any]:
@@ -351,13 +349,8 @@ class Entailer:
         by_pair = [self._windows(pair) for pair in pairs]
         rows = [row for own in by_pair for row in own]
         judge = self._generate if self._loaded.generates else self._classify
-        judged = iter(
-            in_batches(
-                rows,
-                self._settings.batch_size,
-                lambda numbers: judge([rows[number] for number in numbers]),
-            )
-        )
+        lengths = [len(row["input_ids"]) for row in rows]
+        judged = iter(in_batches(rows, lengths, self._settings.batch_size, judge))
         return [_combine_windows([self._read(next(judged)) for _ in own]) for own in by_pair]
 
     def _parts(self, pair: Pair) -> list[str]:
@@ -396,11 +389,8 @@ class Entailer:
         if len(row["input_ids"]) <= self._loaded.longest or len(premise) < 2:
             return [row]
         half = len(premise) // 2
-        return [
-            each
-            for part in (premise[:half], premise[half:])
-            for each in self._split_to_fit(part, hypothesis)
-        ]
+        halves = (premise[:half], premise[half:])
+        return [row for part in halves for row in self._split_to_fit(part, hypothesis)]
 
     def _spans(self, text: str, budget: int) -> list[tuple[int, int]]:
         """Return the character spans of a text's windows."""
@@ -409,13 +399,10 @@ class Entailer:
         tokenizer = self._loaded.tokenizer
         made = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         offsets = made["offset_mapping"]
-        spans = []
-        for first in range(0, len(offsets), size - stride):
-            last = min(first + size, len(offsets)) - 1
-            spans.append((offsets[first][0], offsets[last][1]))
-            if last + 1 == len(offsets):
-                break
-        return spans
+        # The last window is the first one that reaches the end.
+        firsts = range(0, max(1, len(offsets) - stride), size - stride)
+        windows = (offsets[first : first + size] for first in firsts)
+        return [(tokens[0][0], tokens[-1][1]) for tokens in windows if tokens]
 
     def _encode(self, premise: str, hypothesis: str) -> _Row:
         tokenizer = self._loaded.tokenizer
@@ -468,15 +455,21 @@ def _combine_sentences(parts: Sequence[Entailment]) -> Entailment:
     """Combine the judgements of a hypothesis's sentences."""
     if len(parts) == 1:
         return parts[0]
-    entailed = min(each.entailment for each in parts)
-    contradicted = min(max(each.contradiction for each in parts), 1 - entailed)
-    return Entailment(entailed, round_probability(1 - entailed - contradicted), contradicted)
+    return _entailment(
+        min(each.entailment for each in parts), max(each.contradiction for each in parts)
+    )
 
 
 def _combine_windows(windows: Sequence[Entailment]) -> Entailment:
     """Combine the judgements of a premise's windows."""
-    entailed = round_probability(max(each.entailment for each in windows))
-    contradicted = min(round_probability(max(each.contradiction for each in windows)), 1 - entailed)
+    return _entailment(
+        max(each.entailment for each in windows), max(each.contradiction for each in windows)
+    )
+
+
+def _entailment(entailed: float, contradicted: float) -> Entailment:
+    entailed = round_probability(entailed)
+    contradicted = min(round_probability(contradicted), 1 - entailed)
     return Entailment(entailed, round_probability(1 - entailed - contradicted), contradicted)
 
 
@@ -531,13 +524,8 @@ class Reader:
         """Return the span that answers each question, or None."""
         by_reading = [self._windows(reading) for reading in readings]
         windows = [window for own in by_reading for window in own]
-        found = iter(
-            in_batches(
-                [window.row for window in windows],
-                self._settings.batch_size,
-                lambda numbers: self._read([windows[number] for number in numbers]),
-            )
-        )
+        lengths = [len(window.row["input_ids"]) for window in windows]
+        found = iter(in_batches(windows, lengths, self._settings.batch_size, self._read))
         return [
             self._combine_windows(reading.passage, [next(found) for _ in own])
             for reading, own in zip(readings, by_reading, strict=True)
@@ -643,11 +631,9 @@ class QuestionGenerator:
         """Return questions for each answer, best first, without duplicates."""
         spelled = self._loaded.spelled
         rows = [self._encode(spelled(answer), spelled(passage)) for answer, passage in readings]
-        return in_batches(
-            rows,
-            max(1, self._settings.batch_size // max(1, count // 2)),
-            lambda numbers: self._generate([rows[number] for number in numbers], count),
-        )
+        size = max(1, self._settings.batch_size // max(1, count // 2))
+        lengths = [len(row["input_ids"]) for row in rows]
+        return in_batches(rows, lengths, size, lambda batch: self._generate(batch, count))
 
     def _encode(self, answer: str, passage: str) -> _Row:
         def encoded(text: str) -> _Row:

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from semqa.attribution.attrscore.judging import AttrPrompt
+    from semqa.attribution.attrscore.judging import AttrPrompt, RunRecord
     from semqa.attribution.attrscore.labels import Example, Label
-    from semqa.attribution.attrscore.record import RunRecord
 
 
 ALL = "all"
@@ -96,12 +95,12 @@ def run(
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.judging import (
+        RunRecord,
         choose_method,
         judge_by_entailment,
         judge_by_prompt,
     )
     from semqa.attribution.attrscore.labels import PAPER_FAMILIES
-    from semqa.attribution.attrscore.record import RunRecord
     from semqa.attribution.records import describe_judge, versions, write_record
 
     judge_options: JudgeOptions = ctx.obj
@@ -185,8 +184,8 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Parse a model's outputs and score the labels, without a judge."""
+    from semqa.attribution.attrscore.judging import RunRecord, read_outputs
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
-    from semqa.attribution.attrscore.record import RunRecord, read_outputs
     from semqa.data.jsonl import write_jsonl
 
     check_not_an_input(per_example, file)

@@ -10,15 +10,16 @@ import pytest
 
 from semqa.attribution.attrscore.judging import (
     AttrPrompt,
+    RunRecord,
     Shot,
     choose_method,
     judge_by_entailment,
     judge_by_prompt,
+    read_outputs,
     read_shots,
     shipped_shots,
 )
 from semqa.attribution.attrscore.labels import FAMILIES, Example
-from semqa.attribution.attrscore.record import RunRecord, read_outputs
 from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
 from semqa.attribution.records import write_record
 from semqa.errors import InputError
