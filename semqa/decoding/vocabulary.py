@@ -180,7 +180,7 @@ class Vocabulary:
         """Create the vocabulary of a tokenizer.
 
         Args:
-            tokenizer: a tokenizer of ``transformers`` (fast, or based on SentencePiece),
+            tokenizer: a tokenizer of ``transformers`` (fast, or based on SentencePiece or bytes),
                 ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``.
             size: the width of the model's logits, if larger than the tokenizer. The additional ids
                 are never allowed.
