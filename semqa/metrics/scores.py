@@ -616,37 +616,8 @@ def quoted_f1(example: Example, *, all_sources: bool = False) -> QuotedScores:
         for text in example.references
     ]
     predicted = bags_of_quotes(example.prediction, vocabulary, learn=True, all_sources=all_sources)
-    return _scores(predicted, references, example.present, all_sources)
-
-
-def quoted_leave_one_out(
-    references: Sequence[str], present: Iterable[int], *, all_sources: bool = False
-) -> list[QuotedScores]:
-    """Score each reference of a question against its other references, like `leave_one_out`.
-
-    A question with a single reference gives one row without scores.
-    """
-    if len(references) < 2:
-        return [QuotedScores(None, None, None) for _ in references]
-    vocabulary = Vocabulary()
-    present = tuple(present)
-    bags = [
-        bags_of_quotes(text, vocabulary, learn=True, all_sources=all_sources) for text in references
-    ]
-    return [
-        _scores(own, [*bags[:k], *bags[k + 1 :]], present, all_sources)
-        for k, own in enumerate(bags)
-    ]
-
-
-def _scores(
-    predicted: Mapping[int, str],
-    references: Sequence[Mapping[int, str]],
-    present: Collection[int],
-    all_sources: bool,
-) -> QuotedScores:
     in_references = {source for bags in references for source, bag in bags.items() if bag}
-    in_references &= set(present)
+    in_references &= set(example.present)
     in_prediction = {source for source, bag in predicted.items() if bag}
     sources = scored_sources(in_references | in_prediction, all_sources=all_sources)
     f1, precision, recall = [], [], []

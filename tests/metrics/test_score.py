@@ -25,7 +25,7 @@ from semqa.metrics import (
     score_example,
     summarise,
 )
-from semqa.metrics.scores import quoted_f1, quoted_leave_one_out
+from semqa.metrics.scores import quoted_f1
 from tests.reference import scores as reference
 
 REFERENCES = ("Sung by [ 1 Bing Crosby ] in [ 2 May 1942 ].", "In [ 2 1942 ] by [ 1 Crosby ].")
@@ -223,15 +223,3 @@ def test_precision_and_recall() -> None:
     assert found.precision == pytest.approx((50 + 0) / 2)
     assert found.recall == pytest.approx((100 + 0) / 2)
     assert found.f1 == pytest.approx(100 * (2 / 3) / 3)
-
-
-def test_people_are_compared_with_the_others() -> None:
-    texts = ["[ 1 b ]", "[ 1 b ] [ 2 c ]", "none"]
-    rows = quoted_leave_one_out(texts, (1, 2))
-    expected = [
-        quoted_f1(Example("q", text, (*texts[:k], *texts[k + 1 :]), ("", ""), (1, 2)))
-        for k, text in enumerate(texts)
-    ]
-    assert rows == expected
-    assert [row.f1 for row in rows] == [50.0, 50.0, 0.0]
-    assert quoted_leave_one_out(["[ 1 b ]"], (1,)) == [(None, None, None)]
