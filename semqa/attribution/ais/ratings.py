@@ -53,9 +53,8 @@ class Verdict:
         interpretable: whether the output can be understood without the source; None if not judged.
         attributable: whether the source supports all of the output; None if not compared.
         agree_int, agree_ais: number of annotators in the majority; None if unknown.
-        task: such as ``qrecc``; results of different tasks are reported separately.
-        design: the task design, that is, how annotators were asked.
-        doc_url, doc_url_hash: URL of the source, and the SHA-1 of the URL.
+        design: how annotators were asked.
+        doc_url_hash: SHA-1 of the source's URL.
     """
 
     item: str
@@ -71,13 +70,6 @@ class Verdict:
     doc_url: str = ""
     doc_url_hash: str = ""
 
-    def __post_init__(self) -> None:
-        if self.flagged and self.interpretable is not None:
-            raise ValueError("a flagged output is not judged")
-        asked = self.design != ATTRIBUTION_ONLY
-        if asked and self.attributable is not None and not self.interpretable:
-            raise ValueError("an output that is not interpretable is not compared with its source")
-
     @property
     def key(self) -> tuple[str, str, str, str]:
         """The identity of the verdict: task, design, item and system."""
@@ -86,13 +78,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One annotator's judgement of one output.
+    """One annotator's judgement of one output; an answer is None if its question was not asked.
 
-    Attributes:
-        flagged, interpretable, attributable: as in `Verdict`; None if not asked.
-        seconds: time from the first view to the last answer; None if not measured.
-        interpretable_level, attributable_level: answers from 1 to 5, in a design that asks for
-            levels.
+    `seconds` is the time from the first view to the last answer. The levels are answers from 1 to 5,
+    in a design that asks for levels.
 
     Raises:
         ValueError: an answer is missing, or present although its question was not asked.
@@ -144,11 +133,7 @@ class Rating:
 
 
 def read_ratings(path: Path | str) -> list[Rating]:
-    """Read a ratings file; ``-`` is standard input.
-
-    Raises:
-        InputError: a line is invalid, or an annotator rated an output twice.
-    """
+    """Read a ratings file; ``-`` is standard input."""
     ratings: list[Rating] = []
     places: dict[tuple[object, ...], str] = {}
     for row in read_rows(path):
@@ -166,21 +151,9 @@ def read_ratings(path: Path | str) -> list[Rating]:
 
 def _rating(row: Row) -> Rating:
     try:
-        return Rating(
-            row.text("item"),
-            row.text("system"),
-            row.text("annotator"),
-            flagged=_answer(row, "flagged") or False,
-            interpretable=_answer(row, "interpretable"),
-            attributable=_answer(row, "attributable"),
-            justification=_text(row, "justification"),
-            seconds=_seconds(row),
-            task=_text(row, "task"),
-            design=_text(row, "design"),
-            output=_text(row, "output"),
-            interpretable_level=_level(row, "interpretable_level"),
-            attributable_level=_level(row, "attributable_level"),
-        )
+        given: dict[str, Any] = {n: row.text(n) for n in ("item", "system", "annotator")}
+        given |= {n: _field(row, n) for n in _OPTIONAL if row.fields.get(n) is not None}
+        return Rating(**given)
     except ValueError as error:
         got = ", ".join(
             f"{name} {describe(row.fields.get(name))}"
@@ -191,35 +164,28 @@ def _rating(row: Row) -> Rating:
         ) from error
 
 
-def _text(row: Row, name: str) -> str:
-    return "" if row.fields.get(name) is None else row.text(name)
+_OPTIONAL: dict[str, type] = {
+    **dict.fromkeys(("flagged", "interpretable", "attributable"), bool),
+    **dict.fromkeys(("justification", "task", "design", "output"), str),
+    **dict.fromkeys(("interpretable_level", "attributable_level"), int),
+    "seconds": float,
+}
 
 
-def _answer(row: Row, name: str) -> bool | None:
-    value = row.fields.get(name)
-    if value is None or isinstance(value, bool):
-        return value
-    raise invalid_field(row, name, "true, false or null")
-
-
-def _seconds(row: Row) -> float | None:
-    value = row.fields.get("seconds")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise invalid_field(row, "seconds", "a number")
-    if not (value >= 0 and math.isfinite(value)):
-        raise invalid_field(row, "seconds", "0 or more")
-    return float(value)
-
-
-def _level(row: Row, name: str) -> int | None:
-    value = row.fields.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LEVELS:
+def _field(row: Row, name: str) -> Any:
+    value, kind = row.fields[name], _OPTIONAL[name]
+    if kind is str:
+        return row.text(name)
+    number = (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+    )
+    if kind is bool and not isinstance(value, bool):
+        raise invalid_field(row, name, "true, false or null")
+    if kind is float and not number:
+        raise invalid_field(row, name, "a number of 0 or more")
+    if kind is int and not (number and value in range(1, LEVELS + 1)):
         raise invalid_field(row, name, f"a whole number from 1 to {LEVELS}")
-    return value
+    return kind(value)
 
 
 class RatedUnit(NamedTuple):
@@ -258,17 +224,9 @@ def _unit(group: Sequence[Rating]) -> RatedUnit:
         answers = [r.attributable for r in group if r.attributable is not None]
         attributable, agree_ais = _vote(answers)
         tied += ["ais"] * _ties(answers)
+    answers_and_counts = (flagged, interpretable, attributable, agree_int, agree_ais)
     verdict = Verdict(
-        item=first.item,
-        system=first.system,
-        output=first.output,
-        flagged=flagged,
-        interpretable=interpretable,
-        attributable=attributable,
-        agree_int=agree_int,
-        agree_ais=agree_ais,
-        task=first.task,
-        design=first.design,
+        first.item, first.system, first.output, *answers_and_counts, first.task, first.design
     )
     return RatedUnit(tuple(group), verdict, tuple(tied))
 

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from semqa.attribution.attrscore.judging import AttrPrompt
+    from semqa.attribution.attrscore.judging import AttrPrompt, RunRecord
     from semqa.attribution.attrscore.labels import Example, Label
-    from semqa.attribution.attrscore.record import RunRecord
 
 
 ALL = "all"
@@ -96,12 +95,12 @@ def run(
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.judging import (
+        RunRecord,
         choose_method,
         judge_by_entailment,
         judge_by_prompt,
     )
     from semqa.attribution.attrscore.labels import PAPER_FAMILIES
-    from semqa.attribution.attrscore.record import RunRecord
     from semqa.attribution.records import describe_judge, versions, write_record
 
     judge_options: JudgeOptions = ctx.obj
@@ -185,8 +184,8 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Parse a model's outputs and score the labels, without a judge."""
+    from semqa.attribution.attrscore.judging import RunRecord, read_outputs
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
-    from semqa.attribution.attrscore.record import RunRecord, read_outputs
     from semqa.data.jsonl import write_jsonl
 
     check_not_an_input(per_example, file)
@@ -342,7 +341,7 @@ def _interval(scores: Mapping[str, Any], name: str) -> str:
 
 Out = Annotated[
     Path,
-    typer.Option("--out", "-o", help="Output file: .csv, .tsv, or JSON lines.", show_default=False),
+    typer.Option("--out", "-o", help="Output file: .csv, or else JSON lines.", show_default=False),
 ]
 
 PerLabel = Annotated[
@@ -433,10 +432,10 @@ def map_command(
 ) -> None:
     """Convert a dataset of a related task to AttrScore's labels."""
     from semqa.attribution.attrscore.files import write_examples
-    from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
+    from semqa.attribution.attrscore.mapping import balanced, map_examples
 
     check_not_an_input(out, file)
-    mapped = map_examples(file, TASKS[task], _words(label_word or ()))
+    mapped = map_examples(file, task, _words(label_word or ()))
     examples = mapped.examples
     if balance or per_label is not None:
         examples = balanced(examples, per_label, seed)
@@ -531,12 +530,11 @@ def train(
     ] = 0.1,
     as_json: AsJson = False,
 ) -> None:
-    """Fine-tune a classifier or a seq2seq model on labelled examples.
+    """Fine-tune a classifier on labelled examples.
 
     The output folder gets the best model (model), checkpoints during training,
     and training.json. To resume an interrupted training, run the same command
-    again. Use the model with --judge transformers:nli=OUT/model, or
-    engine:transformers:OUT/model for seq2seq.
+    again. Use the model with --judge transformers:nli=OUT/model.
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.training import split_by_question
@@ -573,7 +571,7 @@ def train(
 def _show_training(record: Mapping[str, Any]) -> None:
     from semqa.cli.tables import print_tables
 
-    titles = ("step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.", "unparsed")
+    titles = ("step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.")
     table = make_table("epoch", *titles, left=0)
     best = record["best"]
     for each in record["history"]:
@@ -582,7 +580,6 @@ def _show_training(record: Mapping[str, Any]) -> None:
             f"{each['epoch']:g}",
             str(each["step"]),
             *(f"{100 * each[name]:.1f}" for name in names),
-            str(each["unparsed"]),
             style="bold" if best and each["step"] == best["step"] else None,
         )
     print_tables(table)
