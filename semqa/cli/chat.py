@@ -91,7 +91,7 @@ def chat(
         raise InputError("No sources. Give documents, --sources FILE or --collection NAME.")
     if "-" in map(str, [*texts, sources]):
         raise InputError("Sources cannot be standard input (-), which has the questions.")
-    named, given = with_default(engine, ctx.obj)
+    named, given = with_default(engine, ctx.obj[EngineOptions])
     finder = SourceFinder(
         texts,
         sources,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.choice import BUILT_IN, choose, save_default, saved_default
-from semqa.cli.engine_options import EngineCommand, EngineOptions
+from semqa.cli.declared import taking
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
 
@@ -66,7 +67,7 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
         say("No models found. See docs/endpoints.md for how to get one.")
 
 
-@app.command(name="use", cls=EngineCommand)
+@app.command(name="use", cls=taking(EngineOptions))
 def use(
     ctx: typer.Context,
     engine: Annotated[
@@ -79,7 +80,7 @@ def use(
     """
     from semqa.engines import check_options
 
-    options: EngineOptions = ctx.obj
+    options: EngineOptions = ctx.obj[EngineOptions]
     choice = choose(engine, options)
     check_options(choice.engine, choice.options)
     kept = save_default(engine, options)

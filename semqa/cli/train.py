@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.bench_watch import duration
-from semqa.cli.declared import DeclaredCommand
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
 TERMINATED = 128 + 15  # exit code after SIGTERM
 
 SHOWN = (("ROUGE-L", "rougeLsum"), ("Sem-F1", "sem_f1"), ("Sem-Rec", "sem_recall"))
-
-
-class TrainCommand(DeclaredCommand):
-    """A command that has the options of `TrainingOptions`."""
-
-    declaration = TrainingOptions
 
 
 def train(
@@ -58,7 +51,7 @@ def train(
     from semqa.training.folder import Ranks
     from semqa.training.train import train as fine_tune
 
-    options: TrainingOptions = ctx.obj
+    options: TrainingOptions = ctx.obj[TrainingOptions]
     with training_progress(quiet=as_json) as progress:
         check_stdin_once(file, dev)
         record = fine_tune(

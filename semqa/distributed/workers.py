@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
-    from semqa.distributed.cluster import RaySettings, WorkerResources
+    from semqa.distributed.cluster import WorkerResources
+    from semqa.distributed.settings import RaySettings
     from semqa.prompting import PromptBuilder
 
 _T = TypeVar("_T")
@@ -75,7 +76,7 @@ class RayWorkers:
         self._ray = ray
         self._settings = settings
         self._say = say
-        self._workers = settings.workers
+        self._workers = settings.range
 
     def answer(
         self,
@@ -248,7 +249,7 @@ def map_tasks(
     ray: Any, work: Callable[[Any], object], tasks: Sequence[object], settings: RaySettings
 ) -> Iterator[tuple[int, Any]]:
     """Yield the number and the result of a function for each task, in order of completion."""
-    high = None if settings.workers is None else settings.workers[1]
+    high = None if settings.range is None else settings.range[1]
     yield from _run(
         ray,
         partial(_replies, work=work),

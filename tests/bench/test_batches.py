@@ -16,7 +16,7 @@ from semqa.engines.generation import Generation
 from semqa.errors import UnavailableError
 from semqa.history import Exchange
 from semqa.prompting import Prompt, PromptBuilder
-from semqa.retrieval import PromptSettings
+from semqa.retrieval.settings import PromptSettings
 from tests.bench.test_run import many_questions, rows_of, without_times
 from tests.cli.conftest import EXAMPLES
 

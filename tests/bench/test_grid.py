@@ -196,7 +196,7 @@ class CountingEncoder:
 def test_an_encoder_is_made_once_and_a_done_grid_loads_nothing(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("semqa.retrieval.settings.SentenceEncoder", CountingEncoder)
+    monkeypatch.setattr("semqa.retrieval.encoder.SentenceEncoder", CountingEncoder)
     monkeypatch.setattr(CountingEncoder, "made", 0)
     text = f"""
     engine: transformers:m

@@ -84,10 +84,10 @@ def case_of(
 
 def fitting(policy: QuotePolicy, count: int) -> QuotePolicy:
     """Leave out the numbers of missing sources, which other tests cover."""
-    if policy.sources is None:
+    if policy.quote_from is None:
         return policy
-    named = tuple(number for number in policy.sources if number <= count)
-    return replace(policy, sources=named or None)
+    named = tuple(number for number in policy.quote_from if number <= count)
+    return replace(policy, quote_from=named or None)
 
 
 def sample_output(sources: Sequence[Source], policy: QuotePolicy, rng: random.Random) -> bytes:

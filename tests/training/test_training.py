@@ -85,7 +85,7 @@ def test_input_errors_exit_with_2_and_name_the_place(
         return " ".join(left.err.split())
 
     assert "bad.jsonl:2: " in said(bad)
-    assert "--max-steps must be at least 1" in said(good, "--max-steps", 0)
+    assert "Invalid value for '--max-steps'" in said(good, "--max-steps", 0)
     assert "Unknown prompt 'qsun'" in said(good, "--prompt", "qsun")
     assert "--prompt alce asks for citations" in said(good, "--prompt", "alce")
     assert "--fp16 needs a GPU" in said(good, "--fp16")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.attribution.attrscore.options import TrainingOptions
-from semqa.cli.declared import DeclaredCommand
+from semqa.cli.declared import taking
 from semqa.cli.eval.judging import (
     JudgeCommand,
     JudgeOptions,
@@ -104,7 +104,7 @@ def run(
     from semqa.attribution.attrscore.record import RunRecord
     from semqa.attribution.records import describe_judge, versions, write_record
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
     examples = read_examples(file)[:limit]
@@ -491,12 +491,6 @@ def _tell(
     say(f"examples: {out}")
 
 
-class TrainCommand(DeclaredCommand):
-    """A command that has the options of AttrScore's training."""
-
-    declaration = TrainingOptions
-
-
 def train(
     ctx: typer.Context,
     files: Annotated[
@@ -532,7 +526,7 @@ def train(
     from semqa.attribution.attrscore.training import train as fine_tune
     from semqa.training.folder import Ranks
 
-    options: TrainingOptions = ctx.obj
+    options: TrainingOptions = ctx.obj[TrainingOptions]
     if [str(file) for file in files].count("-") > (str(dev) != "-"):
         raise InputError("Only one input can be standard input (-).")
     examples: list[Example] = []
@@ -593,4 +587,4 @@ app.command("run", cls=JudgeCommand)(run)
 app.command("score")(score)
 app.command("simulate")(simulate)
 app.command("map")(map_command)
-app.command("train", cls=TrainCommand)(train)
+app.command("train", cls=taking(TrainingOptions))(train)

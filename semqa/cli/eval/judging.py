@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from semqa.cli.declared import DeclaredCommand
+from semqa.cli.declared import taking
 from semqa.cli.help import Group
 from semqa.cli.output import say
 from semqa.errors import InputError
@@ -261,10 +261,24 @@ class JudgeOptions:
         return CachedJudge(judge, folder / FILE_NAME)
 
 
-class JudgeCommand(DeclaredCommand):
-    """A command that has the options of `JudgeOptions`."""
+@dataclass(frozen=True, slots=True)
+class BenchJudge(JudgeOptions):
+    """The options of a judge, which must be named."""
 
-    declaration = JudgeOptions
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Add AutoAIS, citation recall and precision, Disambig-F1 and DR by this judge: "
+            "lexical, transformers:nli=MODEL,qa=MODEL (or one of the two), or engine:SPEC. Also "
+            "works for finished runs.",
+            rich_help_panel=JUDGE_PANEL,
+        ),
+    ] = None  # type: ignore[assignment]
+
+
+JudgeCommand = taking(JudgeOptions)
+"""A command that has the options of a judge."""
 
 
 class DefaultCommand(Group):

@@ -373,7 +373,7 @@ def meta(
     from semqa.attribution.q2.meta import plot_levels
     from semqa.attribution.records import versions
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     paths = files or []
     if not paths:
         raise InputError("No files. Name records or files of labelled responses.")
@@ -594,7 +594,7 @@ def run(
     from semqa.attribution.q2 import Settings
     from semqa.attribution.q2.reading import combine_responses, read_responses
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_baselines(baseline)
     check_stdin_once(*files)
     check_not_an_input(out, *files)

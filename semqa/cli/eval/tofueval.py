@@ -105,7 +105,7 @@ def judge(
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_documents
     from semqa.attribution.tofueval.judging import PROMPTS, judge_texts, read_texts
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     _check_files(out, files, documents)
     texts = read_texts(files or (), level, frozenset() if extra else frozenset({EXTRA_MODEL}))
     if not documents:
@@ -163,7 +163,7 @@ def completeness(
     from semqa.attribution.tofueval import judging
     from semqa.attribution.tofueval.data import read_key_points
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     _check_files(out, files, key_points)
     if not files or not key_points:
         raise InputError("Name both summaries and --key-points.")
@@ -214,7 +214,7 @@ def relevance(
     from semqa.attribution.judges import TolerantJudge
     from semqa.attribution.tofueval import judging
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     if not files:
         raise InputError("No files. Name at least one file of summaries.")
     _check_files(out, files)

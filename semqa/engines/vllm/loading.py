@@ -17,7 +17,7 @@ from semqa.extras import require
 
 if TYPE_CHECKING:
     from semqa.decoding import Vocabulary
-    from semqa.engines.vllm.options import VllmOptions
+    from semqa.engines.options import VllmOptions
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 
