@@ -60,7 +60,7 @@ policies = st.builds(
     QuotePolicy,
     free=st.sampled_from(["glue", "any"]),
     boundary=st.sampled_from(["word", "char"]),
-    sources=st.none() | st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple),
+    quote_from=st.none() | st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple),
 )
 
 
