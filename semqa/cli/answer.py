@@ -23,7 +23,6 @@ from semqa.cli.options import (
     DataFolder,
     EngineName,
     PassageCount,
-    RerankerName,
     SourceOption,
     SourcesOption,
 )
@@ -154,7 +153,6 @@ def answer(
     collection: CollectionName = None,
     owner: OwnerId = None,
     passages: PassageCount = 8,
-    reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
     engine: EngineName = None,
@@ -246,7 +244,6 @@ def answer(
             collection=collection,
             data=data,
             passages=passages,
-            reranker=reranker,
             owner=owner,
             database=database,
         )

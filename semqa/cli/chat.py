@@ -26,7 +26,6 @@ from semqa.cli.options import (
     DataFolder,
     EngineName,
     PassageCount,
-    RerankerName,
     SourceOption,
     SourcesOption,
 )
@@ -73,7 +72,6 @@ def chat(
     collection: CollectionName = None,
     owner: OwnerId = None,
     passages: PassageCount = 8,
-    reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
     engine: EngineName = None,
@@ -98,7 +96,6 @@ def chat(
         collection=collection,
         data=data,
         passages=passages,
-        reranker=reranker,
         owner=owner,
         database=database,
     )
