@@ -54,11 +54,12 @@ ALL = "all"
 
 
 class Rate(NamedTuple):
-    """Error rate of sentences or summaries; the first three fields can be `ALL`; n is at least 1."""
+    """Error rate of sentences or summaries; the first four fields can be `ALL`; n is at least 1."""
 
     dataset: str
     category: str
     split: str
+    model: str
     level: Level
     errors: int
     n: int
@@ -100,17 +101,19 @@ def category_of(key: SummaryKey, categories: Mapping[str, Mapping[str, str]]) ->
 def error_rates(
     sentences: Sequence[AnnotatedSentence], categories: Mapping[str, Mapping[str, str]]
 ) -> list[Rate]:
-    """Count errors in each cell with sentences: dataset × category × split × level.
+    """Count errors in each cell with sentences: dataset × category × (split or model) × level.
 
     `categories` maps dataset to topic to category.
     """
-    counts: dict[tuple[str, str, str, Level], list[int]] = {}
+    counts: dict[tuple[str, str, str, str, Level], list[int]] = {}
 
     def count(first: AnnotatedSentence, level: Level, inconsistent: bool) -> None:
         for dataset in (first.key.dataset, ALL):
             for category in {category_of(first.key, categories) or ALL, ALL}:
-                for split in {first.split or ALL, ALL}:
-                    cell = counts.setdefault((dataset, category, split, level), [0, 0])
+                for split, model in ((ALL, ALL), (first.split, ALL), (ALL, first.key.model)):
+                    if not split:
+                        continue
+                    cell = counts.setdefault((dataset, category, split, model, level), [0, 0])
                     cell[0] += inconsistent
                     cell[1] += 1
 
@@ -119,7 +122,7 @@ def error_rates(
     for summary in by_summary(sentences).values():
         count(summary[0], "summary", any(sentence.inconsistent for sentence in summary))
     rates = [Rate(*cell, *totals) for cell, totals in counts.items()]
-    return sorted(rates, key=lambda rate: [(part == ALL, part) for part in rate[:4]])
+    return sorted(rates, key=lambda rate: [(part == ALL, part) for part in rate[:5]])
 
 
 def count_errors(sentences: Iterable[AnnotatedSentence]) -> ErrorCounts:

@@ -371,7 +371,8 @@ def rates_table(rates: Iterable[Rate]) -> Table:
     """Return one row per dataset, category and split, with both levels side by side."""
     rows: dict[tuple[str, str, str], dict[str, Rate]] = {}
     for rate in rates:
-        rows.setdefault((rate.dataset, rate.category, rate.split), {})[rate.level] = rate
+        if rate.model == "all":
+            rows.setdefault((rate.dataset, rate.category, rate.split), {})[rate.level] = rate
     if len({dataset for dataset, _, _ in rows}) == 2:  # pooled over one
         rows = {name: levels for name, levels in rows.items() if name[0] != "all"}
     names = ("dataset", "topics", "split")

@@ -79,12 +79,12 @@ def test_rates(semqa: Command) -> None:
     found = semqa("rates", *files, "--topics", "toy_topic_category.json", "--json")
     assert "left out: 2 sentences by Model-Extra" in found.err
     rates = {
-        tuple(rate[name] for name in ("dataset", "category", "split", "level")): rate
+        tuple(rate[name] for name in ("dataset", "category", "split", "model", "level")): rate
         for rate in found.json["rates"]
     }
-    assert rates["toy", "main", "dev", "sentence"]["percent"] == 50
-    assert rates["toy", "main", "all", "sentence"]["errors"] == 2
-    assert rates["toy", "all", "test", "summary"]["percent"] == 50
+    assert rates["toy", "main", "dev", "all", "sentence"]["percent"] == 50
+    assert rates["toy", "main", "all", "a", "sentence"]["errors"] == 2
+    assert rates["toy", "all", "test", "all", "summary"]["percent"] == 50
     assert found.json["errors"]["exploded"] == {"Contradiction": 2}
     table = semqa("rates", *files, "--topics", "toy_topic_category.json").out
     assert "marginal" in table

@@ -91,9 +91,9 @@ def test_a_doubled_row_counts_twice_and_is_counted(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [ROW, wrong, wrong, changed(sent_idx="3", sent_label="no")])
     sentences = read_annotations([path])
     assert count_duplicates(sentences) == 2
-    rates = {rate[:4]: rate for rate in error_rates(sentences, {})}
-    assert rates["a", ALL, ALL, "sentence"][4:] == (3, 4)
-    assert rates["a", ALL, ALL, "summary"][4:] == (1, 1)
+    rates = {rate[:5]: rate for rate in error_rates(sentences, {})}
+    assert rates["a", ALL, ALL, ALL, "sentence"][5:] == (3, 4)
+    assert rates["a", ALL, ALL, ALL, "summary"][5:] == (1, 1)
     counts = count_errors(sentences)
     assert (counts.inconsistent, counts.several, counts.untyped) == (3, 2, 1)
     assert counts.exploded == {"Contradiction": 2, "Reasoning Error": 2}
@@ -120,9 +120,9 @@ def test_categories_of_datasets_and_of_all(tmp_path: Path) -> None:
     categories = read_categories([own, common])
     assert categories == {"a": {"Rent": "main"}, "": {"Rent": "marginal", "Tax": "marginal"}}
     path = write(tmp_path / "a.csv", [ROW, changed(topic="Tax", sent_label="no")])
-    rates = {rate[:4]: rate for rate in error_rates(read_annotations([path]), categories)}
-    assert rates["a", "main", ALL, "sentence"][4:] == (0, 1)
-    assert rates["a", "marginal", ALL, "sentence"][4:] == (1, 1)
+    rates = {rate[:5]: rate for rate in error_rates(read_annotations([path]), categories)}
+    assert rates["a", "main", ALL, ALL, "sentence"][5:] == (0, 1)
+    assert rates["a", "marginal", ALL, ALL, "sentence"][5:] == (1, 1)
     common.write_text('{"Rent": 3}')
     with pytest.raises(InputError, match=r"mine\.json: The category of \"Rent\" must"):
         read_categories([common])

@@ -82,29 +82,33 @@ def test_error_rates(
     golden: dict[str, Any],
     group: str,
 ) -> None:
-    rates = {rate[:4]: rate for rate in error_rates(chosen(sentences, group), categories)}
+    rates = {rate[:5]: rate for rate in error_rates(chosen(sentences, group), categories)}
     compared = 0
     expected = golden["error_rates"][group]
-    for name, levels in expected["pooled"].items():
-        dataset, category, *split = name.split("/")
-        for level, cell in levels.items():
-            rate = rates[dataset, category, *(split or [ALL]), level]
-            assert (rate.errors, rate.n) == (cell["errors"], cell["n"]), name
-            assert rate.percent == pytest.approx(cell["pct"], abs=1e-9)
-            compared += 1
-    assert compared >= 12
+    for tables, axis in (("pooled", "split"), ("per_anonymous_model", "model")):
+        for name, levels in expected[tables].items():
+            dataset, category, *rest = name.split("/")
+            split, model = ALL, ALL
+            if rest:
+                split, model = (rest[0], ALL) if axis == "split" else (ALL, rest[0])
+            for level, cell in levels.items():
+                rate = rates[dataset, category, split, model, level]
+                assert (rate.errors, rate.n) == (cell["errors"], cell["n"]), name
+                assert rate.percent == pytest.approx(cell["pct"], abs=1e-9)
+                compared += 1
+    assert compared >= {"five_models": 48, "six_models": 54}[group]
 
 
 def test_marginal_averages_are_the_rates_of_marginal_topics(
     five: list[AnnotatedSentence], categories: dict[str, dict[str, str]], golden: dict[str, Any]
 ) -> None:
-    rates = {rate[:4]: rate.percent for rate in error_rates(five, categories)}
+    rates = {rate[:5]: rate.percent for rate in error_rates(five, categories)}
     table = golden["table2_average_row"]["cells"]
     assert len(table) >= 4
     for name, cell in table.items():
         level, dataset, category = name.split("/")
-        own = rates[dataset, category, ALL, level]
-        pooled = rates[dataset, ALL, ALL, level]
+        own = rates[dataset, category, ALL, ALL, level]
+        pooled = rates[dataset, ALL, ALL, ALL, level]
         assert own == pytest.approx(cell["computed"], abs=1e-9)
         if category == "main":
             assert round(own, 1) == cell["paper"]
