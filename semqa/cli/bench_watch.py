@@ -121,13 +121,9 @@ def _outcome_text(outcome: CellOutcome) -> str:
 
 def outcomes_table(outcomes: Sequence[CellOutcome]) -> Table:
     """Return a table of runs with their scores and states."""
-    from rich import box
-    from rich.table import Table
+    from semqa.cli.tables import make_table
 
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("run", overflow="fold")
-    for name in ("SEMQA", "answered", "failed", "state"):
-        table.add_column(name, justify="right")
+    table = make_table("run", "SEMQA", "answered", "failed", "state")
     for each in outcomes:
         score = "" if each.semqa is None else f"{each.semqa:.2f}"
         table.add_row(each.label, score, str(each.answered), str(each.failed), each.state)

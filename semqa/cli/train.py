@@ -93,8 +93,7 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
 
 
 def _show(record: Mapping[str, Any]) -> None:
-    from semqa.cli.eval.judging import make_table
-    from semqa.cli.tables import print_tables
+    from semqa.cli.tables import make_table, print_tables
 
     columns = (*SHOWN, ("SEMQA", "semqa"))
     table = make_table("epoch", "step", *(name for name, _ in columns), "verified", left=0)

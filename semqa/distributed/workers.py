@@ -19,6 +19,7 @@ from semqa.distributed.tasks import (
     Task,
     chosen_exemplars,
 )
+from semqa.engines.model.hub import first_line
 from semqa.errors import UnavailableError
 from semqa.extras import require
 
@@ -277,7 +278,7 @@ def _run(ray: Any, work: Any, tasks: Sequence[object], **options: Any) -> Iterat
                 batch = next(replies, None)
         except ray.exceptions.RayError as error:
             raise UnavailableError(
-                f"Ray stopped working: {_first_line(error)}. Check that the model fits into "
+                f"Ray stopped working: {first_line(error)}. Check that the model fits into "
                 "memory, then run the same command again; finished examples are kept."
             ) from error
         if batch is None:
@@ -316,8 +317,3 @@ def _data_settings(ray: Any) -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(context, name, value)
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:200] if lines else type(error).__name__

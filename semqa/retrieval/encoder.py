@@ -21,6 +21,7 @@ import numpy as np
 
 from semqa.data.fetch import cache_folder
 from semqa.data.files import folder_digest
+from semqa.engines.model.hub import first_line
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.extras import require
 
@@ -210,11 +211,6 @@ class SentenceModel:
         library = require("sentence_transformers", extra="local", purpose=self._purpose)
         with _hidden_progress_bars(self._purpose):
             return library.SentenceTransformer(name, **more)
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of an error's message, or its type if it has none."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _packaged_folder() -> Path:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from semqa.cli.eval.judging import make_table, shown
+from semqa.cli.eval.judging import shown
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
+from semqa.cli.tables import make_table, print_tables
 from semqa.data.files import display_name
 from semqa.errors import InputError
 
@@ -339,8 +340,6 @@ def _show(found: Report, *, as_json: bool) -> None:
         made = versions("numpy", "scipy", "krippendorff")
         write_result(json_line({**found.to_dict(), "versions": made}, indent=2))
         return
-    from semqa.cli.tables import print_tables
-
     print_tables(*ais_tables(found))
     for note in ais_notes(found):
         write_result(note)

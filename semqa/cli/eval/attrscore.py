@@ -17,11 +17,11 @@ from semqa.cli.eval.judging import (
     Resamples,
     Seed,
     judge_progress,
-    make_table,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.tables import make_table, print_tables, things_table
 from semqa.cli.train import training_progress
 from semqa.errors import InputError
 
@@ -237,7 +237,6 @@ def _show_all(records: Sequence[RunRecord], out: Path | None, *, as_json: bool) 
     from semqa.attribution.attrscore.labels import LABELS
     from semqa.attribution.attrscore.scores import mean_scores
     from semqa.attribution.records import write_record
-    from semqa.cli.tables import print_tables, things_table
 
     if out is not None:
         for record in records:
@@ -277,7 +276,6 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
         return
     from semqa.attribution.attrscore.labels import LABELS
     from semqa.attribution.attrscore.scores import f1_rows
-    from semqa.cli.tables import print_tables, things_table
 
     tables = [_table(scores, figures)]
     if scores["domains"]:
@@ -554,8 +552,6 @@ def train(
 
 
 def _show_training(record: Mapping[str, Any]) -> None:
-    from semqa.cli.tables import print_tables
-
     titles = ("step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.", "unparsed")
     table = make_table("epoch", *titles, left=0)
     best = record["best"]

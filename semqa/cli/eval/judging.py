@@ -17,8 +17,6 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.table import Table
-
     from semqa.attribution.judges import CachedJudge, Judge
 
 
@@ -294,17 +292,6 @@ class DefaultCommand(Group):
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
-
-
-def make_table(*columns: str, left: int = 1) -> Table:
-    """Return an empty table; the first `left` columns are text."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for place, name in enumerate(columns):
-        table.add_column(name, justify="left" if place < left else "right", overflow="fold")
-    return table
 
 
 def shown(value: float | None, digits: int = 3, *, times: float = 1) -> str:

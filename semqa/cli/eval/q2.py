@@ -21,13 +21,13 @@ from semqa.cli.eval.judging import (
     Seed,
     count_note,
     judge_progress,
-    make_table,
     say_interrupted,
     shown,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_file, write_result
+from semqa.cli.tables import make_table, print_tables
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -418,8 +418,6 @@ def meta(
     if as_json:
         write_result(json_line(record, indent=2))
         return
-    from semqa.cli.tables import print_tables
-
     print_tables(*meta_tables(record))
     for note in meta_notes(record):
         write_result(note)
@@ -619,8 +617,6 @@ def run(
     if as_json:
         write_result(json_line(record, indent=2))
     else:
-        from semqa.cli.tables import print_tables
-
         if explain:
             for row in rows:
                 write_result("\n".join(explanation(row)))

@@ -14,13 +14,13 @@ from semqa.cli.eval.judging import (
     RecordOut,
     Seed,
     judge_progress,
-    make_table,
     shown,
     too_long_note,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
+from semqa.cli.tables import make_table, print_tables
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -302,7 +302,6 @@ def _finish(
 ) -> None:
     """Write the record if there is an output file, and print the record or its summary."""
     from semqa.attribution.records import write_record
-    from semqa.cli.tables import print_tables
 
     if out is not None:
         write_record(out, record)
@@ -357,8 +356,6 @@ def rates(
         }
         write_result(json_line(record, indent=2))
         return
-    from semqa.cli.tables import print_tables
-
     tables = [rates_table(found)]
     print_tables(*tables, *([types_table(errors)] if errors.exploded else []))
     if errors.several:
@@ -527,8 +524,6 @@ def _check_complete(results: Mapping[str, Any]) -> None:
 
 
 def _show(results: Mapping[str, Any]) -> None:
-    from semqa.cli.tables import print_tables
-
     for row in results["evaluators"]:
         print_tables(*evaluator_tables(row))
         for level, found in row["runs"][0]["thresholds"].items():
