@@ -2,6 +2,7 @@
 
     python benchmarks/models.py --model FOLDER --data QUOTESUM.jsonl [--tuned FOLDER FOLDER]
         [--out DIR] [--limit N]
+    python benchmarks/models.py --model FOLDER --data QUOTESUM.jsonl --speed 10
     python benchmarks/models.py --smoke    # statistics of the human answers, without a model
 
 Rows: zero-shot; five exemplars of our own; five exemplars from the other half of the data by
@@ -11,7 +12,9 @@ text (decoded by token), and with every claim quoted (decoded by token and by sp
 bench`, so an interrupted run resumes. Columns besides the scores, per answer: quotes; repeated
 quotes; words outside quotes that are neither glue nor in the question or the sources; whether the
 answer is quoted or abstains. Differences from the row without constraint have a paired 95%
-interval. The last line is JSON.
+interval. With --speed, the first questions are answered span by span and without the constraint in
+turn, with five exemplars and one thread: forward passes per token of an answer, and time. The last
+line is JSON.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -120,6 +124,41 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
     return round(float(low), 1), round(float(high), 1)
 
 
+def measure_speed(model: str, questions: Sequence[Question]) -> dict[str, dict[str, float]]:
+    """Answer span by span and without the constraint in turn; return means by way of decoding."""
+    import torch
+
+    from semqa.engines import Request, create_engine
+
+    torch.set_num_threads(1)
+    engines: dict[str, Any] = {"spans": create_engine(f"transformers:{model}")}
+    engines["off"] = engines["spans"].with_settings({"constraint": "off"}, None)
+    passes = 0
+
+    def count(*_: object) -> None:
+        nonlocal passes
+        passes += 1
+
+    engines["spans"]._open().model.register_forward_hook(count)
+    total = {way: dict.fromkeys(("passes", "tokens", "seconds"), 0.0) for way in engines}
+    for number, question in enumerate(questions):
+        for way in sorted(engines, reverse=bool(number % 2)):
+            passes, started = 0, time.perf_counter()
+            (written,) = engines[way].generate([Request(question.question, question.sources)])
+            if number:  # the first question also reads the exemplars
+                total[way]["seconds"] += time.perf_counter() - started
+                total[way]["passes"] += passes
+                total[way]["tokens"] += written.new_tokens or 0
+    return {
+        way: {
+            "passes per token": round(row["passes"] / row["tokens"], 2),
+            "tokens per second": round(row["tokens"] / row["seconds"], 1),
+            "seconds per answer": round(row["seconds"] / (len(questions) - 1), 1),
+        }
+        for way, row in total.items()
+    }
+
+
 def main() -> None:
     """Run, measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -132,6 +171,7 @@ def main() -> None:
     parser.add_argument(
         "--rows", help="only rows with this text in their name, such as 'zero-shot'"
     )
+    parser.add_argument("--speed", type=int, metavar="N", help="time N questions (at least 2)")
     options = parser.parse_args()
     questions = {question.qid: question for question in read_quotesum(options.data)}
     if options.smoke or options.model is None:
@@ -144,6 +184,10 @@ def main() -> None:
         shown = {key: round(fmean(row[key] for row in people), 2) for key in people[0]}
         statistics = {"people": {key: shown[key] for key in shown if key not in SCORES}}
         print(json.dumps({"benchmark": "models", **describe_machine(), "rows": statistics}))
+        return
+    if options.speed:
+        speed = measure_speed(options.model, [*questions.values()][: options.speed])
+        print(json.dumps({"benchmark": "models", **describe_machine(), "speed": speed}))
         return
     options.out.mkdir(parents=True, exist_ok=True)
     halves = write_halves(options.data, options.out)

@@ -78,7 +78,8 @@ def check_command(
         report = {"ok": not wrong, **counts, "errors": check.errors, "more": check.more_errors}
         write_result(json_line(report))
     elif not wrong:
-        write_result(", ".join(f"{count} {noun}" for noun, count in counts.items()))
+        nouns = [(n, noun.removesuffix("s") if n == 1 else noun) for noun, n in counts.items()]
+        write_result(", ".join(f"{count} {noun}" for count, noun in nouns))
     else:
         for error in check.errors:
             print_error(error)

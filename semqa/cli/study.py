@@ -218,12 +218,14 @@ def import_ratings(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Ratings of the study's items, as released.", metavar="FILE", show_default=False
+            help="Ratings of the study's items, as exported or released.",
+            metavar="FILE",
+            show_default=False,
         ),
     ],
     rater: Annotated[str, typer.Option(help="Rater of ratings without a name.")] = "released",
 ) -> None:
-    """Import finished ratings, such as released ones, into a study."""
+    """Import finished ratings: exports of another study, or released files."""
     _require()
     from semqa.studies.kind import Input, counted
 
@@ -304,12 +306,15 @@ def report(
 ) -> None:
     """Report the figures of the paper that introduced this kind of study."""
     _require()
-    studies, surveys, people = [], [], []
+    studies: list[tuple[Study, list[Rated]]] = []
+    surveys: list[tuple[Study, list[Rated]]] = []
+    people: list[dict[str, Any]] = []
     for folder in folders:
         with closing(_store(folder)) as store:
-            studies.append((store.study, store.rated()))
-            surveys.append((store.study, store.surveys()))
-            name = f"{folder.name}: " if len(folders) > 1 else ""
+            # Raters of different studies are different people, even with the same name.
+            name = f"{folder}: " if len(folders) > 1 else ""
+            for found, given in ((studies, store.rated()), (surveys, store.surveys())):
+                found.append((store.study, [e._replace(rater=name + e.rater) for e in given]))
             people += _progress_rows(store.progress(), name)
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
     if len(kinds) > 1:

@@ -26,6 +26,15 @@ CONTENT: frozenset[Kind] = frozenset(("sentence", "item", "row"))
 LONGEST_HEADING = 90
 """Maximum length of a heading without markup."""
 
+TITLE_WORDS = 5
+"""Maximum number of words of a heading right above its text, and of a value below its name."""
+
+FULL = 0.7
+"""A line that could be longer than this share of the usual width is not full."""
+
+HANGING = 8
+"""A line that is indented by more blanks than this goes on with the line above."""
+
 LONGEST_SENTENCE = 1_500
 """A longer sentence is split at white space, because some texts have no full stops."""
 
@@ -53,6 +62,8 @@ _QUOTED = re.compile(r"(?:>[ \t]?)+")
 """The marks before a line of a message that a reply quotes."""
 _WROTE = re.compile(r"On \S.{4,200} wrote:$")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
+_GAP, _WIDE_GAP = re.compile(r"(?<=[^\s.!?:]) {2,}(?=\S)"), re.compile(r"\S {4,}\S")
+"""Blanks between columns."""
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(
@@ -200,6 +211,24 @@ def read_structure(text: str) -> Structure:
     return Structure(text, tuple(reader.units))
 
 
+def _width(blocks: Sequence[Sequence[_Line]]) -> int:
+    """Return the usual width of lines: nine of ten that another one follows are at most as long."""
+    lengths = sorted(len(line.text.rstrip()) for block in blocks for line in block[:-1])
+    return lengths[9 * len(lengths) // 10] if lengths else 0
+
+
+def _has_columns(line: str) -> bool:
+    return _WIDE_GAP.search(line) is not None or len(_GAP.findall(line)) >= 2
+
+
+def _indent(line: _Line) -> int:
+    return len(line.text) - len(line.text.lstrip())
+
+
+def _has_url(line: _Line) -> bool:
+    return "://" in line.text
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
     start: int
@@ -226,6 +255,8 @@ class _Reader:
         self._group = 0
         self._list: tuple[int, int | None, int] | None = None  # (group, lead-in, last block)
         self._speakers = _speakers(text)
+        self._width = _width(self._blocks)
+        self._longest = 0  # the longest line of the block
         self._has_fields = False  # whether the block has several lines such as "Present: ..."
 
     def read(self) -> None:
@@ -234,6 +265,9 @@ class _Reader:
                 self._read_code(block)
                 continue
             at = 0
+            self._longest = max(
+                (len(line.stripped) for line in block if not _has_url(line)), default=0
+            )
             self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1
             if _is_delimited(block):
                 at = self._read_table(block, 0, delimited=True)
@@ -309,12 +343,28 @@ class _Reader:
     def _lead_in(self) -> int | None:
         """Return the index of the last unit if it introduces a list or table, else None.
 
-        A lead-in ends with a colon or without punctuation.
+        A lead-in ends with a colon or without punctuation, and is no field ("Number: 12").
         """
         last = self._last_text().rstrip("*_ ")
         if not last or self.units[-1].kind not in CONTENT:
             return None
+        if last[-1] != ":" and _FIELD.match(last):
+            return None
         return None if last[-1] in ".!?;|" else len(self.units) - 1
+
+    def _breaks(self, block: Sequence[_Line], at: int) -> bool:
+        """Whether a line begins anew, rather than because the line above it was full."""
+        above, line = block[at - 1].text.rstrip(), block[at].stripped
+        if _has_columns(line) and _has_columns(above):
+            return True
+        if line[0].islower() or _indent(block[at]) > _indent(block[at - 1]) + HANGING:
+            return False
+        if _has_columns(above):
+            return True
+        if len(block) == 2 and len(line.split()) <= TITLE_WORDS and line[-1] not in ".!?":
+            return False  # "Colour copy", "40p a page"
+        least = len(above) + 1 + len(line.split(maxsplit=1)[0])
+        return least <= FULL * max(self._width, self._longest)
 
     def _is_heading(self, number: int, block: Sequence[_Line], at: int) -> bool:
         """Whether a line without markup is a heading, or a question followed by its answer."""
@@ -335,6 +385,14 @@ class _Reader:
             return False  # a sentence that continues in the items
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
             return True
+        if at == 0 and not alone and self._breaks(block, 1):
+            return (
+                len(line.split()) <= TITLE_WORDS
+                and (line[0].isalnum() or line[0] == "§")
+                and line[-1] not in _ENDS
+                and not _FIELD.match(line)
+                and not _FIELD.match(block[1].text)
+            )
         if not alone or _MAIL.match(line) or len(line.split()) > 12:
             return False
         if line[-1] not in _ENDS:
@@ -447,13 +505,16 @@ class _Reader:
             or _WROTE.match(block[last].stripped)
             or self._speaks(block[last].text)
             or (_CLAUSE.match(block[last].text) and block[last - 1].stripped[-1] in ".;:")
+            or self._breaks(block, last)
         ):
             last += 1
         over = None
         if self._headings and self._headings[-1][0] == 9:
             over = self._headings[-1][1]
         self._list = None
-        self._group += 1
+        begins = self._speaks(block[at].text) or (self._has_fields and _FIELD.match(block[at].text))
+        if begins or not (at and self.units[-1].kind == "sentence" and self._breaks(block, at)):
+            self._group += 1
         for start, stop in self._with_labels(block[at].start, block[last - 1].end):
             self._add(start, stop, "sentence", over, self._group)
         return last
@@ -577,9 +638,12 @@ def _is_ruler(line: str) -> bool:
 
 
 def _is_delimited(block: Sequence[_Line]) -> bool:
-    """Whether the lines are comma-, semicolon- or tab-separated values."""
+    """Whether the lines are comma-, semicolon- or tab-separated values, or columns of text."""
     if len(block) < 3 or any(line.stripped[-1] in ".:;!?" for line in block[:20]):
         return False
+    gaps = {len(_GAP.findall(line.stripped)) for line in block[:20]}
+    if len(gaps) == 1 and min(gaps) >= 2:
+        return True
     for sign in ("\t", ";", ","):
         counts = {line.text.count(sign) for line in block[:20]}
         if min(counts) >= 2 and (len(counts) == 1 or sign != ","):

@@ -180,7 +180,7 @@ class NearestEngine:
     ) -> QuotedAnswer:
         """Answer one question."""
         check_request(question, sources)
-        query = self._dense.embed([in_context(question, history)])[0]
+        query = self._dense.embed_question(in_context(question, history))
         vectors: dict[str, NDArray[np.float32]] = {}
         for source in sources:
             check_cancelled()

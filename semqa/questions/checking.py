@@ -30,7 +30,7 @@ class Checking:
 
     def __init__(self, path: Path, keep: Path, drop: Path) -> None:
         self._rows: dict[str, dict[str, Any]] = {}
-        for line, _ in read_from(path, 0, 0):
+        for line, *_ in read_from(path, 0, 0):
             row = decode_row(line)
             self._rows.setdefault(row.text("qid"), dict(row.fields))
         self.total = len(self._rows)
@@ -78,4 +78,4 @@ def _decided(path: Path) -> set[str]:
             else:
                 stream.seek(0, os.SEEK_END)
                 stream.write(b"\n")
-    return {decode_row(line).text("qid") for line, _ in read_from(path, 0, 0)}
+    return {decode_row(line).text("qid") for line, *_ in read_from(path, 0, 0)}

@@ -322,7 +322,7 @@ def _filter_blocks(
 def _read_blocks(source: Path, offset: int, size: int) -> Iterator[tuple[list[Row], int]]:
     rows: list[Row] = []
     end = offset
-    for line, end in paq.read_from(source, offset, 0):
+    for line, _, end in paq.read_from(source, offset, 0):
         rows.append(decode_row(line))
         if len(rows) == size:
             yield rows, end
@@ -354,7 +354,7 @@ def _write_result(
     """Merge similar questions and write the result."""
     places: list[int] = []
     texts: list[str] = []
-    for line, _ in paq.read_from(filtered, 0, 0):
+    for line, *_ in paq.read_from(filtered, 0, 0):
         places.append(line.offset)
         texts.append(decode_row(line).text("question"))
     with plan.progress("merging similar questions", "examples"):

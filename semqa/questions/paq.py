@@ -89,7 +89,7 @@ def open_binary(path: Path, *, unpack: bool = True) -> BinaryIO:
         raise InputError(f"cannot be read: {reason}.", where=display_name(path)) from error
 
 
-def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int]]:
+def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int, int]]:
     """Yield the non-blank lines of a file, starting at an offset.
 
     Args:
@@ -98,7 +98,7 @@ def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int]
         number: number of lines before the offset.
 
     Yields:
-        Each line, and the offset after it.
+        Each line, its number, and the offset after it.
     """
     name = display_name(path)
     with open_binary(path) as stream:
@@ -109,7 +109,7 @@ def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int]
                 number += 1
                 start, offset = offset, offset + len(raw)
                 if raw.strip():
-                    yield Line(f"{name}:{number}", raw, start), offset
+                    yield Line(f"{name}:{number}", raw, start), number, offset
         except DAMAGED as error:
             raise InputError(f"cannot be read: it is damaged ({error}).", where=name) from error
 
@@ -124,9 +124,7 @@ def sort_into_buckets(files: Sequence[Path], count: int, place: Any) -> Iterator
     for at in range(first, len(files)):
         lines: list[tuple[int, bytes]] = []
         counts: Counter[str] = Counter()
-        for line, end in read_from(files[at], offset, number):
-            offset = end
-            number += 1
+        for line, number, offset in read_from(files[at], offset, number):  # noqa: B020
             question, answers = _read(line)
             counts["lines"] += 1
             counts["read"] += len(answers)

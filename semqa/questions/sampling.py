@@ -52,7 +52,7 @@ class Place(NamedTuple):
 def find_questions(path: Path) -> list[Place]:
     """Return the place of the first row of each question in a QuoteSum file."""
     places: dict[str, Place] = {}
-    for line, _ in read_from(path, 0, 0):
+    for line, *_ in read_from(path, 0, 0):
         row = decode_row(line)
         qid = row.text("qid")
         if qid not in places:
@@ -144,7 +144,7 @@ def split(places: Sequence[Place], shares: Mapping[str, float], seed: int) -> Sp
 def rows_of(path: Path, places: Iterable[Place]) -> Iterator[bytes]:
     """Yield all rows of some questions, in file order."""
     wanted = {place.qid for place in places}
-    for line, _ in read_from(path, 0, 0):
+    for line, *_ in read_from(path, 0, 0):
         row = decode_row(line)
         if row.text("qid") in wanted:
             yield encode_row(row.fields)

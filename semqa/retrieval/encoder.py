@@ -292,6 +292,7 @@ class NumpyBert:
                 == ["pooling_mode_mean_tokens"]
                 and not limits.get("do_lower_case")
                 and not more.get("default_prompt_name")
+                and not any((more.get("prompts") or {}).values())
                 and file.stat().st_size <= MAX_BYTES
             )
             if not supported:
@@ -458,6 +459,12 @@ class SentenceEncoder:
         quick = self.quick(texts)
         return self._compute(texts) if quick is None else quick
 
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """Embed a question, with the model's prompt for queries if it has one, float32[width]."""
+        quick = self.quick([question])
+        found = self._compute([question], "encode_query") if quick is None else quick
+        return np.asarray(found[0])
+
     def quick(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """Like `embed`, or return None if there are many texts or the model needs torch.
 
@@ -493,12 +500,12 @@ class SentenceEncoder:
     def _model(self) -> Any:
         return self._source.load()
 
-    def _compute(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _compute(self, texts: Sequence[str], method: str = "encode") -> NDArray[np.float32]:
         if self._numpy_model is not None:
             return self._numpy_model.encode(texts)
         model = self._model
         try:
-            vectors = model.encode(
+            vectors = getattr(model, method)(
                 list(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
             )
         except Exception as error:

@@ -15,8 +15,9 @@ To add a task:
 1. Write a subclass of `Kind`. `read` turns input files into items (`expected_of` reads gold
    answers). `stages` returns the stages of an item: the parts to show and the questions to ask.
    Stages may depend on the item, for example one stage per sentence. `export` writes the ratings
-   in their released format, `imported` reads them, and `report` computes the statistics. `keep`
-   saves input files that the export needs. If disagreements go to one more rater, list the designs
+   in their released format, and `report` computes the statistics. `row_key` and `row_values` read
+   an export with a row per rating; for other exports and released files, override `imported`.
+   `keep` saves input files that the export needs. If disagreements go to one more rater, list the designs
    in `adjudicated` and override `undecided`.
 2. Write its guidelines as `guidelines/<name>.md`, a Jinja template with the variable `design`.
 3. Add an instance to `semqa.studies.kinds.KINDS`. If another command already prints tables for

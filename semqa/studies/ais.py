@@ -374,7 +374,7 @@ class Ais(Kind):
         A released verdict becomes one rating that keeps its numbers of agreeing annotators. Rows
         of outputs that are not in the study are skipped.
         """
-        places = {self.key(item): n for n, item in enumerate(study.items, 1)}
+        places = study.places
         found: list[ImportedRating] = []
         for each in inputs:
             if _released(each):
@@ -402,8 +402,8 @@ class Ais(Kind):
         verdicts = _with_urls(study, _verdicts(study, ratings))
         return encode_csv(released_csv(ReleasedFile.of(verdicts)))
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        return _kept(study, ratings) or super().released(study, ratings)
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        return _kept(study, ratings)
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""
@@ -432,14 +432,14 @@ def _rating(rated: Rated, design: str) -> Rating:
     values, data = rated.values, rated.item.data
     flagged = values.get("flagged", False) or values.get("source_flagged", False)
     clear, supported = values.get("interpretable"), values.get("attributable")
-    if design == ONE_QUESTION and not flagged:
-        clear = values["both"] != "unclear"
-        supported = values["both"] == "yes" if clear else None
-    if design == LIKERT and not flagged:
-        clear = values["interpretable_level"] >= YES_FROM
-        supported = values["attributable_level"] >= YES_FROM if clear else None
     if flagged:
         clear = supported = None
+    elif "both" in values:
+        clear = values["both"] != "unclear"
+        supported = values["both"] == "yes" if clear else None
+    elif "interpretable_level" in values:
+        clear = values["interpretable_level"] >= YES_FROM
+        supported = values["attributable_level"] >= YES_FROM if clear else None
     return Rating(
         rated.item.item,
         rated.item.system,
@@ -448,7 +448,7 @@ def _rating(rated: Rated, design: str) -> Rating:
         interpretable=clear,
         attributable=supported,
         justification=values.get("justification") or _why_flagged(values),
-        seconds=round(rated.seconds, 1) if rated.seconds else None,  # None if imported
+        seconds=max(0.1, round(rated.seconds, 1)) if rated.seconds else None,  # 0 if imported
         task=data.get("task", ""),
         design=design,
         output=data["output"],
@@ -465,36 +465,18 @@ def _why_flagged(values: Mapping[str, Any]) -> str:
 
 def _values(rating: Rating, design: str) -> dict[str, Any]:
     """Return a rating as the answers of a rater; the reverse of `_rating`."""
-    clear, supported = rating.interpretable, rating.attributable
-    given: dict[str, Any] = {"flagged": rating.flagged}
     if rating.design != design:
         raise InputError(
             f"The rating of {rating.item!r} by {rating.annotator!r} has the design "
             f"{rating.design!r}; the study has {design!r}."
         )
-    levels_missing = rating.interpretable_level is None or (
-        clear and rating.attributable_level is None
-    )
-    if design == LIKERT and levels_missing and not rating.flagged:
-        raise InputError(f"The rating of {rating.item!r} by {rating.annotator!r} has no levels.")
-    if design == LIKERT:
-        given["interpretable_level"] = rating.interpretable_level
-        given["attributable_level"] = rating.attributable_level
-    elif design == ONE_QUESTION:
-        given["both"] = "yes" if supported else "unsupported" if clear else "unclear"
-    else:
-        given |= {"interpretable": clear, "attributable": supported}
-    if rating.flagged:
-        given = {"flagged": True}
-    given["justification"] = rating.justification
-    return {name: value for name, value in given.items() if value not in (None, "")}
+    names = ("interpretable", "attributable", "interpretable_level", "attributable_level")
+    given = {name: getattr(rating, name) for name in (*names, "justification")}
+    return {"flagged": rating.flagged} | {k: v for k, v in given.items() if v not in (None, "")}
 
 
 def _released_ratings(study: Study, given: Input) -> list[ImportedRating]:
-    if study.settings.design != TWO_STEP:
-        raise InputError(
-            f"Released verdicts are of the design {TWO_STEP!r}.", where=display_name(given.path)
-        )
+    _check_columns(study)
     found: dict[int, ImportedRating] = {}
     places = {
         (item.item, item.system, item.data.get("output")): n
@@ -510,6 +492,14 @@ def _released_ratings(study: Study, given: Input) -> list[ImportedRating]:
         values |= {"agree_int": each.agree_int, "agree_ais": each.agree_ais}
         found.setdefault(place, ImportedRating(place, values))
     return list(found.values())
+
+
+def _check_columns(study: Study) -> None:
+    if study.settings.design == ATTRIBUTION_ONLY:
+        raise InputError(
+            f"The released columns need an answer to the first question, which {ATTRIBUTION_ONLY} "
+            "does not ask. Use JSON lines."
+        )
 
 
 def _verdicts(study: Study, ratings: Sequence[Rated]) -> list[Verdict]:
@@ -605,6 +595,7 @@ def _first_rows(
 
 def _kept(study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
     """Return the released files by name, with new verdicts for their rated outputs."""
+    _check_columns(study)
     files = {study.kind.key(item): item.data.get("file") for item in study.items}
     verdicts = _verdicts(study, ratings)
     found: dict[str, Iterable[bytes]] = {}

@@ -41,6 +41,7 @@ from semqa.studies.written import count_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from semqa.data.jsonl import Row
     from semqa.data.quotesum import Question as QuoteSumQuestion
     from semqa.studies.folder import Study
 
@@ -110,6 +111,9 @@ class Answers(Kind):
         asked = tuple(Question(name, text, "scale", LEVELS) for name, text in STATEMENTS.items())
         comment = Question("comment", "Comment (optional)", "text", required=False)
         return (Stage("Read and rate the answer", parts, (*asked, comment)),)
+
+    def row_key(self, row: Row) -> tuple[str, ...]:
+        return row.text("qid"), row.text("system")
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         rows = [_row(study, each) for each in ratings]

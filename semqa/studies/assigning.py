@@ -149,8 +149,8 @@ def needed(connection: Connection, study: Study) -> dict[int, int]:
         for row in read_finished(connection):
             given[row.item].append(json.loads(row.given))
         for number in found:
-            if _undecided(study, number, given[number]):
-                found[number] = len(given[number]) + 1
+            more = _undecided(study, number, given[number])
+            found[number] = max(found[number], len(given[number]) + more)
     return found
 
 

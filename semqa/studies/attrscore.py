@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.attrscore.labels import Label
     from semqa.data.csv_rows import CsvFile
+    from semqa.data.jsonl import Row
     from semqa.studies.folder import Study
     from semqa.studies.kind import Input, Part, Rated, Table
 
@@ -53,7 +54,7 @@ class AttrScore(LabelledTables):
     name = "attrscore"
     title = "Does the reference support the claim?"
     question = "label"
-    text = "answer"
+    texts = ("query", "answer", "reference")
     plain = ("id", "query", "answer", "reference", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:
@@ -104,6 +105,9 @@ class AttrScore(LabelledTables):
             item = Item(example.id, row.text("system", given.name), data, expected)
             found.append(Entry(item, example.label, example.where))
         return found
+
+    def row_key(self, row: Row) -> tuple[str, ...]:
+        return row.text("file"), row.text("id")
 
     def row(self, rated: Rated) -> dict[str, Any]:
         data, values = rated.item.data, rated.values

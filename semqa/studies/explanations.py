@@ -91,6 +91,9 @@ class Explanations(Kind):
         parts[-1]["search"] = True
         return (Stage("Judge the explanation", tuple(parts), _ASKED),)
 
+    def row_key(self, row: Row) -> tuple[str, ...]:
+        return _name(key_of(row), row.fields.get("sent_idx")), row.text("evaluator")
+
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         """Return a line per rating."""
         del study
@@ -153,9 +156,12 @@ def _item(
         "annotator": truth.explanation.strip() if truth else "",
         "document": documents[key.doc_id],
     }
-    name = f"{key.doc_id}: {key.topic}: {key.model}: {number}"
     system = given.name or given.path.stem
-    return Item(name, system, data, expected_of(row, gold=given.gold))
+    return Item(_name(key, number), system, data, expected_of(row, gold=given.gold))
+
+
+def _name(key: SummaryKey, number: object) -> str:
+    return f"{key.doc_id}: {key.topic}: {key.model}: {number}"
 
 
 def _explanation(reply: str) -> str:

@@ -87,6 +87,11 @@ class Study:
         return self.folder / DATABASE_FILE
 
     @property
+    def places(self) -> dict[tuple[str, ...], int]:
+        """The numbers of the items by key."""
+        return {self.kind.key(item): number for number, item in enumerate(self.items, 1)}
+
+    @property
     def gold(self) -> list[int]:
         """The numbers of the gold items."""
         return [n for n, item in enumerate(self.items, 1) if item.expected is not None]

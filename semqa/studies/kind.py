@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from semqa.attribution.attrscore.files import read_table
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -347,13 +348,31 @@ class Kind(ABC):
         return False
 
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read finished ratings from files, such as released annotations."""
-        del study, inputs
-        raise InputError(f"Import is not supported for {self.name} studies.")
+        """Read finished ratings from files; here from exports with a row per rating."""
+        places = study.places
+        return [
+            imported_rating(study, row, places.get(self.row_key(row)), self.row_values(row))
+            for each in inputs
+            for row in read_table(each.path)
+        ]
+
+    def row_key(self, row: Row) -> tuple[str, ...]:
+        """Return the key of the item that a row of an export is about."""
+        return row.text("item"), row.text("system")
+
+    def row_values(self, row: Row) -> Mapping[str, Any]:
+        """Return the answers in a row of an export, by question."""
+        return row.fields
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the input files by name, with the verdicts of the study filled in."""
-        return {f"{self.name}.csv": self.export(study, ratings, "csv")}
+        """Return the files of an export into a folder, by name."""
+        found = self.tables(study, ratings)
+        return found or {f"{self.name}.csv": self.export(study, ratings, "csv")}
+
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the input tables by name, with the verdicts of the study filled in."""
+        del study, ratings
+        return {}
 
     @abstractmethod
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
@@ -381,6 +400,55 @@ def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
             where=row.where,
         )
     return found
+
+
+def has_raters(given: Input) -> bool:
+    """Whether a file has ratings by rater, as exported, rather than released labels."""
+    if given.path.suffix.lower() == ".json":
+        return False
+    first = next(iter(read_table(given.path)), None)
+    return first is not None and "rater" in first.fields
+
+
+def imported_rating(
+    study: Study, row: Row, number: int | None, given: Mapping[str, Any]
+) -> ImportedRating:
+    """Return an exported rating, checked like an answer from the page.
+
+    Args:
+        row: has the rater, the seconds, and texts of the item.
+        number: number of the item; None if it was not found.
+        given: the answers, which may be the strings of a CSV file.
+    """
+    if number is None:
+        raise InputError("This rating is not about an item of the study.", where=row.where)
+    item, design = study.items[number - 1], study.settings.design
+    stages = study.kind.stages(item, design)
+    asked = {question.id for stage in stages for question in stage.questions}
+    for name, value in {**item.data, "design": design}.items():
+        if name not in asked and isinstance(value, str) and row.fields.get(name, value) != value:
+            raise InputError("is not that of the study's item.", field=name, where=row.where)
+    values: dict[str, Any] = {}
+    try:
+        seconds = float(row.fields.get("seconds") or 0)  # type: ignore[arg-type]
+        for stage in stages:
+            answers = {q.id: _exported(q, given.get(q.id)) for q in stage.questions}
+            values |= stage.check(answers, values)
+    except InputError as error:
+        error.where = row.where
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError("must be a number.", field="seconds", where=row.where) from error
+    return ImportedRating(number, values, row.text("rater"), seconds)
+
+
+def _exported(question: Question, value: Any) -> Any:
+    """Return an answer as it was before it was exported."""
+    if question.answer == "spans" and isinstance(value, list):
+        return [[e.get("start"), e.get("end")] if isinstance(e, dict) else e for e in value]
+    if question.answer in ("choice", "scale"):
+        return {str(option.value): option.value for option in question.options}.get(str(value))
+    return value
 
 
 def next_stage(stages: Sequence[Stage], done: int, values: Mapping[str, Any]) -> int | None:

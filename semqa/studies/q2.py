@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.data.csv_rows import CsvFile, CsvRecord
+    from semqa.data.jsonl import Row
     from semqa.studies.folder import Study
     from semqa.studies.kind import Input, Part, Rated
 
@@ -55,7 +56,7 @@ class Q2(LabelledTables):
     name = "q2"
     title = "Is the response consistent with the knowledge?"
     question = "consistent"
-    text = "response"
+    texts = ("response", "knowledge")
     plain = ("id", "system", "topic", "message", "response", "knowledge", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:
@@ -125,6 +126,15 @@ class Q2(LabelledTables):
             found.append(Entry(item, label, response.where))
         return found
 
+    def row_key(self, row: Row) -> tuple[str, ...]:
+        return row.text("file"), row.text("context"), row.text("system")
+
+    def row_values(self, row: Row) -> Mapping[str, Any]:
+        return {
+            **row.fields,
+            "consistent": {"0": True, "1": False}.get(str(row.fields.get("label"))),
+        }
+
     def row(self, rated: Rated) -> dict[str, Any]:
         data, values = rated.item.data, rated.values
         return {
@@ -165,7 +175,7 @@ class Q2(LabelledTables):
         key = "/".join(filter(None, self.key(item)))
         return {**item.data, "id": key, "system": item.system, "label": _cell(label)}
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return the input tables with labels.
 
         The name of a table without labels may state the class of its responses. Responses that the

@@ -118,9 +118,14 @@ def answer(
 def keep_draft(
     store: Store, rater: str, number: int, stage: int, values: dict[str, Any], seconds: float
 ) -> None:
-    """Save a draft, unless it is for another stage than the open one or was accepted since."""
+    """Save a draft, unless it is for another stage than the open one or was accepted since.
+
+    A draft of a finished item must be newer than its answer, by the working time: it may arrive
+    late.
+    """
 
     def current(found: Assignment) -> bool:
-        return stage == _current(found) and not found.accepted
+        late = found.done is not None and seconds <= found.seconds
+        return stage == _current(found) and not found.accepted and not late
 
     store.draft(rater, number, current, values, seconds)

@@ -67,7 +67,7 @@ class Progress(NamedTuple):
     """The progress of a rater.
 
     Attributes:
-        done, total: number of items, including gold items.
+        done, total: number of items, including gold items but not the survey.
         last: Unix time of the last saved answer, in seconds, or None.
     """
 
@@ -451,7 +451,7 @@ class Store:
             return True
 
     def take_in(self, rater: str, ratings: Sequence[ImportedRating]) -> None:
-        """Import finished ratings under the names of raters who have no link.
+        """Import finished ratings. Names of active raters are theirs; others get no link.
 
         Args:
             rater: the name for ratings without a name of their own.
@@ -463,19 +463,23 @@ class Store:
                 if known is None:
                     check_name(name)
                     self._add(connection, name, "imported")
-                elif known.state != "imported":
-                    raise InputError(f"Rater {name!r} already exists. Choose another name.")
-                own = select(assignments.c.item).where(assignments.c.rater == name)
-                had[name] = set(connection.execute(own).scalars())
+                elif known.state not in ("active", "imported"):
+                    raise InputError(f"Rater {name!r} is not active: {known.state}.")
+                own = assignments.c.rater == name
+                # Unopened items are assigned again below.
+                connection.execute(assignments.delete().where(own, assignments.c.opened.is_(None)))
+                items = select(assignments.c.item).where(own)
+                had[name] = set(connection.execute(items).scalars())
             saved = self.clock()
             rows = []
             for each in ratings:
                 name = each.rater or rater
                 if each.item in had[name]:
-                    raise InputError(f"{name!r} has already rated item {each.item}.")
+                    raise InputError(f"{name!r} already has item {each.item}.")
                 had[name].add(each.item)
                 made = new_assignment(name, each.item, len(had[name]))
-                rows.append({**made, "opened": saved, "done": saved})
+                done = {"opened": saved, "done": saved, "stage": self._stage(each)}
+                rows.append({**made, **done})
             if rows:
                 connection.execute(insert(assignments), rows)
             known_ids = select(assignments).where(assignments.c.rater.in_(list(had)))
@@ -484,7 +488,7 @@ class Store:
                 {
                     "assignment": ids[each.rater or rater, each.item],
                     "given": json.dumps(each.values),
-                    "stage": 0,
+                    "stage": self._stage(each),
                     "complete": True,
                     "seconds": each.seconds,
                     "opened": saved,
@@ -495,6 +499,12 @@ class Store:
             if given:
                 connection.execute(insert(answers), given)
             reassign(connection, self.study)
+
+    def _stage(self, given: ImportedRating) -> int:
+        """Return the number of answered stages."""
+        item, design = self.study.items[given.item - 1], self.study.settings.design
+        stages = self.study.kind.stages(item, design)
+        return max((n for n, s in enumerate(stages, 1) if s.asked(given.values)), default=1)
 
     # Qualification
 
@@ -586,7 +596,11 @@ class Store:
                 for row in connection.execute(saved.group_by(assignments.c.rater))
             }
             for rater in people:
-                own = read_assignments(connection, assignments.c.rater == rater.name)
+                own = read_assignments(
+                    connection,
+                    (assignments.c.rater == rater.name)
+                    & assignments.c.item.not_in(self.study.closing),
+                )
                 done = [each for each in own if each.done is not None]
                 golden = [each for each in done if each.item in self.study.gold]
                 found.append(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from abc import abstractmethod
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,15 @@ from semqa.data.csv_rows import (
 )
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.errors import InputError
-from semqa.studies.kind import ImportedRating, Item, Kind, json_bytes, majority, tied
+from semqa.studies.kind import (
+    ImportedRating,
+    Item,
+    Kind,
+    has_raters,
+    json_bytes,
+    majority,
+    tied,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -111,7 +120,7 @@ class LabelledTables(Kind):
 
     Attributes:
         question: id of the question that asks for the label.
-        text: field of an item's data that must match when ratings are imported.
+        texts: fields of an item's data that must match when labels are imported.
         plain: columns of a CSV export if there is not exactly one kept table.
     """
 
@@ -119,7 +128,7 @@ class LabelledTables(Kind):
     per_item = 2
     adjudicated = (ADJUDICATED,)
     question: str
-    text: str
+    texts: tuple[str, ...]
     plain: tuple[str, ...]
 
     @abstractmethod
@@ -152,16 +161,26 @@ class LabelledTables(Kind):
         return tied(values[self.question] for values in given)
 
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read the labels in files as ratings; if the study has one file, its name may differ."""
-        places = {self.key(item): n for n, item in enumerate(study.items, 1)}
+        """Read ratings by rater, or labels; if the study has one file, its name may differ."""
+        rated = [each for each in inputs if has_raters(each)]
+        found = super().imported(study, rated)
+        places = study.places
+        joined = {"/".join(filter(None, key)): place for key, place in places.items()}
         names = sorted({str(item.data["file"]) for item in study.ordinary_items})
-        found = []
-        for entry in (entry for each in inputs for entry in self.entries(each)):
+        texts = [self._texts(item) for item in study.items]
+        # Rows move to another file if their class is in its name.
+        counts = Counter(texts)
+        moved = {text: n for n, text in enumerate(texts, 1) if counts[text] == 1}
+        for entry in (
+            entry for each in inputs if each not in rated for entry in self.entries(each)
+        ):
             item = entry.item
             if len(names) == 1:
                 item = replace(item, data={**item.data, "file": names[0]})
-            place = places.get(self.key(item))
-            if place is None or study.items[place - 1].data[self.text] != item.data[self.text]:
+            place = places.get(self.key(item)) or joined.get(item.item)
+            if place is None or texts[place - 1] != self._texts(item):
+                place = moved.get(self._texts(item))
+            if place is None:
                 raise InputError(
                     f"This row is not in the study, which has the rows of {', '.join(names)}.",
                     where=entry.where,
@@ -169,6 +188,9 @@ class LabelledTables(Kind):
             if entry.label is not None:
                 found.append(ImportedRating(place, {self.question: entry.label}))
         return found
+
+    def _texts(self, item: Item) -> tuple[Any, ...]:
+        return tuple(item.data[name] for name in self.texts)
 
     def verdicts(self, ratings: Sequence[Rated]) -> dict[tuple[str, ...], Any]:
         """Return the majority label of each item by key, or None if there is a tie."""
@@ -188,15 +210,13 @@ class LabelledTables(Kind):
             return encode_csv(self.labelled(name, file, verdicts))
         several = len({item.data["file"] for item in study.items}) > 1
         rows = [
-            self.cells(item, verdicts[key], several=several)
-            for item in study.items
-            if (key := self.key(item)) in verdicts
+            self.cells(item, verdicts.get(self.key(item)), several=several)
+            for item in study.ordinary_items
         ]
         lines = [self.plain, *([str(row.get(name, "")) for name in self.plain] for row in rows)]
         return [encode_record(line).encode() for line in lines]
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the input tables with labels."""
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         verdicts = self.verdicts(ratings)
         return {
             name: encode_csv(self.labelled(name, file, verdicts))

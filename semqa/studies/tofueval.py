@@ -17,6 +17,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
     AnnotatedSentence,
@@ -51,6 +52,8 @@ from semqa.studies.kind import (
     Rated,
     Stage,
     expected_of,
+    has_raters,
+    imported_rating,
     json_bytes,
     levels,
     majority,
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.tofueval.data import KeyPoints
     from semqa.data.csv_rows import CsvFile
+    from semqa.data.jsonl import Row
     from semqa.studies.folder import Study
 
 SENTENCES, KEY_POINTS = "sentences", "key-points"
@@ -159,22 +163,21 @@ class TofuEval(Kind):
         return tuple(stages)
 
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        places = {self.key(item): n for n, item in enumerate(study.items, 1)}
-        files = _Files(inputs)
+        places = study.places
+        rated = [each for each in inputs if has_raters(each)]
+        files = _Files([each for each in inputs if each not in rated])
         if study.settings.design == KEY_POINTS:
             given = [(files.topic_of(each), _points_values(each)) for each in files.points]
         else:
             given = [(item, _released_values(own)) for item, own in files.annotated()]
-        found = []
+        found = [rating for each in rated for rating in _exported(study, each)]
+        # The name of an export, and so the data set, may differ from that of the released file.
+        names = Counter(key[2:] for key in places)
+        loose = {key[2:]: number for key, number in places.items() if names[key[2:]] == 1}
         for item, values in given:
-            # Written summaries have no dataset; that of an export comes from its file name.
-            place = places.get(self.key(item)) or places.get(("", "", *self.key(item)[2:]))
+            place = places.get(self.key(item)) or loose.get(self.key(item)[2:])
             if place is None:
-                raise InputError(
-                    f"{item.item} ({item.system}) is not in the study."
-                    if item.system
-                    else f"{item.item} is not in the study."
-                )
+                raise InputError(f"{item.item} {item.system}".strip() + " is not in the study.")
             if values:
                 found.append(ImportedRating(place, values))
         return found
@@ -191,10 +194,9 @@ class TofuEval(Kind):
             return _plain_points(study, ratings)
         return _plain(study, ratings)
 
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        return {
-            name: _labelled(study, name, file, ratings) for name, file in _kept(study).items()
-        } or super().released(study, ratings)
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        kept = _kept(study)
+        return {name: _labelled(study, name, file, ratings) for name, file in kept.items()}
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return error rates and types, relevance, completeness, and agreement."""
@@ -419,6 +421,29 @@ def _released_values(own: Sequence[AnnotatedSentence]) -> dict[str, Any]:
     return values
 
 
+def _exported(study: Study, given: Input) -> Iterator[ImportedRating]:
+    """Yield the ratings of an export, which has a row per sentence and one per summary."""
+    names = ("dataset", "split", "doc_id", "topic", "model_name")
+    found: dict[tuple[str, ...], tuple[Row, dict[str, Any]]] = {}
+    for row in read_table(given.path):
+        key = *(row.text(name, "") for name in names), row.text("rater")
+        values = found[key][1] if key in found else {}
+        found[key] = (row, values)  # the last row has the seconds
+        if (number := row.fields.get("sent_idx")) is not None:
+            values[f"s{number}"] = row.text("sent_label")
+            values[f"s{number}_why"] = row.text("exp")
+            values[f"s{number}_types"] = [*error_types(row.text("type"))]
+            continue
+        values |= {name: row.fields.get(name) for name in ("relevance", "remark")}
+        if isinstance(made := row.fields.get("made"), list):
+            values["covered"] = [n for n, is_made in enumerate(made, 1) if is_made] or [NONE]
+        if isinstance(points := row.fields.get("key_points"), list):
+            values[_WRITTEN.id] = "\n".join(map(str, points))
+    places = study.places
+    for key, (row, values) in found.items():
+        yield imported_rating(study, row, places.get(key[:-1]), values)
+
+
 def _points_values(given: KeyPoints) -> dict[str, Any]:
     return {_WRITTEN.id: "\n".join(_one_line(given.points))} if given.points else {}
 
@@ -443,7 +468,7 @@ def consensus(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], A
         given.setdefault(key, (each.item, []))[1].append(each.values)
     found = {}
     for key, (item, values) in given.items():
-        for number, text, _ in item.data["sentences"]:
+        for number, text, _ in item.data.get("sentences", ()):
             name = f"s{number}"
             answered = [each for each in values if name in each]
             wrong = [each for each in answered if each[name] == "no"]

@@ -180,7 +180,7 @@ class Writing(Kind):
 
         A quote that is not verbatim becomes free text.
         """
-        places = {item.item: n for n, item in enumerate(study.items, 1)}
+        places = {qid: number for (qid, _), number in study.places.items()}
         found: list[ImportedRating] = []
         for question in (q for each in inputs for q in read_quotesum(each.path)):
             place = places.get(question.qid)
@@ -218,7 +218,7 @@ class Writing(Kind):
             extra = {
                 "writer": rated.rater,
                 "seconds": round(rated.seconds, 1),
-                "revision": rated.revision,
+                "revision": rated.values.get("revision", rated.revision),
                 "round": rounds[study.kind.key(rated.item)],
                 "left_out": rated.values.get("left_out", []),
                 "comment": rated.values.get("comment", ""),
@@ -346,11 +346,13 @@ def _imported(
 ) -> ImportedRating:
     extra = reference.extra
     left_out, seconds = extra.get("left_out"), extra.get("seconds")
+    revision = extra.get("revision")
     values: dict[str, Any] = {
         "answer": as_json([piece for piece in pieces_of(reference.text, sources)[0] if piece]),
         "left_out": _left_out(left_out or [], sources),
         "comment": str(extra.get("comment") or ""),
         "unique_id": reference.unique_id,
+        "revision": revision if isinstance(revision, int) else None,
     }
     return ImportedRating(
         place,

@@ -45,6 +45,24 @@ def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Pat
     assert semqa("eval", "attrscore", "simulate", questions, "--out", "s.csv").code == 0
     assert (tmp_path / "s.csv").read_bytes() == first
 
+    def sentence(prompt: str) -> str:  # lacks the names
+        answer = prompt.partition("\nAnswer: ")[2].splitlines()[0]
+        return f"It was {answer}." if answer.isdigit() else "Somebody built it."
+
+    with serving(
+        lambda request: Answer(sentence(request.body["messages"][-1]["content"]))
+    ) as server:
+        model = ("--judge", "engine:openai:m", "--judge-url", server.url)
+        long = ("--rewrite", *model, "--no-judge-cache", "--out", "long.jsonl", "--json")
+        found = semqa("eval", "attrscore", "simulate", questions, *long).json
+    rows = [json.loads(line) for line in (tmp_path / "long.jsonl").read_text().splitlines()]
+    assert all(
+        row["answer"] == f"It was {row['how']['short']}." for row in rows if "short" in row["how"]
+    )
+    short = [row["answer"] for row in rows if "short" not in row["how"]]
+    assert found["skipped"]["the sentence lacks the answer"] == len(short) == 12
+    assert not any(answer.isdigit() for answer in short)
+
     run = ("eval", "attrscore", "run", "s.csv", "--judge-cache", "cache", "--out", "r.json")
     with serving(lambda _: Answer("Neutral")) as server:
         model = ("--judge", "engine:openai:m", "--judge-url", server.url)

@@ -96,6 +96,17 @@ def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> No
     assert again[: again.index(" seconds")] in shown
 
 
+def test_raters_of_compared_studies_are_different_people(run: Command, tmp_path: Path) -> None:
+    for name in "ab":
+        run(
+            "study", "new", "semqa", f"human={EXAMPLES}", "-o", name, "--raters=ann", "--per-item=1"
+        )
+        with served(Study.open(tmp_path / name)) as site:
+            person = site.person("ann")
+            person.answer(person.next(), **dict.fromkeys(SCALES, 3))
+    assert "2 ratings of 1 answer by 2 raters" in run("study", "report", "a", "b").out
+
+
 def test_ratings_are_compared_with_experts(run: Command, tmp_path: Path) -> None:
     row = {"item": "1", "system": "m", "interpretable": True}
     write_lines(

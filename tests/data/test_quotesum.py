@@ -256,7 +256,7 @@ def test_the_check_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     save(file, row(0), row(1))
     result = run("q.jsonl")
-    assert (result.exit_code, result.stdout) == (0, "1 questions, 2 references, 2 sources\n")
+    assert (result.exit_code, result.stdout) == (0, "1 question, 2 references, 2 sources\n")
     report = json.loads(run("q.jsonl", "--json").stdout)
     assert report == {
         "ok": True, "questions": 1, "references": 2, "sources": 2, "errors": [], "more": 0,

@@ -159,6 +159,13 @@ def test_a_text_may_speak_of_pdf(name: str) -> None:
     assert extract(name, b"A PDF begins with %PDF-1.7.").text == "A PDF begins with %PDF-1.7."
 
 
+@pytest.mark.parametrize("depth", [12, 400])
+def test_deeply_nested_lists_are_kept(depth: int) -> None:
+    source = "\n".join(f"{' ' * 2 * level}- item {level}" for level in range(depth))
+    text = extract("a.md", source.encode()).text
+    assert text.split()[2::3] == [str(level) for level in range(depth)]
+
+
 def test_a_very_long_markdown_is_read_as_it_is() -> None:
     source = "# T\n\n" + "Some *text*.\n\n" * 200_000
     assert extract("a.md", source.encode()).text == source

@@ -45,6 +45,46 @@ def test_a_signature_is_not_a_heading() -> None:
     assert headings(text, "Thank you very much.") == ["From: Ann"]
 
 
+def test_short_lines_are_not_joined() -> None:
+    text = (
+        "Flights\nSat 3 Oct Frankfurt 11:05 to Lisbon 13:10\nThu 8 Oct Lisbon 18:40 to Oslo 22:45\n"
+        "One bag of 23 kg and one cabin bag of 8 kg each, sports equipment must be registered"
+    )
+    assert [(kind, found[:9]) for kind, found in units(text)] == [
+        ("heading", "Flights"),
+        ("sentence", "Sat 3 Oct"),
+        ("sentence", "Thu 8 Oct"),
+        ("sentence", "One bag o"),
+    ]
+
+
+def test_a_short_value_stays_with_its_name() -> None:
+    text = "A4 colour\n40p a page\n\nThese are the prices of all our copies, and staff help you."
+    assert units(text)[0] == ("sentence", "A4 colour\n40p a page")
+
+
+def test_full_lines_are_joined() -> None:
+    text = (
+        "The tenant keeps the flat clean, tells the landlord of any damage and of\n"
+        "Any loss, and pays for what he breaks. Children and guests are counted as\n"
+        "Tenants here. Done."
+    )
+    assert [found[-9:] for _, found in units(text)] == ["e breaks.", "nts here.", "Done."]
+
+
+def test_aligned_columns_are_a_table() -> None:
+    text = (
+        "Number: 12\n\nPos  Item         Qty    Price\n1    Repair, pump   2    68.00\n"
+        "2    New pump       1   129.50\n\nNet          197.50\nVAT           37.53"
+    )
+    assert over(text, "2    New pump       1   129.50") == "Pos  Item         Qty    Price"
+    assert over(text, "Pos  Item         Qty    Price") is None
+    assert [found for _, found in units(text)][-2:] == [
+        "Net          197.50",
+        "VAT           37.53",
+    ]
+
+
 def test_items_have_a_lead_in() -> None:
     text = "You may end it if:\n\n(a) we fail to pay;\n\n(b) the roof leaks.\n\nElse not."
     assert over(text, "(b) the roof leaks.") == "You may end it if:"

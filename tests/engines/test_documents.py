@@ -101,6 +101,79 @@ def test_a_sentence_that_limits_the_answer_is_quoted_too(exception: str) -> None
     assert found == f"Stop taking the tablets seven days before. {exception}"
 
 
+LEASE = """\
+Between Anna Berg, Kassel (hereinafter the "Landlord") and Tom Ruiz (together with his family “the Tenant”).
+
+1. The Landlord lets the flat to the Tenant. The Landlord keeps the roof in repair.
+
+2. The rent is due on the third working day (the Due Date).
+
+3. "Ancillary Costs" means heating and water. The Landlord states the Ancillary Costs once a year.
+
+4. The Data Protection Officer ("DPO") must be told of any camera. The DPO is Ms Falk.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Who is the landlord?", "Between Anna Berg"),
+        ("Who are the parties?", "Between Anna Berg"),
+        ("who's the tenant in this agreement", "Between Anna Berg"),
+        ("What is the due date?", "2. The rent is due"),
+        ("What does “ancillary costs” mean?", '3. "Ancillary Costs" means'),
+    ],
+)
+def test_a_term_is_answered_by_its_definition(question: str, start: str) -> None:
+    (quote,) = quotes(question, LEASE)
+    assert quote.startswith(start)
+
+
+MINUTES = """\
+Committee meeting, 3 May, club house
+
+Present: Ada Lund (chair), Bo Ek
+Apologies: Cy Marsh
+
+1. Roof
+
+Bo Ek: The committee meeting in June is too late for the roof. I have three offers.
+Decision: The roof is mended in June. Two for, none against.
+Action: Bo to order the tiles.
+
+2. Any other business
+
+Action: Ada to write to the members.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "starts"),
+    [
+        ("Who attended the meeting?", ["Present: Ada Lund"]),
+        ("Who was absent?", ["Apologies: Cy Marsh"]),
+        ("What was decided?", ["Decision: The roof is mended in June. Two for"]),
+        ("What are the action items?", ["Action: Bo to order", "Action: Ada to write"]),
+        ("What did Bo Ek say?", ["Bo Ek: The committee meeting in June is too late"]),
+    ],
+)
+def test_a_label_answers_a_question_for_it(question: str, starts: list[str]) -> None:
+    found = quotes(question, MINUTES)
+    assert [quote[: len(start)] for quote, start in zip(found, starts, strict=True)] == starts
+
+
+def test_a_code_that_is_in_no_document_is_named() -> None:
+    source = Source("# Codes\n\nE17: the pressure is too high.\n\nE23: the fan is blocked.")
+    answer = engine().attempt("What does the code E41 mean?", [source])
+    assert answer is None or answer.unanswered == ("E41",)
+    found = engine().answer("What does the code E-17 mean?", [source])
+    assert not found.unanswered
+
+
+def test_the_long_form_of_an_abbreviation_is_no_definition() -> None:
+    assert "The DPO is Ms Falk." in " ".join(quotes("Who is the DPO?", LEASE))
+
+
 def test_an_empty_cell_of_a_header_keeps_its_column() -> None:
     text = "| | Central | Riverside |\n|---|---|---|\n| Monday | closed | 10-18 |\n"
     assert quotes("When is Riverside open on Monday?", text) == [

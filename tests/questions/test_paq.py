@@ -110,6 +110,17 @@ def test_lines_of_another_shape_are_refused(tmp_path: Path, line: str, message: 
         list(paq.sort_into_buckets([path], 2, None))
 
 
+def test_line_numbers_are_right_after_a_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paq, "LINES_PER_STEP", 1)
+    path = tmp_path / "questions.jsonl"
+    path.write_text('\n{"question": "who", "answers": []}\n\n[1]\n')
+    first = next(paq.sort_into_buckets([path], 2, None))
+    with pytest.raises(InputError, match=r"questions\.jsonl:4"):
+        list(paq.sort_into_buckets([path], 2, first.place))
+
+
 def test_a_damaged_gz_is_refused(tmp_path: Path) -> None:
     whole = gzip.compress(b'{"question": "who", "answers": []}\n' * 1_000)
     path = tmp_path / "questions.jsonl.gz"

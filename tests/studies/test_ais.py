@@ -220,6 +220,8 @@ def test_every_rater_answers_the_survey_last(tmp_path: Path) -> None:
             person.answer(task, **given, reasons=["long"], remark="More time.")
             assert person.next()["end"] == "done"
         assert (site.store.missing(), site.store.wanted()) == (0, len(site.store.rated()))
+        progress = site.store.progress()
+        assert sum(each.done for each in progress) == len(site.store.rated()) == len(OUTPUTS)
         surveys = site.store.surveys()
     found = survey_report([(study, surveys)])
     assert [(row["rater"], row["guidelines"]) for row in found.record["survey"]] == [

@@ -85,6 +85,12 @@ def test_a_draft_after_its_answer_is_ignored(study: Study) -> None:
         ann.answer(task, interpretable=True)
         ann.draft(task, interpretable=False)
         assert ann.next()["draft"] == {}
+        done = ann.answer(ann.next(), attributable=True)
+        path = f"/v1/tasks/{task['id']}"
+        ann.draft(done, seconds=0.0, attributable=False)  # of before the answer
+        assert ann.get(path)["draft"] == {}
+        ann.draft(done, attributable=False)  # a correction
+        assert ann.get(path)["draft"] == {"attributable": False}
 
 
 def test_raters_do_not_see_each_others_answers(study: Study) -> None:

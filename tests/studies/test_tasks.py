@@ -488,6 +488,20 @@ def test_responses_move_to_the_file_of_their_class(tmp_path: Path) -> None:
         "three is so,three is so.",
     ]
     assert texts["a_inconsistent.csv"].splitlines()[1:] == ["two is so,two is so."]
+    # The moved rows are found again.
+    out = [tmp_path / name for name in texts]
+    for path in out:
+        path.write_text(texts[path.name], encoding="utf-8", newline="")
+    other = make_study(
+        tmp_path / "b",
+        "q2",
+        [Input(p) for p in paths],
+        raters="x",
+        per_item=1,
+        design="independent",
+    )
+    through(other, out, tmp_path / "out")
+    same_bytes(out, tmp_path / "out")
 
 
 def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> None:
@@ -576,26 +590,12 @@ def test_an_export_under_another_name_is_imported(tmp_path: Path) -> None:
     study = make_study(tmp_path / "a", "attrscore", attrscore_inputs(tmp_path / "in"), per_item=2)
     path = write_csv(tmp_path / "labels.csv", list(CLAIMS[0]), CLAIMS)
     assert [each.item for each in study.kind.imported(study, [Input(path)])] == [1, 2, 3]
-    other = write_csv(tmp_path / "other.csv", list(CLAIMS[0]), CLAIMS[1:])
+    fewer = write_csv(tmp_path / "fewer.csv", list(CLAIMS[0]), CLAIMS[1:])
+    assert [each.item for each in study.kind.imported(study, [Input(fewer)])] == [2, 3]
+    changed = [{**CLAIMS[0], "answer": "It never opened."}]
+    other = write_csv(tmp_path / "other.csv", list(CLAIMS[0]), changed)
     with pytest.raises(InputError, match=r"other.csv:2: This row .* the rows of claims.csv"):
         study.kind.imported(study, [Input(other)])
-
-
-def test_an_export_of_written_summaries_can_be_imported(tmp_path: Path) -> None:
-    _, documents = tofueval_inputs(tmp_path / "in", points=False)
-    row = {"doc_id": "council-3", "topic": TOPIC, "summary": "Ortiz spoke. Lee sang."}
-    inputs = [Input(write_lines(tmp_path / "summaries.jsonl", [row])), documents]
-    study = make_study(tmp_path / "a", "tofueval", inputs, raters="ann", per_item=1)
-    with served(study) as site:
-        ann = site.person("ann")
-        task = ann.answer(ann.next(), key_points="Ortiz spoke.")
-        ann.answer(rate_sentences(ann, task, "yes", "no"), relevance=3, covered=[1])
-    path = tmp_path / "sentences.csv"
-    path.write_bytes(exported(study, "csv"))
-    other = make_study(tmp_path / "b", "tofueval", inputs, raters="ann", per_item=1)
-    with closing(Store(other)) as store:
-        store.take_in("released", other.kind.imported(other, [Input(path)]))
-    assert exported(other, "csv") == path.read_bytes()
 
 
 def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
@@ -608,9 +608,30 @@ def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
     assert sum(each.total for each in store.progress() if each.state == "active") == len(CLAIMS)
     with pytest.raises(InputError, match="already"):
         store.take_in("released", given)
-    with pytest.raises(InputError, match="already"):
-        store.take_in("ann", given)
+    with pytest.raises(InputError, match="not active: owner"):
+        store.take_in("owner", given)
     store.close()
+
+
+def test_imported_ratings_of_an_active_rater_are_their_own(tmp_path: Path) -> None:
+    inputs = attrscore_inputs(tmp_path / "in")
+    study = make_study(tmp_path, "attrscore", inputs, per_item=2)
+    place = {"start": 0, "end": 3}
+    row = {"file": "claims.csv", "id": "1", **CLAIMS[0], "rater": "ann", "evidence": [place]}
+    path = write_lines(tmp_path / "ann.jsonl", [row])
+    with served(study) as site:
+        site.store.take_in("released", study.kind.imported(study, [Input(path)]))
+        ann = site.person("ann")
+        total = ann.next()["total"]
+        task = ann.get(f"/v1/tasks/{site.store.order('ann')[0][0]}")
+        assert (task["finished"], task["stages"][0]["number"]) == (True, 0)
+        assert ann.answer(task, label="Extrapolatory")["values"] == {"label": "Extrapolatory"}
+        for _ in range(total - 1):
+            ann.answer(ann.next(), label="Extrapolatory")
+        assert ann.next()["end"] == "done"
+        with pytest.raises(InputError, match="already has item 1"):
+            site.store.take_in("x", study.kind.imported(study, [Input(path)]))
+        assert len(site.store.rated()) == total
 
 
 def test_imported_annotations_are_exported_as_released(released: Path, tmp_path: Path) -> None:

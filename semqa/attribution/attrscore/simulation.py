@@ -10,14 +10,16 @@ Input is SQuAD's nested JSON, or rows (JSON lines or CSV) with ``question``, ``a
 SQuAD's ``{"text": […]}``) and ``context``. There can be multiple passages in ``ctxs`` or
 ``contexts``; the first one that contains an answer is used.
 
-Source: Yue et al. 2023, data simulated from question answering. Answers are not rewritten as
-sentences. The choice of wrong answers and the definition of an answer's forms are ours.
+`rewrite` turns short answers into sentences with a language model.
+
+Source: Yue et al. 2023, data simulated from question answering. The prompt, the choice of wrong
+answers and the definition of an answer's forms are ours.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -31,6 +33,8 @@ from semqa.attribution.attrscore.answers import (
 )
 from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.labels import LABELS, Example
+from semqa.attribution.judges.base import require_ability
+from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.records import invalid_field
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, describe
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from semqa.attribution.attrscore.labels import Label
+    from semqa.attribution.judges.base import Judge
 
 
 _QUESTION = ("question", "query")
@@ -349,6 +354,31 @@ def simulate(
         maker.failed,
         sum(map(len, made.values())) - len(kept),
     )
+
+
+_SENTENCE_TOKENS = 96
+
+
+def rewrite(made: Simulation, judge: Judge) -> Simulation:
+    """Rewrite questions and short answers as sentences with a language model.
+
+    If a reply lacks the answer, the example keeps the short one, which is counted in `failed`.
+    """
+    prompt = JudgePrompt.load("attrscore-rewrite")
+    prompts = [prompt.fill(question=each.query, answer=each.answer) for each in made.examples]
+    model = require_ability(judge, "complete")
+    examples = []
+    failed = Counter(made.failed)
+    replies = model.complete(prompts, max_new_tokens=_SENTENCE_TOKENS)
+    for example, reply in zip(made.examples, replies, strict=True):
+        text = " ".join(reply.split())
+        if AnswerMatcher.of([example.answer]).within(Forms.of(text)):
+            how = {**example.how, "short": example.answer}
+            examples.append(replace(example, answer=text, how=how))
+        else:
+            failed["the sentence lacks the answer"] += 1
+            examples.append(example)
+    return replace(made, examples=tuple(examples), failed=failed)
 
 
 class _ExampleMaker:

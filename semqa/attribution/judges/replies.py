@@ -51,7 +51,7 @@ _RELATION_PATTERNS: Final[dict[str, tuple[Relation, str]]] = {
         r"|no (?:mention|indication|basis)(?! of (?:any )?(?:error|inconsist|contradict))|go(?:es)? (?:beyond|further)"
         rf"|no evidence (?:in (?:the|this) \w+ )?for (?:it|that|(?:this|the) {_CLAIM})"
         rf"|not (?:be )?(?:found|present|in) (?:anywhere )?(?:in )?(?:the|this) {_SOURCE}"
-        rf"|nothing in (?:the|this) {_SOURCE} about|silent (?:on|about)|leaves? (?:it|this|that) open",
+        rf"|nothing in (?:the|this) {_SOURCE} about|silent (?:on|about)|impossible to (?:tell|know|say)|(?:lacks?|lacking) (?:the |any )?{_NOUN}|leaves? (?:it|this|that) open",
     ),
     "false": (
         "contradiction",
@@ -63,14 +63,14 @@ _RELATION_PATTERNS: Final[dict[str, tuple[Relation, str]]] = {
     ),
     "contradiction": (
         "contradiction",
-        r"contradict(?:s|ed|ory|ing|ions?)?|refut(?:es?|ed|ing)|opposite|inconsisten(?:t|cy|cies)"
+        r"contradict(?:s|ed|ory|ing|ions?)?|refut(?:es?|ed|ing)|disprov(?:es?|ed)|opposite|inconsisten(?:t|cy|cies)"
         r"|errors?|misrepresents?|misattributes|misquotes|mixes up|wrongly|conflicts? with|at odds with"
         rf"|counter to|(?:(?:{_CLAIM}|it|this|that) is|it's) wrong",
     ),
     "entailment": (
         "entailment",
         r"attribut(?:able|ed)|entail(?:s|ed|ment|ing)?|impl(?:y|ies)|support(?:s|ed|ive|ing)?|consistent|faithful"
-        r"|follows? (?:\w+ ){0,2}from|true|correct|accurate(?:ly)?|confirm(?:s|ed)"
+        r"|follows? (?:\w+ ){0,2}from|true|correct|accurate(?:ly)?|confirm(?:s|ed)|verif(?:ies|ied)"
         r"|backs?(?: up)? (?:the|this|that|it)|backed (?:up )?by|substantiat(?:es?|ed)|inferred from|grounded in|traced back to|bears? (?:it )?out"
         rf"|states the {_CLAIM}|(?:all|each|every(?:thing)?)[\w ]{{1,30}} (?:is|are|be) (?:stated|found)",
     ),

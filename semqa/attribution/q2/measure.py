@@ -84,14 +84,13 @@ class Settings:
 
     Attributes:
         beams: number of questions to generate per span, at least 1.
-        nli: whether to also compare answers by entailment. If False, no entailment judge is needed
-            and only the variant without NLI is scored.
         official: whether to follow the released code; see `semqa.attribution.q2.responses`.
+        personal: whether personal questions are valid, too.
     """
 
     beams: int = 5
-    nli: bool = True
     official: bool = False
+    personal: bool = False
 
     def __post_init__(self) -> None:
         if self.beams < 1:
@@ -113,7 +112,7 @@ class _SpanQuestions:
 class Q2:
     """The Q² measure.
 
-    The judge generates and answers questions, and judges entailment if `Settings.nli` is set.
+    The judge generates and answers questions, and judges entailment.
 
     Raises:
         InputError: the judge lacks an ability.
@@ -123,7 +122,7 @@ class Q2:
         self.settings = settings or Settings()
         self._asking = require_ability(judge, "ask")
         self._answering = require_ability(judge, "answer")
-        self._entails = require_ability(judge, "entailment") if self.settings.nli else None
+        self._entails = require_ability(judge, "entailment")
         self.finder = finder
 
     def score(
@@ -150,7 +149,6 @@ class Q2:
             ResponseScore(
                 response,
                 tuple(tried),
-                nli=self.settings.nli,
                 official=self.settings.official,
                 spans=len(found),
             )
@@ -158,7 +156,7 @@ class Q2:
                 responses, self._answer_from_knowledge(responses, questions), spans, strict=True
             )
         ]
-        return scores if self._entails is None else compare_answers(scores, self._entails)
+        return compare_answers(scores, self._entails)
 
     def _spans(self, response: Response) -> list[str]:
         """Return the spans to ask about, without duplicates unless `Settings.official`."""
@@ -210,7 +208,7 @@ class Q2:
         """Return the next question of a span; reject personal ones on the way."""
         while item.remaining:
             text = item.remaining.pop(0)
-            if not self.finder.personal(text):
+            if self.settings.personal or not self.finder.personal(text):
                 return text
             item.tried.append(Question(text, item.span, rejected=PERSONAL))
         return None

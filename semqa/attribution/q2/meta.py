@@ -266,6 +266,55 @@ def rating_level(judged: Iterable[Judged], measure: str) -> dict[str, Any] | Non
     }
 
 
+def three_way(judged: Iterable[Judged], measure: str, *thresholds: float) -> dict[str, Any] | None:
+    """Sort responses into contradicted, neutral and entailed ones by one measure, as for DNLI.
+
+    A score up to the first threshold means contradicted, a score above the second one entailed.
+
+    Args:
+        judged: responses whose ratings are 0 (contradicted), 0.5 (neutral) or 1 (entailed).
+        measure: the name of the measure.
+        thresholds: if they are not two, the two with the highest accuracy on these responses.
+
+    Returns:
+        A JSON-ready object: ``n``; the ``thresholds``; whether they were ``chosen`` on these
+        responses; the ``accuracy``; and the ``recall`` of each class. None for other ratings.
+    """
+    pairs = [
+        (each.response.rating, score)
+        for each in judged
+        if each.response.rating is not None and (score := each.scores.get(measure)) is not None
+    ]
+    if not {0.5} <= {rating for rating, _ in pairs} <= {0.0, 0.5, 1.0}:
+        return None
+    ratings = np.array([rating for rating, _ in pairs])
+    scores = np.round(_to_unit_interval(np.array([s for _, s in pairs]), measure), _DECIMALS)
+    given = len(thresholds) == 2
+    at = np.sort(thresholds) if given else np.concatenate([[-1.0], np.unique(scores)])
+    sizes = [int((ratings == rating).sum()) for rating in (0.0, 0.5, 1.0)]
+    no, neutral, yes = (
+        np.searchsorted(np.sort(scores[ratings == rating]), at, side="right")
+        for rating in (0.0, 0.5, 1.0)
+    )
+    lower, upper = no - neutral, neutral - yes  # what each threshold adds to the right ones
+    low, high = 0, 1
+    if not given:
+        high = int(np.argmax(np.maximum.accumulate(lower) + upper))
+        low = int(np.argmax(lower[: high + 1]))
+    right = (no[low], neutral[high] - neutral[low], sizes[2] - yes[high])
+    names = ("contradicted", "neutral", "entailed")
+    return {
+        "n": len(pairs),
+        "thresholds": [float(at[low]), float(at[high])],
+        "chosen": not given,
+        "accuracy": int(sum(right)) / len(pairs),
+        "recall": {
+            name: int(hits) / size if size else None
+            for name, hits, size in zip(names, right, sizes, strict=True)
+        },
+    }
+
+
 def annotation_counts(judged: Iterable[Judged]) -> dict[str, Any]:
     """Count human labels in contexts with responses from several systems.
 

@@ -1,6 +1,6 @@
 """Read files of responses: the released tables, user tables, and JSON lines.
 
-There are five formats, recognised by their columns:
+There are six formats, recognised by their columns:
 
 - *responses*: ``response`` and ``knowledge``, one row per response (the released files of one
   class).
@@ -12,6 +12,8 @@ There are five formats, recognised by their columns:
 - JSON lines with the fields of *responses*.
 - ``tc_usr_data.json``, the ratings of Topical-Chat by Mehri and Eskenazi (2020): an array of
   contexts with a ``fact`` and ``responses``. The rating is the mean of *Uses Knowledge*.
+- The files of Dialogue NLI by Welleck et al. (2019): an array of pairs. ``sentence1`` is the
+  knowledge, ``sentence2`` the response. A neutral response has no label and the rating 0.5.
 
 ``rating`` is a number, such as the mean of several people's ratings. ``label`` is 1 (or
 ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a consistent one.
@@ -152,7 +154,7 @@ def read_responses(
     buffered = InputFile(name, io.BytesIO(raw), ByteBudget())
     rated = raw.lstrip()[:1] == b"["
     if rated:
-        rows = list(_of_topical_chat(raw, name))
+        rows = list(_of_array(raw, name))
     elif Path(str(path)).suffix in {".jsonl", ".ndjson"} or raw.lstrip()[:1] == b"{":
         rows = [decode_row(line) for line in lines_of(buffered)]
     else:
@@ -285,11 +287,22 @@ def _rating(row: Row) -> float | None:
 _USES_KNOWLEDGE = "Uses Knowledge"
 
 
-def _of_topical_chat(raw: bytes, name: str) -> Iterator[Row]:
-    """Yield the responses of ``tc_usr_data.json`` as rows."""
+_RELATIONS = {"positive": (0, 1.0), "neutral": (None, 0.5), "negative": (1, 0.0)}
+"""Label and rating by the label of Dialogue NLI."""
+
+
+def _of_array(raw: bytes, name: str) -> Iterator[Row]:
+    """Yield the responses of ``tc_usr_data.json`` or of a file of Dialogue NLI as rows."""
     contexts = decode_json(decode_text(raw, name), name)
     for number, context in enumerate(contexts if isinstance(contexts, list) else [contexts]):
         row = as_row(context, f"{name}: item {number}")
+        if "sentence1" in row.fields:
+            texts = {"response": row.text("sentence2"), "knowledge": row.text("sentence1")}
+            if (relation := row.text("label")) not in _RELATIONS:
+                raise invalid_field(row, "label", "positive, neutral or negative")
+            label, rating = _RELATIONS[relation]
+            yield Row(row.where, {**texts, "label": label, "rating": rating})
+            continue
         responses = row.fields.get("responses")
         for place, each in enumerate(responses if isinstance(responses, list) else [None]):
             own = as_row(each, f"{row.where}, response {place}")

@@ -240,7 +240,6 @@ class Question:
 MEASURES: Final = ("q2", "q2_no_nli")
 
 NO_QUESTION: Final = "no valid question"
-NO_ENTAILMENT: Final = "no judge of entailment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +249,6 @@ class ResponseScore:
     Attributes:
         questions: all questions that were tried, valid or not, in the order of their spans.
         fallback: relation of the whole response to its knowledge; None if unknown.
-        nli: whether entailment is judged; without it, Q² is unscored.
         official: whether to use the rules of the released code.
         spans: number of informative spans.
         baselines: available baseline scores, by name.
@@ -259,7 +257,6 @@ class ResponseScore:
     response: Response
     questions: tuple[Question, ...]
     fallback: Entailment | None = None
-    nli: bool = True
     official: bool = False
     spans: int = 0
     baselines: Mapping[str, float] = field(default_factory=dict)
@@ -272,8 +269,6 @@ class ResponseScore:
     @property
     def q2(self) -> float | None:
         """Q², in [0, 1]; None if unscored."""
-        if not self.nli:
-            return None
         if not self.valid:
             return None if self.fallback is None else entailment_score(self.fallback)
         found = [question.worth(official=self.official) for question in self.valid]
@@ -300,7 +295,7 @@ class ResponseScore:
             return None
         if measure == "q2_no_nli" and not self.official:
             return NO_QUESTION
-        return TOO_LONG if self.nli else NO_ENTAILMENT
+        return TOO_LONG
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-ready row of a record."""

@@ -350,6 +350,7 @@ PerLabel = Annotated[
 
 
 def simulate(
+    ctx: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -367,6 +368,10 @@ def simulate(
             "--every-label", help="Make all three labels from each question, not just one."
         ),
     ] = False,
+    rewrite: Annotated[
+        bool,
+        typer.Option("--rewrite", help="Let the judge rewrite short answers as sentences."),
+    ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -379,6 +384,7 @@ def simulate(
     """
     from semqa.attribution.attrscore.files import write_examples
     from semqa.attribution.attrscore.simulation import read_qa
+    from semqa.attribution.attrscore.simulation import rewrite as as_sentences
     from semqa.attribution.attrscore.simulation import simulate as make
 
     check_not_an_input(out, file)
@@ -387,6 +393,11 @@ def simulate(
         made = make(
             qa.items, per_label=per_label, every_label=every_label, seed=seed, on_progress=update
         )
+    if rewrite:
+        judge_options: JudgeOptions = ctx.obj
+        judge = judge_options.open()
+        with judge_progress(judge, "rewrite"):
+            made = as_sentences(made, judge)
     write_examples(out, made.examples)
     counts = {"questions": len(qa.items), "dropped": made.dropped, "seed": seed}
     _tell(out, made.examples, counts, qa.skipped + made.failed, as_json)
@@ -581,6 +592,6 @@ app = typer.Typer(
 )
 app.command("run", cls=JudgeCommand)(run)
 app.command("score")(score)
-app.command("simulate")(simulate)
+app.command("simulate", cls=JudgeCommand)(simulate)
 app.command("map")(map_command)
 app.command("train", cls=taking(TrainingOptions))(train)

@@ -240,6 +240,13 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
             figures = (shown(row["pearson"]), shown(row["spearman"]))
             table.add_row(measure_name(name), str(row["n"]), *figures)
         yield table
+    if record["three_way"]:
+        table = make_table("three labels", "n", "at", "accuracy", "R contr.", "R neutral", "R ent.")
+        for name, row in record["three_way"].items():
+            at = ", ".join(f"{threshold:g}" for threshold in row["thresholds"])
+            decided = [row["accuracy"], *row["recall"].values()]
+            table.add_row(measure_name(name), str(row["n"]), at, *map(shown, decided))
+        yield table
     contexts = record["contexts"]
     if contexts is not None and contexts["system_level"]:
         table = make_table("simulated systems", "Spearman", "95% interval", "contexts", "gap")
@@ -270,6 +277,11 @@ def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
         for name, row in (record[part] or {}).get("response_level", {}).items():
             if row["unscored"]:
                 yield f"unscored: {row['unscored']} labelled responses in {measure_name(name)}"
+    if any(row["chosen"] for row in record["three_way"].values()):
+        yield (
+            "three labels: thresholds with the best accuracy on these responses; for others, give "
+            "both with --threshold"
+        )
     for name in record["unlabelled"]:
         yield f"{name}: no labels in the file, and none in its name"
 
@@ -470,6 +482,7 @@ def _evaluated(
         rating_level,
         response_level,
         system_level,
+        three_way,
     )
 
     def levels(some: Sequence[Judged]) -> dict[str, Any]:
@@ -479,6 +492,7 @@ def _evaluated(
     shared = [each for each in judged if each.response.context is not None]
     alone = [each for each in judged if each.response.context is None]
     rated = {name: rating_level(judged, name) for name in measures}
+    sorted_ = {name: three_way(judged, name, *thresholds[name]) for name in measures}
     labelled = {
         _file(each)
         for each in judged
@@ -490,6 +504,7 @@ def _evaluated(
         "responses": None,
         "contexts": None,
         "ratings": {name: row for name, row in rated.items() if row is not None},
+        "three_way": {name: row for name, row in sorted_.items() if row is not None},
         "unlabelled": sorted({_file(each) for each in judged} - labelled),
     }
     if alone:
@@ -564,12 +579,12 @@ def run(
         ),
     ] = "auto",
     beams: Annotated[int, typer.Option(min=1, max=50, help="Questions per span.")] = BEAMS,
-    no_nli: Annotated[
-        bool, typer.Option("--no-nli", help="Only the variant without NLI, without an NLI judge.")
-    ] = False,
     official: Annotated[
         bool,
         typer.Option("--official", help="Compare and fall back exactly like the released code."),
+    ] = False,
+    personal: Annotated[
+        bool, typer.Option("--personal", help="Keep personal questions (I, you, my, your).")
     ] = False,
     baseline: BaselineOption = None,
     bertscore_model: BertScoreModel = None,
@@ -596,7 +611,7 @@ def run(
     check_baselines(baseline)
     check_stdin_once(*files)
     check_not_an_input(out, *files)
-    settings = Settings(beams, not no_nli, official)
+    settings = Settings(beams, official, personal)
     read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
     responses = combine_responses(read)[:limit]
     judge = judge_options.open(prompt)
@@ -642,8 +657,7 @@ def _measure(
                 "A file with steps of the released code must be the only file, got "
                 f"{len(files)} files."
             )
-        if settings.nli:
-            require_ability(judge, "entailment")
+        require_ability(judge, "entailment")
         return None
     return Q2(judge, create_span_finder(spans), settings)
 
@@ -696,7 +710,5 @@ def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> lis
         for score in scores_of_steps(file.steps, label, official=settings.official)
         if score.response.id in kept
     ]
-    if not settings.nli:
-        return [replace(score, nli=False) for score in scores]
     with judge_progress(judge, "Q²"):
         return compare_answers(scores, require_ability(judge, "entailment"))

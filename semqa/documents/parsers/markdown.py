@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MAX_LENGTH = 2_000_000
 """Longer Markdown is treated as plain text: the parser reads 200,000 characters per second."""
 
+MAX_NESTING = 200
+"""Markdown that is nested deeper is treated as plain text; an item of a list counts twice."""
+
 _MAX_FRONT_MATTER = 20_000
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=\S)(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _IS_YAML = re.compile(r"\s*$|\s+\S|[-#]|[\"']?[\w][\w .-]*[\"']?:(?:\s|$)")
@@ -30,7 +33,11 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     front, source = _front_matter(source)
     if len(source) > MAX_LENGTH:
         return front, source, ()
-    page = library.MarkdownIt("commonmark").enable("table").render(source)
+    parser = library.MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+    tokens = parser.parse(source)
+    if max((token.level for token in tokens), default=0) >= MAX_NESTING - 2:
+        return front, source, ()  # the parser drops what is nested deeper
+    page = parser.renderer.render(tokens, parser.options, {})
     title, heading, text = text_of(name, page)
     return front or title or heading, text, ()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from semqa.engines.extractive.direct import missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.matching import match, read_units
 from semqa.quotes.marks import canonical_mark
@@ -111,8 +112,15 @@ class Reading(NamedTuple):
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """The parts of the question that the documents do not answer if they answer others."""
-        return tuple(text for text, part in self.parts if not part.answers and self.answers)
+        """The parts of the question that the documents do not answer if they answer others.
+
+        That includes codes, such as "E41", that are in none of the documents.
+        """
+        if not self.answers:
+            return ()
+        texts = [f"{units.title} {units.structure.text}" for units in self.found.sources]
+        parts = (text for text, part in self.parts if not part.answers)
+        return (*parts, *missing_codes(self.found.question, texts))
 
 
 def are_documents(sources: Sequence[Source]) -> bool:
@@ -314,11 +322,15 @@ def _members(units: Units, lead: int) -> list[int]:
 def _rest_of_lists(
     found: Match, kept: Mapping[tuple[int, int], float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield all items of short lists that are mostly quoted, because half a list is misleading."""
+    """Yield all items of short lists with a lead-in of which much is quoted already.
+
+    Half of "You need: …" is misleading; items below a mere heading stand for themselves.
+    """
     quoted = {
         (s, unit.group)
         for s, u in kept
         if (unit := found.sources[s].structure.units[u]).kind == "item"
+        and _has_lead_in(found, s, u)
     }
     for s, group in sorted(quoted):
         units = found.sources[s].structure.units
@@ -329,6 +341,12 @@ def _rest_of_lists(
             len(kept.keys() & set(members)) >= LIST_SHARE * len(members)
         ):
             yield from members
+
+
+def _has_lead_in(found: Match, s: int, u: int) -> bool:
+    units = found.sources[s].structure.units
+    over = units[u].over
+    return over is not None and units[over].kind != "heading"
 
 
 def _needed(units: Units, u: int) -> list[int]:

@@ -22,6 +22,7 @@ from semqa.engines.extractive.lexicon import (
     STOPWORDS,
     is_verb,
 )
+from semqa.engines.extractive.question import UNITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,82 +32,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_FAR = "km kilometre kilometres kilometer kilometers mile miles kilómetros kilomètres 公 里 "
-_NEAR = (
-    "metre metres meter meters feet foot "
-    "ft inch inches yard yards cm centimetre centimetres centimeter centimeters mm m fathoms "
-    "metros mètres 米 厘"
-)
-_LENGTH = _FAR + _NEAR
-_TIME = (
-    "year years month months week weeks day days hour hours minute minutes second seconds decade "
-    "decades century centuries night nights jahre monate wochen tage stunden minuten años meses "
-    "semanas días horas minutos ans mois semaines jours heures 年 天 个 小 分 月 周"
-)
-_AREA = "square acre acres hectare hectares hektar quadratkilometer 平"
-_MASS = (
-    "kg kilogram kilograms kilogramme kilogrammes gram grams g tonne tonnes ton tons lb lbs pound "
-    "pounds ounce ounces kilo kilos tonnen 吨 克"
-)
-_SPEED = "km kilometre kilometres kilometer kilometers mile miles mph kmh knots metres meters"
-_HEAT = "degree degrees celsius fahrenheit kelvin grad grados degrés 度"
-_MONEY = (
-    "dollar dollars euro euros pound pounds cent cents yen yuan francs crowns rupees percent "
-    "million billion thousand 元"
-)
-_PEOPLE = "people inhabitants residents members seats spectators visitors guests 人"
-
-_UNITS = {
-    "long": _LENGTH + " " + _TIME,
-    "far": _LENGTH,
-    "size": _LENGTH + " " + _AREA + " " + _PEOPLE,
-    "deep": _LENGTH,
-    "tall": _NEAR,
-    "heavy": _MASS,
-    "old": _TIME,
-    "fast": _SPEED,
-    "hot": _HEAT,
-    "much": _MONEY + " " + _MASS + " litre litres liter liters",
-    "people": _PEOPLE,
-}
-_ASKED = (
-    (
-        "long",
-        r"how long|(what|which) (is|was) the (length|duration)|wie lang|combien de temps|多长",
-    ),
-    ("far", r"how far|(what|which) (is|was) the distance|wie weit|多远"),
-    (
-        "tall",
-        r"how (tall|high|deep|wide|thick|broad)|the (height|depth|width)|wie (hoch|tief|breit)",
-    ),
-    ("tall", r"多(高|深|宽)"),
-    ("size", r"how (big|large)|the (size|area)|wie groß|多大"),
-    ("heavy", r"how heavy|the weight|much .*\bweighs?\b|wie schwer|多重"),
-    ("old", r"how old|the age|wie alt"),
-    ("fast", r"how fast|the (top |maximum )?speed|wie schnell|多快"),
-    ("hot", r"how (hot|cold|warm)|the temperature|wie (heiß|kalt|warm)"),
-    ("people", r"the population"),
-    ("much", r"how (much|expensive)|the (price|cost)|was kostet|cuánto cuesta|多少钱"),
-)
-_PATTERNS = tuple((name, re.compile(rf"\b(?:{p})" if p.isascii() else p)) for name, p in _ASKED)
 _POINTS = frozenset(["later", "ago", "earlier", "before", "after", "später", "zuvor"])
 """Words that turn a duration into a point in time."""
 
 _YEAR = re.compile(r"(1[0-9]|20)\d\d$")
-
-
-def units_asked(question: str) -> frozenset[str]:
-    """Return the units that a question asks for; empty if it does not ask for a measure.
-
-    Example:
-        >>> "metres" in units_asked("How tall is the tower?"), units_asked("Who built it?")
-        (True, frozenset())
-    """
-    lowered = question.lower()
-    for name, pattern in _PATTERNS:
-        if pattern.search(lowered):
-            return frozenset(_UNITS[name].split())
-    return frozenset()
 
 
 def _is_number(word: str) -> bool:
@@ -172,7 +101,7 @@ def _has_punctuation(passage: Passage, first: int, last: int) -> bool:
     return any(c in gap for gap in passage.gaps[first:last] for c in ".,;:()。，")
 
 
-_EVERY = frozenset(" ".join(_UNITS.values()).split())
+_EVERY = frozenset(" ".join(UNITS.values()).split())
 
 
 _YEAR_WORD = re.compile(r"(1[0-9]|20)\d\d(s)?$")

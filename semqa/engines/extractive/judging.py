@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semqa.engines.extractive.answerable import answerable_features
+from semqa.engines.extractive.direct import direct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +29,10 @@ SHARE = 0.4
 
 MOST = 10
 """Maximum number of quoted units, not counting context."""
+
+
+DIRECT, BESIDE = 0.95, 0.4
+"""Probability of a unit that answers by its form, and factor of all others beside it."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +190,10 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
     for trees, out in ((model.unit, chances), (model.relevance, relevance)):
         order = [found.names.index(name) for name in trees.names]
         out[rows] = _logistic(trees.odds(found.features[rows][:, order]))
-    if model.unanswerable is None:
+    if direct := direct_rows(found):
+        chances, relevance = BESIDE * chances, BESIDE * relevance
+        chances[direct] = relevance[direct] = DIRECT
+    if direct or model.unanswerable is None:
         return Judgement(chances, relevance, model.least)
     features = answerable_features(found, chances, select(chances))
     odds = model.unanswerable.odds(np.array([[features[n] for n in model.unanswerable.names]]))

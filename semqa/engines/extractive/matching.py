@@ -119,7 +119,9 @@ def _read(text: str, title: str, context: str) -> Units:
             at = structure.units[at].over
         above.append((*outer, *(texts[h] for h in unit.headings), *over))
     content = tuple(
-        i for i, unit in enumerate(structure.units) if unit.kind in CONTENT and texts[i]
+        i
+        for i, unit in enumerate(structure.units)
+        if unit.kind in CONTENT and any(map(str.isalnum, texts[i]))
     )
     return Units(plain(title), structure, texts, tuple(above), content)
 
@@ -145,7 +147,7 @@ def embed(encoder: SentenceEncoder, question: str, texts: Sequence[str]) -> dict
         vectors = encoder.encode(texts)
     except UnavailableError:
         vectors = encoder.embed(texts)  # without the cache; raises again if the model is missing
-    query = encoder.embed([question])[0]
+    query = encoder.embed_question(question)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
     cosines = vectors @ query / np.maximum(lengths, 1e-12)
     return dict(zip(texts, cosines.tolist(), strict=True))
@@ -160,6 +162,9 @@ def _cells(row: str) -> list[str]:
     """
     if "|" in row:
         return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    columns = re.split(r" {2,}", row.strip())
+    if len(columns) > 2:
+        return columns
     delimiter = max("\t;,", key=row.count)
     return next(csv.reader([row], delimiter=delimiter), [])
 

@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from semqa.engines.extractive.evidence import units_asked
 from semqa.engines.extractive.lexicon import MEASURED, STOPWORDS, language_of, stem
 from semqa.engines.extractive.passage import split_words
 
@@ -51,6 +50,68 @@ _KINDS = (
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
 _SECOND = re.compile(r"\band (when|where|who|why|how)\b.*", re.IGNORECASE)
+
+
+_FAR = "km kilometre kilometres kilometer kilometers mile miles kilómetros kilomètres 公 里 "
+_NEAR = (
+    "metre metres meter meters feet foot "
+    "ft inch inches yard yards cm centimetre centimetres centimeter centimeters mm m fathoms "
+    "metros mètres 米 厘"
+)
+_LENGTH = _FAR + _NEAR
+_TIME = (
+    "year years month months week weeks day days hour hours minute minutes second seconds decade "
+    "decades century centuries night nights jahre monate wochen tage stunden minuten años meses "
+    "semanas días horas minutos ans mois semaines jours heures 年 天 个 小 分 月 周"
+)
+_AREA = "square acre acres hectare hectares hektar quadratkilometer 平"
+_MASS = (
+    "kg kilogram kilograms kilogramme kilogrammes gram grams g tonne tonnes ton tons lb lbs pound "
+    "pounds ounce ounces kilo kilos tonnen 吨 克"
+)
+_SPEED = "km kilometre kilometres kilometer kilometers mile miles mph kmh knots metres meters"
+_HEAT = "degree degrees celsius fahrenheit kelvin grad grados degrés 度"
+_MONEY = (
+    "dollar dollars euro euros pound pounds cent cents yen yuan francs crowns rupees percent "
+    "million billion thousand 元"
+)
+_PEOPLE = "people inhabitants residents members seats spectators visitors guests 人"
+
+UNITS = {
+    "long": _LENGTH + " " + _TIME,
+    "far": _LENGTH,
+    "size": _LENGTH + " " + _AREA + " " + _PEOPLE,
+    "deep": _LENGTH,
+    "tall": _NEAR,
+    "heavy": _MASS,
+    "old": _TIME,
+    "fast": _SPEED,
+    "hot": _HEAT,
+    "much": _MONEY + " " + _MASS + " litre litres liter liters",
+    "people": _PEOPLE,
+}
+"""Units of what a question may ask for, separated by blanks."""
+
+_ASKED = (
+    (
+        "long",
+        r"how long|(what|which) (is|was) the (length|duration)|wie lang|combien de temps|多长",
+    ),
+    ("far", r"how far|(what|which) (is|was) the distance|wie weit|多远"),
+    (
+        "tall",
+        r"how (tall|high|deep|wide|thick|broad)|the (height|depth|width)|wie (hoch|tief|breit)",
+    ),
+    ("tall", r"多(高|深|宽)"),
+    ("size", r"how (big|large)|the (size|area)|wie groß|多大"),
+    ("heavy", r"how heavy|the weight|much .*\bweighs?\b|wie schwer|多重"),
+    ("old", r"how old|the age|wie alt"),
+    ("fast", r"how fast|the (top |maximum )?speed|wie schnell|多快"),
+    ("hot", r"how (hot|cold|warm)|the temperature|wie (heiß|kalt|warm)"),
+    ("people", r"the population"),
+    ("much", r"how (much|expensive)|the (price|cost)|was kostet|cuánto cuesta|多少钱"),
+)
+_MEASURES = tuple((name, re.compile(rf"\b(?:{p})" if p.isascii() else p)) for name, p in _ASKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +158,7 @@ def read_inquiry(text: str, context: str = "") -> Inquiry:
     if language or len({kind for kind, _ in parts}) < 2:
         parts = ()
     kinds = {kind, *(part for part, _ in parts)}
-    units = units_asked(text) if "quantity" in kinds else frozenset()
+    units = _units_asked(text) if "quantity" in kinds else frozenset()
     if units:
         # "Tall" is replaced by its units, which are matched separately.
         content = [w for w in content if w not in MEASURED] or content
@@ -164,3 +225,12 @@ def questions_in(text: str, context: str = "") -> list[Asked]:
         parts = [text]
     first = Asked(parts[0], context)
     return [first, *(Asked(part, f"{parts[0]} {context}".rstrip()) for part in parts[1:])]
+
+
+def _units_asked(question: str) -> frozenset[str]:
+    """Return the units that a question asks for; empty if it does not ask for a measure."""
+    lowered = question.lower()
+    for name, pattern in _MEASURES:
+        if pattern.search(lowered):
+            return frozenset(UNITS[name].split())
+    return frozenset()

@@ -131,7 +131,7 @@ class DenseEncoder:
     def warm_up(self) -> None:
         """Load the models for questions (numpy) and for uploads (torch, if needed)."""
         _ = self.column
-        self.embed(["a first search"])
+        self.embed_question("a first search")
         self.embed(["a first upload"] * (MAX_QUICK + 1))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -143,8 +143,15 @@ class DenseEncoder:
                 with self._turn():
                     parts.append(self._encoder.embed(texts[at : at + AT_ONCE]))
             found = np.concatenate(parts)
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.asarray(found / np.maximum(lengths, 1e-12), dtype=np.float32)
+        return _of_length_one(found)
+
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """Return a vector of length 1 for a question."""
+        found = self._encoder.quick([question])
+        if found is None:
+            with self._turn():
+                found = self._encoder.embed_question(question)[None]
+        return np.asarray(_of_length_one(found)[0])
 
 
 WORDS = "searched_idx"
@@ -464,7 +471,7 @@ class Search:
         # Both searches release the GIL, so they run in parallel.
         with ThreadPoolExecutor(1) as executor:
             waiting = executor.submit(self._by_words, query, count, column)
-            vector = self.dense.embed([query])[0]
+            vector = self.dense.embed_question(query)
             near = self._by_vector(vector, count, column)
             found = waiting.result()
         return [
@@ -534,6 +541,11 @@ class Search:
             page=candidate.page,
             score=round(candidate.score, 6),
         )
+
+
+def _of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
 def _products(vectors: Any, vector: NDArray[np.float32]) -> NDArray[np.float32]:

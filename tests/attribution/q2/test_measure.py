@@ -78,30 +78,17 @@ def test_questions_are_tried_from_the_best_until_one_is_answered_by_its_span() -
 
     few = score(WrittenJudge(questions, answers), "LA", beams=3)
     assert (len(few.questions), few.valid) == (3, ())
+    kept = score(WrittenJudge(questions, answers), "LA", beams=1, personal=True)
+    assert [q.rejected for q in kept.questions] == [UNANSWERED]
 
 
-def test_without_nli_nobody_is_asked_and_nothing_is_made_up() -> None:
+def test_a_judge_of_entailment_is_needed() -> None:
     class Reader:
-        """Cannot judge entailment."""
-
         name = identity = "reader"
-        ask = WrittenJudge({"LA": ["Where?"]}).ask
-        answer = WrittenJudge(
-            answers={("Where?", TEXT): "LA", ("Where?", KNOWLEDGE): "Los Angeles"}
-        ).answer
+        ask, answer = WrittenJudge().ask, WrittenJudge().answer
 
     with pytest.raises(InputError, match=r"cannot judge entailment"):
         Q2(Reader(), Spans("LA"))
-    (found,) = Q2(Reader(), Spans("LA"), Settings(nli=False)).score(
-        [Response("r", TEXT, KNOWLEDGE)]
-    )
-    assert (found.q2, found.q2_no_nli) == (None, 0.0)
-    assert found.unscored("q2") == "no judge of entailment"
-    # Not even where the answers are equal: a mean over those alone would be another measure.
-    equal = WrittenJudge(
-        {"1983": ["When?"]}, {("When?", TEXT): "1983", ("When?", KNOWLEDGE): "1983"}
-    )
-    assert score(equal, "1983", nli=False).q2 is None
 
 
 class ShortSighted(WrittenJudge):
@@ -187,15 +174,12 @@ QUESTIONS = st.builds(
     st.lists(QUESTIONS, max_size=4),
     st.none() | st.sampled_from(list(LABELS.values())),
     st.booleans(),
-    st.booleans(),
 )
 def test_a_row_of_a_record_has_scores_or_reasons(
-    questions: list[Question], fallback: Entailment | None, nli: bool, official: bool
+    questions: list[Question], fallback: Entailment | None, official: bool
 ) -> None:
     response = Response("r", "t", "k", True, "s", "c")
-    given_score = ResponseScore(
-        response, tuple(questions), fallback, nli, official, 3, {"bleu": 2.0}
-    )
+    given_score = ResponseScore(response, tuple(questions), fallback, official, 3, {"bleu": 2.0})
     row = json.loads(json.dumps(given_score.to_dict(), allow_nan=False))
     for measure in ("q2", "q2_no_nli"):
         assert (row[measure] is None) == (measure in row["unscored"])

@@ -19,6 +19,7 @@ from semqa.attribution.q2.meta import (
     response_level,
     spearman_rows,
     system_level,
+    three_way,
 )
 from semqa.errors import InputError
 
@@ -54,6 +55,35 @@ def test_a_score_at_the_threshold_is_inconsistent() -> None:
     assert [at["threshold"] for at in several["thresholds"]] == [0.5, 0.6]
     assert several["thresholds"][1]["confusion"]["inconsistent_as_consistent"] == 0
     assert response_level(given_scores, "other") is None
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=12
+    )
+)
+def test_three_labels_have_the_thresholds_of_the_best_accuracy(
+    examples: list[tuple[int, float]],
+) -> None:
+    def right(low: float, high: float) -> float:
+        found = [0.0 if s / 4 <= low else 1.0 if s / 4 > high else 0.5 for s, _ in examples]
+        return sum(f == r for f, (_, r) in zip(found, examples, strict=True)) / len(examples)
+
+    given_scores = [
+        Judged(Response(str(n), "t", "k", rating=rating), {"m": score / 4})
+        for n, (score, rating) in enumerate(examples)
+    ]
+    found = three_way(given_scores, "m")
+    if 0.5 not in {rating for _, rating in examples}:
+        assert found is None
+        return
+    assert found is not None
+    ends = [-1.0, *(n / 4 for n in range(5))]
+    assert found["accuracy"] == max(right(a, b) for a in ends for b in ends if a <= b)
+    assert found["accuracy"] == right(*found["thresholds"])
+    again = three_way(given_scores, "m", 0.75, 0.25)
+    assert again is not None
+    assert (again["accuracy"], again["chosen"]) == (right(0.25, 0.75), False)
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=20))

@@ -83,6 +83,20 @@ def test_ratings_of_topical_chat_are_read(write: Write) -> None:
             read_responses(write(json.dumps(wrong)))
 
 
+def test_pairs_of_dialogue_nli_are_read(write: Write) -> None:
+    pair = {"sentence1": "i have a dog .", "sentence2": "i have a pet .", "id": "x", "dtype": "y"}
+    rows = [{**pair, "label": label} for label in ("positive", "neutral", "negative")]
+    file = read_responses(write(json.dumps(rows), "dialogue_nli_dev.jsonl"))
+    assert [(r.inconsistent, r.rating) for r in file.responses] == [
+        (False, 1.0),
+        (None, 0.5),
+        (True, 0.0),
+    ]
+    assert {(r.knowledge, r.text) for r in file.responses} == {("i have a dog .", "i have a pet .")}
+    with pytest.raises(InputError, match="item 0: label must be positive"):
+        read_responses(write(json.dumps([{**pair, "label": "maybe"}])))
+
+
 @pytest.mark.parametrize(
     ("name", "inconsistent"),
     [

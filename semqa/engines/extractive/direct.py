@@ -1,0 +1,130 @@
+"""Units that answer a question by their form: definitions, the parties of a contract, and labels.
+
+"Who is the landlord?" is answered by 'Anna Berg (hereinafter the "Landlord")', and "Who attended the
+meeting?" by "Present: Ada Lund, Bo Ek".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from semqa.engines.extractive.lexicon import stem
+from semqa.engines.extractive.matching import question_terms, stems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.engines.extractive.matching import Match
+
+__all__ = ["direct_rows", "missing_codes"]
+
+_QUOTE = "[\"'“”„‘’«»]"
+_ASKS = re.compile(
+    r"\W*(?:(?:who|what)(?:'s|’s| is| are| does| do)|what (?:is|are) meant by|define)"
+    rf"(?: the terms?)?(?: an?\b| the\b)?\s+{_QUOTE}?((?:[\w&/’'-]+ ){{0,3}}?[\w&/-]+){_QUOTE}?"
+    r"(?: mean| stand for)?(?: (?:in|under|of|to) (?:the|this) \w+)?\W*",
+    re.IGNORECASE,
+)
+"""A question for a term of up to four words."""
+
+_PARTIES = re.compile(r"\bbetween\b.+\([^()]*\).+\band\b.+\(", re.IGNORECASE | re.DOTALL)
+"""The sentence that names the parties and what each is called."""
+
+
+def direct_rows(found: Match) -> list[int]:
+    """Return the rows that answer the question by their form."""
+    return _defining_rows(found) or _labelled_rows(found)
+
+
+def _defining_rows(found: Match) -> list[int]:
+    """Return the rows that define the term that a question asks for.
+
+    They have it in brackets after what it stands for, or in quotation marks before "means". None do
+    for abbreviations, because their long form may not answer the question.
+    """
+    asked = _ASKS.fullmatch(found.question)
+    if asked is None or asked[1].isupper():
+        return []
+    term = r"\s+".join(map(re.escape, asked[1].split()))
+    defines = re.compile(
+        rf"\w\W{{1,3}}\([^()\"“„‘«]{{0,40}}{_QUOTE}(?:the |an? )?{term}{_QUOTE}[^()]{{0,60}}\)"
+        rf"|\w\W{{1,3}}\((?:(?:herein\w++|called|together|collectively|jointly|each|the|an?)[, ]++)*+{term}\)"
+        rf"|{_QUOTE}{term}{_QUOTE},? (?:shall )?(?:means?|refers? to|(?:is|are) defined as)\b",
+        re.IGNORECASE,
+    )
+    if asked[1].lower() in ("parties", "contracting parties"):
+        defines = _PARTIES
+    return [row for row, text in enumerate(_texts(found)) if defines.search(text)]
+
+
+_LABEL = re.compile(r"\W*+([^\W\d_][\w’'-]*+(?: [\w’'-]++){0,2}+) ?(?:\([^()]{0,40}\))?: (?=\S)")
+
+_MEANS = {
+    "present": "attend attended attendee participant participated there came",
+    "attendees": "attend attended present participant",
+    "participants": "attend attended present attendee",
+    "apologies": "absent missing away excused",
+    "absent": "missing apologies away excused",
+    "regrets": "absent missing away excused",
+    "decision": "decide decided resolved resolution agreed",
+    "resolved": "decide decided decision resolution",
+    "agreed": "decide decided decision",
+    "action": "task todo follow-up",
+    "task": "action todo",
+    "todo": "action task",
+}
+_STEMS = {stem(label): {stem(label), *map(stem, words.split())} for label, words in _MEANS.items()}
+"""What the labels of minutes are called in questions."""
+
+_IGNORED_WORDS = "meeting item point minutes document list made take taken given say said"
+_IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
+
+
+def _labelled_rows(found: Match) -> list[int]:
+    """Return the rows whose label ("Decision: …") is all that a question asks for.
+
+    The sentences after a labelled one belong to it, up to the next label or paragraph.
+    """
+    terms = set(question_terms(found.question)) - _IGNORED
+    rows: list[int] = []
+    for row, text in enumerate(_texts(found)):
+        label = _LABEL.match(text)
+        if label is None:
+            if rows and rows[-1] == row - 1 and _goes_on(found, row):
+                rows.append(row)
+            continue
+        named = [_STEMS.get(word, {word}) for word in stems_of(label[1])]
+        if terms and named and terms <= set().union(*named) and all(terms & each for each in named):
+            rows.append(row)
+    return rows
+
+
+def _goes_on(found: Match, row: int) -> bool:
+    """Return whether a row is a further sentence of the paragraph of the row before."""
+    (before, last), (s, u) = found.places[row - 1 : row + 1]
+    units = found.sources[s].structure.units
+    return before == s and units[u].kind == "sentence" and units[u].group == units[last].group
+
+
+def _texts(found: Match) -> list[str]:
+    return [found.sources[s].texts[u] for s, u in found.places]
+
+
+_CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
+
+
+def missing_codes(question: str, texts: Sequence[str]) -> list[str]:
+    """Return the codes in a question, such as "E41", that are in none of the texts.
+
+    Example:
+        >>> missing_codes("What do E17 and E-41 mean?", ["E17 means high pressure."])
+        ['E-41']
+    """
+    codes = dict.fromkeys(_CODE.findall(question))
+    known = " ".join(map(_plain, texts)) if codes else ""
+    return [code for code in codes if _plain(code) not in known]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).lower()
