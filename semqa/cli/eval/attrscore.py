@@ -174,12 +174,6 @@ def score(
             "--official", help="Add the results of the released code, including its defects."
         ),
     ] = False,
-    per_example: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the label of each row to this JSON lines file.", show_default=False
-        ),
-    ] = None,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -187,9 +181,7 @@ def score(
     """Parse a model's outputs and score the labels, without a judge."""
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
     from semqa.attribution.attrscore.record import RunRecord, read_outputs
-    from semqa.data.jsonl import write_jsonl
 
-    check_not_an_input(per_example, file)
     judged, asked = read_outputs(file)
     name = family_named(family or asked or DEFAULT_FAMILY).name
     if asked is not None and name != asked:
@@ -197,8 +189,6 @@ def score(
             f"must be {asked!r}, as in the record, got {name!r}.", field="--family", value=name
         )
     record = RunRecord({}, judged, name, resamples, seed)
-    if per_example is not None:
-        write_jsonl(per_example, record.to_dict()["rows"])
     _show(record, official=official, as_json=as_json)
 
 
@@ -394,7 +384,7 @@ def simulate(
             qa.items, per_label=per_label, every_label=every_label, seed=seed, on_progress=update
         )
     if rewrite:
-        judge_options: JudgeOptions = ctx.obj
+        judge_options: JudgeOptions = ctx.obj[JudgeOptions]
         judge = judge_options.open()
         with judge_progress(judge, "rewrite"):
             made = as_sentences(made, judge)
