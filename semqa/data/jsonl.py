@@ -110,11 +110,14 @@ def read_as(kind: type[_T], row: Row, hint: str | None = None) -> _T:
         found: _T = _validator(kind).validate_json(text, strict=True)  # type: ignore[arg-type]
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
-        said = re.sub(r"^.* should ", "must ", wrong["msg"])
-        message = f"{said}, got {describe(wrong['input'])}."
-        if wrong["type"] in ("missing", "missing_argument"):
+        said = re.sub(r"^(Value error, |.* should (?=\w))", "", wrong["msg"])
+        field = ".".join(map(str, wrong["loc"])) or None
+        if wrong["type"] == "value_error":
+            message = f"{said.capitalize()}."
+        elif wrong["type"] in ("missing", "missing_argument"):
             message = "is missing."
-        field = ".".join(map(str, wrong["loc"]))
+        else:
+            message = f"must {said}, got {describe(wrong['input'])}."
         raise InputError(message, field=field, where=row.where, hint=hint) from error
     return found
 

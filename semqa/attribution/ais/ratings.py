@@ -13,13 +13,13 @@ Five annotators can only tie if some of them were not asked, as in the released 
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from semqa.attribution.records import invalid_field
-from semqa.data.jsonl import Row, describe, read_rows, shown
+from annotated_types import Interval
+
+from semqa.data.jsonl import Row, read_as, read_rows, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ ATTRIBUTION_ONLY = "attribution-only"
 
 LEVELS = 5
 """Number of levels in the design that asks for degrees instead of yes or no."""
+
+Level = Annotated[int, Interval(ge=1, le=LEVELS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +107,12 @@ class Rating:
     interpretable: bool | None = None
     attributable: bool | None = None
     justification: str = ""
-    seconds: float | None = None
+    seconds: Annotated[float, Interval(ge=0)] | None = None
     task: str = ""
     design: str = ""
     output: str = ""
-    interpretable_level: int | None = None
-    attributable_level: int | None = None
+    interpretable_level: Level | None = None
+    attributable_level: Level | None = None
 
     def __post_init__(self) -> None:
         if self.interpretability_asked:
@@ -152,7 +154,8 @@ def read_ratings(path: Path | str) -> list[Rating]:
     ratings: list[Rating] = []
     places: dict[tuple[object, ...], str] = {}
     for row in read_rows(path):
-        rating = _rating(row)
+        given = {name: value for name, value in row.fields.items() if value is not None}
+        rating = read_as(Rating, Row(row.where, given))
         key = (*rating.unit, rating.annotator)
         if key in places:
             raise InputError(
@@ -162,64 +165,6 @@ def read_ratings(path: Path | str) -> list[Rating]:
         places[key] = row.where
         ratings.append(rating)
     return ratings
-
-
-def _rating(row: Row) -> Rating:
-    try:
-        return Rating(
-            row.text("item"),
-            row.text("system"),
-            row.text("annotator"),
-            flagged=_answer(row, "flagged") or False,
-            interpretable=_answer(row, "interpretable"),
-            attributable=_answer(row, "attributable"),
-            justification=_text(row, "justification"),
-            seconds=_seconds(row),
-            task=_text(row, "task"),
-            design=_text(row, "design"),
-            output=_text(row, "output"),
-            interpretable_level=_level(row, "interpretable_level"),
-            attributable_level=_level(row, "attributable_level"),
-        )
-    except ValueError as error:
-        got = ", ".join(
-            f"{name} {describe(row.fields.get(name))}"
-            for name in ("flagged", "interpretable", "attributable")
-        )
-        raise InputError(
-            f"The answers are inconsistent: {got}. {str(error).capitalize()}.", where=row.where
-        ) from error
-
-
-def _text(row: Row, name: str) -> str:
-    return "" if row.fields.get(name) is None else row.text(name)
-
-
-def _answer(row: Row, name: str) -> bool | None:
-    value = row.fields.get(name)
-    if value is None or isinstance(value, bool):
-        return value
-    raise invalid_field(row, name, "true, false or null")
-
-
-def _seconds(row: Row) -> float | None:
-    value = row.fields.get("seconds")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise invalid_field(row, "seconds", "a number")
-    if not (value >= 0 and math.isfinite(value)):
-        raise invalid_field(row, "seconds", "0 or more")
-    return float(value)
-
-
-def _level(row: Row, name: str) -> int | None:
-    value = row.fields.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LEVELS:
-        raise invalid_field(row, name, f"a whole number from 1 to {LEVELS}")
-    return value
 
 
 class RatedUnit(NamedTuple):
