@@ -19,8 +19,7 @@ from semqa.distributed.tasks import (
     Task,
     chosen_exemplars,
 )
-from semqa.engines.model.hub import first_line
-from semqa.errors import UnavailableError
+from semqa.errors import UnavailableError, first_line
 from semqa.extras import require
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ import numpy as np
 
 from semqa.data.fetch import cache_folder
 from semqa.data.files import folder_digest
-from semqa.engines.model.hub import first_line
-from semqa.errors import InputError, MissingExtraError, UnavailableError
+from semqa.errors import InputError, MissingExtraError, UnavailableError, first_line
 from semqa.extras import require
 
 if TYPE_CHECKING:
