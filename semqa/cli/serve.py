@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import logging
 import os
 from dataclasses import asdict, replace
@@ -16,9 +15,7 @@ import semqa
 from semqa.cli.choice import choose, warm_up, with_default
 from semqa.cli.declared import declared, taking
 from semqa.cli.engine_options import EngineOptions
-from semqa.cli.options import did_you_mean
 from semqa.data.home import data_folder
-from semqa.errors import InputError
 from semqa.extras import require
 from semqa.server.settings import ServerOptions, ServerSettings
 
@@ -37,66 +34,8 @@ class ServeCommand(taking(EngineOptions, ServerOptions)):  # type: ignore[misc]
             param.envvar = param.envvar or f"SEMQA_{param.opts[0][2:].replace('-', '_').upper()}"
 
 
-def _read_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Use the settings of a file as defaults, which flags and the environment override."""
-    if path is None:
-        return None
-    yaml = require("yaml", extra="serve", purpose="--config")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "invalid UTF-8"
-        raise InputError(f"Cannot read the file: {reason}.", where=str(path)) from error
-    try:
-        settings = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        raise InputError(
-            f"Invalid YAML: {getattr(error, 'problem', None) or error}.", where=where
-        ) from error
-    if settings is None:
-        return path
-    if not isinstance(settings, dict):
-        raise InputError(
-            f"Expected settings such as port: 8000, got {type(settings).__name__}.", where=str(path)
-        )
-    known = {each.opts[0].lstrip("-").replace("-", "_"): each for each in context.command.params}
-    given: dict[str, Any] = {}
-    for key, value in settings.items():
-        name = str(key).replace("-", "_")
-        if name not in known or name in ("config", "help"):
-            raise InputError(
-                f"Unknown setting {key!r}.",
-                where=str(path),
-                hint=did_you_mean(str(key), known)
-                or "See semqa serve --help-all for the settings.",
-            )
-        if value is None:
-            continue
-        param = known[name]
-        if getattr(param, "multiple", False):
-            given[str(param.name)] = [
-                str(v) for v in (value if isinstance(value, list) else [value])
-            ]
-        else:
-            given[str(param.name)] = json.dumps(value) if isinstance(value, (dict, list)) else value
-    context.default_map = given
-    return path
-
-
 def serve(
     ctx: typer.Context,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="YAML file of settings; flags and SEMQA_* variables override it.",
-            callback=_read_config,
-            is_eager=True,
-            envvar="SEMQA_CONFIG",
-            metavar="FILE",
-        ),
-    ] = None,
     engine: Annotated[
         list[str] | None,
         typer.Option(
@@ -134,7 +73,6 @@ def serve(
     semqa serve
     semqa serve --host 0.0.0.0 --api-key "$KEY" --engine openai:gpt-4o-mini
     """  # noqa: D301 -- click reads the backspace
-    del config
     options: EngineOptions = ctx.obj[EngineOptions]
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")

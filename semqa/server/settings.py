@@ -35,7 +35,7 @@ def _create(spec: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """The settings of a server that are also flags, environment variables and keys of ``--config``."""
+    """The settings of a server that are also flags and environment variables."""
 
     host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Option(help="Port to listen on; 0 for a free one.", min=0, max=65535)] = (
@@ -54,7 +54,7 @@ class ServerOptions:
         Texts,
         Option(
             "--api-key",
-            help="API key for clients; repeatable. Safer in the environment or --config.",
+            help="API key for clients; repeatable. Safer in the environment.",
             envvar="SEMQA_SERVE_API_KEY",
             show_default=False,
             metavar="KEY",
