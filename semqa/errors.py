@@ -74,3 +74,10 @@ class UnavailableError(SemqaError):
 
 class MissingExtraError(UnavailableError):
     """An optional package is missing; the message has the pip command that installs it."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error message, at most 200 characters."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    first = lines[0].strip()
+    return first if len(first) <= 200 else first[:199] + "…"

@@ -174,28 +174,16 @@ class _Parser:
             empty = node.tag == "tag:yaml.org,2002:null"
             return Setting(key, None if empty else node.value, where, axis, own)
         if key in OBJECTS and node.id == "mapping":
-            return Setting(key, json.dumps(self._plain(key, node)), where, axis, own)
+            return Setting(key, self._plain(key, node), where, axis, own)
         raise self._wrong(node, key, f"must be a value, got {_kind(node)}.")
 
-    def _plain(self, key: str, node: Any, depth: int = 0) -> object:
-        """Convert a node to JSON values, with YAML numbers and booleans as such."""
-        if depth > 20:
-            raise self._wrong(node, key, "is nested too deeply.")
-        if node.id == "mapping":
-            return {
-                each.value: self._plain(key, value, depth + 1)
-                for each, value in node.value
-                if each.id == "scalar"
-            }
-        if node.id == "sequence":
-            return [self._plain(key, each, depth + 1) for each in node.value]
-        if node.tag.endswith((":int", ":float", ":bool", ":null")):
-            try:
-                value: object = json.loads(node.value.lower())
-            except ValueError:
-                return str(node.value)
-            return value
-        return str(node.value)
+    def _plain(self, key: str, node: Any) -> str:
+        import yaml
+
+        try:
+            return json.dumps(yaml.SafeLoader("").construct_document(node), default=str)
+        except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:
+            raise self._wrong(node, key, "cannot be written as JSON.") from error
 
     def _where(self, node: Any) -> str:
         return f"{self._name}:{node.start_mark.line + 1}"

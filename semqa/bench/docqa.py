@@ -10,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+from annotated_types import MinLen
+from pydantic import StringConstraints
 
 import semqa
 from semqa.data.files import STDIN, ByteBudget, display_name, open_input
-from semqa.data.jsonl import AppendFile, describe, read_rows, shown
+from semqa.data.jsonl import AppendFile, read_as, read_rows, shown
 from semqa.data.sources import read_sources
 from semqa.documents import Limits, extract
 from semqa.documents.document import check_name
@@ -107,56 +110,35 @@ class QuestionSet:
         return cls(tuple(questions.values()), documents, scorer)
 
 
+_Text = Annotated[str, StringConstraints(pattern=r"\S")]
+_Texts = Annotated[tuple[_Text, ...], MinLen(1)]
+_HINT = (
+    'Such as {"id": "q1", "question": "How long?", "documents": ["a.pdf"], '
+    '"facts": [["4 hours", "four hours"]], "evidence": ["It took four hours."]}.'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    id: _Text
+    question: _Text
+    documents: _Texts
+    answerable: bool = True
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    facts: Annotated[tuple[_Texts, ...], MinLen(1)]
+    evidence: _Texts
+
+
 def _question(row: Row) -> DocsQuestion:
-    answerable = row.fields.get("answerable", True)
-    if not isinstance(answerable, bool):
-        raise InputError(
-            f'{row.where}: "answerable" must be true or false, got {describe(answerable)}.'
-        )
-    made = DocsQuestion(
-        id=row.text("id"),
-        question=row.text("question"),
-        documents=_texts(row, "documents", "a list of file names"),
-        answerable=answerable,
-        facts=_facts(row) if answerable else (),
-        evidence=_texts(row, "evidence", "a list of passages") if answerable else (),
-        kind=row.text("kind", ""),
-    )
-    for name in ("id", "question"):
-        if not row.text(name).strip():
-            raise InputError(f'{row.where}: "{name}" is empty.')
-    if len(set(made.documents)) < len(made.documents):
-        raise InputError(f'{row.where}: "documents" names a file twice.')
-    return made
-
-
-def _texts(row: Row, field: str, what: str) -> tuple[str, ...]:
-    value = _present(row, field, what)
-    if not _is_texts(value):
-        raise InputError(f'{row.where}: "{field}" must be {what}, none of them empty.')
-    return tuple(value)
-
-
-def _facts(row: Row) -> tuple[tuple[str, ...], ...]:
-    what = 'a list of facts, each a list of wordings such as ["4 hours", "four hours"]'
-    value = _present(row, "facts", what)
-    if not (isinstance(value, list) and value and all(map(_is_texts, value))):
-        raise InputError(f'{row.where}: "facts" must be {what}.')
-    return tuple(map(tuple, value))
-
-
-def _present(row: Row, field: str, what: str) -> Any:
-    if field not in row.fields:
-        raise InputError(f'{row.where}: "{field}" is missing. Add {what}.')
-    return row.fields[field]
-
-
-def _is_texts(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(each, str) and each.strip() for each in value)
-    )
+    asked = read_as(_Asked, row, _HINT)
+    if len(set(asked.documents)) < len(asked.documents):
+        raise InputError("names a file twice.", field="documents", where=row.where)
+    answer = asdict(read_as(_Answer, row, _HINT)) if asked.answerable else {}
+    return DocsQuestion(**asdict(asked), **answer)
 
 
 def _read_document(folder: Path, name: str) -> File:
@@ -267,33 +249,23 @@ class DocsAnswer:
     @classmethod
     def read(cls, row: Row) -> Self:
         """Read an answer; only ``id`` is required."""
-        quotes = row.fields.get("quotes", [])
-        if not (
-            isinstance(quotes, list)
-            and all(isinstance(each, dict) and isinstance(each.get("text"), str) for each in quotes)
-        ):
-            raise InputError(f'{row.where}: "quotes" must be a list of objects with "text".')
-        seconds, error = row.fields.get("seconds"), row.fields.get("error")
-        return cls(
-            id=row.text("id"),
-            engine=row.text("engine", ""),
-            answer=row.text("answer", ""),
-            prediction=DocsPrediction(
-                tuple(
-                    DocsQuote(each["text"], _name(each, "document"), _name(each, "field"))
-                    for each in quotes
-                ),
-                abstained=bool(row.fields.get("abstained")),
-                error=str(error) if error else None,
-            ),
-            seconds=float(seconds) if isinstance(seconds, int | float) else None,
-            key=row.text("key", ""),
-        )
+        found = read_as(_Given, row)
+        prediction = DocsPrediction(found.quotes, found.abstained, found.error or None)
+        return cls(found.id, found.engine, found.answer, prediction, found.seconds, found.key)
 
 
-def _name(quote: Mapping[str, object], field: str) -> str | None:
-    value = quote.get(field)
-    return value if isinstance(value, str) else None
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A line with an answer."""
+
+    id: str
+    engine: str = ""
+    answer: str = ""
+    quotes: tuple[DocsQuote, ...] = ()
+    abstained: bool = False
+    error: str | None = None
+    seconds: float | None = None
+    key: str = ""
 
 
 def read_answers(path: Path) -> dict[tuple[str, str], DocsAnswer]:

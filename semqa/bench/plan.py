@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from semqa.data.quotesum import Question
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
-    from semqa.retrieval import PromptSettings
-    from semqa.retrieval.settings import ExemplarCache
+    from semqa.retrieval.settings import ExemplarCache, PromptSettings
 
 HUMAN = "human"
 """Engine name of the leave-one-out run: each reference scored against the question's others."""

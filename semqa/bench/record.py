@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Mapping, Sequence  # noqa: TC003 - read at run time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Self
 
-from semqa.data.jsonl import describe
-from semqa.errors import InputError
+from annotated_types import Interval
+
+from semqa.data.jsonl import read_as
 from semqa.quotes import FreeText, QuotedAnswer, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from semqa.data.jsonl import Row
     from semqa.engines.generation import Generation
     from semqa.metrics import ExampleScores
     from semqa.quotes import Quote
 
-MOST = 1e15
-"""Largest number allowed in a row, so that sums fit in a float with enough precision."""
+Count = Annotated[int, Interval(ge=0, le=10**15)]
+"""A number that fits in a float when many are added."""
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Asked:
     """Input and output of the model for one answer.
 
     Every field except `exemplars` is None if the engine does not report it.
@@ -31,13 +32,13 @@ class Asked(NamedTuple):
     """
 
     exemplars: tuple[str, ...]
-    prompt_tokens: int | None = None
-    new_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    new_tokens: Count | None = None
     finished: bool | None = None
     constraint: str | None = None
     breach: str | None = None
-    repaired: int | None = None
-    dropped: int | None = None
+    repaired: Count | None = None
+    dropped: Count | None = None
     prompt: str | list[dict[str, str]] | None = None
     written: str | None = None
 
@@ -76,12 +77,12 @@ class Record:
     question: str
     prediction: str
     error: str | None
-    quotes: Mapping[str, int]
-    words: int
-    free_words: int
-    sources_quoted: int
+    quotes: Mapping[str, Count]
+    words: Count
+    free_words: Count
+    sources_quoted: Count
     scores: Mapping[str, object]
-    seconds: float
+    seconds: Annotated[float, Interval(ge=0, le=1e15)]
     spans: Sequence[Mapping[str, object]]
     verdict: Verdict
     asked: Asked | None = None
@@ -120,27 +121,15 @@ class Record:
     @classmethod
     def read(cls, row: Row) -> Record:
         """Parse a row; `asked` is None if the row has no exemplars field."""
-        fields = {name: _typed(row, name, kind) for name, kind in _FIELDS.items()}
-        for name, count in fields["quotes"].items():
-            _check(row, name, count, int)
-        if fields["verdict"] not in set(Verdict):
-            raise _wrong(row, fields["verdict"], "verdict", " or ".join(Verdict))
-        error = None if row.fields.get("error") is None else row.text("error")
-        asked = None
-        if row.fields.get("exemplars") is not None:
-            given = {
-                name: _typed(row, name, kind)
-                for name, kind in _ASKED.items()
-                if row.fields.get(name) is not None
-            }
-            asked = Asked(**{**given, "exemplars": tuple(given["exemplars"])})
-        verdict = Verdict(fields.pop("verdict"))
-        return cls(**fields, error=error, verdict=verdict, asked=asked)
+        record = read_as(cls, row, "Delete the line to run the example again.")
+        if row.fields.get("exemplars") is None:
+            return record
+        return replace(record, asked=read_as(Asked, row))
 
     def to_dict(self) -> dict[str, object]:
         """Return the row, ready for JSON."""
         row = {name: getattr(self, name) for name in self.__slots__ if name != "asked"}
-        given = self.asked._asdict() if self.asked is not None else {}
+        given = asdict(self.asked) if self.asked is not None else {}
         return row | {name: value for name, value in given.items() if value is not None}
 
 
@@ -164,45 +153,3 @@ def _span(quote: Quote) -> dict[str, object]:
     if quote.repaired is not None:
         span["repaired"] = quote.repaired.to_dict()
     return span
-
-
-_FIELDS: dict[str, type] = {
-    **dict.fromkeys(("id", "qid", "question", "prediction", "verdict"), str),
-    **dict.fromkeys(("quotes", "scores"), dict),
-    **dict.fromkeys(("words", "free_words", "sources_quoted"), int),
-    "seconds": float,
-    "spans": list,
-}
-_ASKED: dict[str, type] = {
-    "exemplars": list,
-    **dict.fromkeys(("prompt_tokens", "new_tokens", "repaired", "dropped"), int),
-    "finished": bool,
-    **dict.fromkeys(("constraint", "breach", "written"), str),
-    "prompt": object,
-}
-_NOUNS = {str: "a string", dict: "an object", list: "an array", bool: "true or false"}
-
-
-def _typed(row: Row, name: str, kind: type) -> Any:
-    value = row.text(name) if kind is str else row.fields.get(name)
-    _check(row, name, value, kind)
-    return value
-
-
-def _check(row: Row, name: str, value: object, kind: type) -> None:
-    if kind not in (int, float):
-        if not isinstance(value, kind):
-            raise _wrong(row, value, name, _NOUNS[kind])
-    elif isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(row, value, name, "a number")
-    elif abs(value) > MOST:
-        raise _wrong(row, value, name, f"a number of at most {MOST:g}")
-
-
-def _wrong(row: Row, value: object, name: str, rule: str) -> InputError:
-    return InputError(
-        f"must be {rule}, got {describe(value)}.",
-        field=name,
-        where=row.where,
-        hint="Delete the line to run the example again.",
-    )

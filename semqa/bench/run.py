@@ -50,18 +50,13 @@ class Progress(NamedTuple):
     resumed: int
     again: int
     failed: int = 0
-    new_tokens: int = 0
-    seconds: float = 0.0
     last: Record | None = None
 
     def after(self, record: Record) -> Progress:
         """Return the progress after one more example."""
-        wrote = record.asked.new_tokens if record.asked is not None else None
         return self._replace(
             done=self.done + 1,
             failed=self.failed + (record.error is not None),
-            new_tokens=self.new_tokens + (wrote or 0),
-            seconds=self.seconds + record.seconds,
             last=record,
         )
 

@@ -13,8 +13,8 @@ import typer
 
 from semqa.cli.checking import judge_answer, open_named_judge
 from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import PROMPT, EngineOptions
-from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
+from semqa.cli.engine_options import EngineOptions
+from semqa.cli.eval.judging import JudgeOptions
 from semqa.cli.inputs import SourceFinder, check_not_an_input, check_stdin_once, check_text
 from semqa.cli.keys import Database, OwnerId
 from semqa.cli.options import (
@@ -23,7 +23,6 @@ from semqa.cli.options import (
     DataFolder,
     EngineName,
     PassageCount,
-    RerankerName,
     SourceOption,
     SourcesOption,
 )
@@ -37,6 +36,7 @@ from semqa.cli.output import (
     write_result,
 )
 from semqa.errors import InputError
+from semqa.retrieval.settings import PROMPT_PANEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -153,7 +153,6 @@ def answer(
     collection: CollectionName = None,
     owner: OwnerId = None,
     passages: PassageCount = 8,
-    reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
     engine: EngineName = None,
@@ -182,7 +181,7 @@ def answer(
         typer.Option(
             "--show-prompt",
             help="Show the prompt on standard error, or in the JSON.",
-            rich_help_panel=PROMPT,
+            rich_help_panel=PROMPT_PANEL,
         ),
     ] = False,
     check: Annotated[
@@ -192,11 +191,6 @@ def answer(
             help="Let a judge check whether the quoted sources support each sentence.",
         ),
     ] = False,
-    judge: JudgeName = "lexical",
-    judge_cache: JudgeCache = None,
-    no_judge_cache: NoJudgeCache = False,
-    judge_device: JudgeDevice = None,
-    judge_url: JudgeUrl = None,
 ) -> None:
     """Answer a question from documents with verbatim quotes.
 
@@ -209,7 +203,7 @@ def answer(
     semqa answer "Who sang it?" --sources passages.jsonl --engine openai:gpt-4o-mini
     semqa answer --questions questions.txt handbook.pdf -o answers.jsonl
     """  # noqa: D301 -- click reads the backspace
-    options: EngineOptions = ctx.obj
+    options: EngineOptions = ctx.obj[EngineOptions]
     many = questions is not None
     train = options.given().get("train")
     texts = [*(source or []), *([Path(question)] if many and question else []), *(more or [])]
@@ -230,13 +224,7 @@ def answer(
     check_text(question, "QUESTION")
     # Opened first, so that its errors come before any answer.
     judging = open_named_judge(
-        judge if check else None,
-        judge_cache,
-        no_cache=no_judge_cache,
-        device=judge_device,
-        base_url=judge_url,
-        needs="--check",
-        typed=options.typed,
+        ctx.obj[JudgeOptions], named=check, needs="--check", typed=options.typed
     )
     check_stdin_once(train, *texts, sources, questions)
     check_not_an_input(out, *texts, sources, questions, train)
@@ -256,7 +244,6 @@ def answer(
             collection=collection,
             data=data,
             passages=passages,
-            reranker=reranker,
             owner=owner,
             database=database,
         )

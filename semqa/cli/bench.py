@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,24 +12,12 @@ import typer
 from semqa.cli.bench_watch import outcomes_table, show_results, watching
 from semqa.cli.checking import open_named_judge
 from semqa.cli.choice import choose, with_default
-from semqa.cli.engine_options import EngineCommand, EngineOptions
-from semqa.cli.eval.judging import (
-    JUDGE_PANEL,
-    JudgeCache,
-    JudgeDevice,
-    JudgeUrl,
-    NoJudgeCache,
-)
+from semqa.cli.declared import taking
+from semqa.cli.engine_options import EngineOptions
+from semqa.cli.eval.judging import BenchJudge
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.ray_options import (
-    DistributedBy,
-    NumCpus,
-    NumGpus,
-    NumWorkers,
-    RayAddress,
-    opened_ray,
-)
+from semqa.cli.ray_options import RayOptions
 from semqa.cli.tables import print_tables
 from semqa.errors import InputError
 
@@ -46,7 +34,7 @@ def _bench() -> None:
     """Benchmark engines on public datasets."""
 
 
-@app.command("quotesum", cls=EngineCommand)
+@app.command("quotesum", cls=taking(EngineOptions, BenchJudge, RayOptions))
 def quotesum(
     ctx: typer.Context,
     data: Annotated[
@@ -85,27 +73,6 @@ def quotesum(
             help="Retry the examples that failed in earlier runs.",
         ),
     ] = False,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            "--judge",
-            metavar="SPEC",
-            help="Add AutoAIS, citation recall and precision, Disambig-F1 and DR by this judge: "
-            "lexical, transformers:nli=MODEL,qa=MODEL (or one of the two), or engine:SPEC. Also "
-            "works for finished runs.",
-            show_default=False,
-            rich_help_panel=JUDGE_PANEL,
-        ),
-    ] = None,
-    judge_cache: JudgeCache = None,
-    no_judge_cache: NoJudgeCache = False,
-    judge_device: JudgeDevice = None,
-    judge_url: JudgeUrl = None,
-    distributed: DistributedBy = None,
-    ray_address: RayAddress = None,
-    workers: NumWorkers = None,
-    num_cpus: NumCpus = None,
-    num_gpus: NumGpus = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer every question of a QuoteSum file and score the answers.
@@ -116,37 +83,23 @@ def quotesum(
     """
     from semqa.bench import Plan, run
 
-    options: EngineOptions = ctx.obj
-
-    judges = {
-        "judge": judge,
-        "judge_cache": judge_cache,
-        "no_judge_cache": no_judge_cache,
-        "judge_device": judge_device,
-        "judge_url": judge_url,
-    }
-    ray: dict[str, object] = {
-        "distributed": distributed,
-        "ray_address": ray_address,
-        "workers": workers,
-        "num_cpus": num_cpus,
-        "num_gpus": num_gpus,
-    }
+    options: EngineOptions = ctx.obj[EngineOptions]
     if config is not None:
         given = {"out": out, "retry_failed": retry_failed}
+        given |= asdict(ctx.obj[BenchJudge]) | asdict(ctx.obj[RayOptions])
         of_runs = {"data": data, "engine": engine, "limit": limit}
-        _run_grid(config, ctx, given | judges | ray, of_runs, as_json=as_json)
+        _run_grid(config, ctx, given, of_runs, as_json=as_json)
         return
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
         raise InputError("is missing.", field=missing, hint="Or give a grid with --config.")
     with _resumable():
         engine, options = with_default(engine, options)
-        with _opened_judge(judges, options) as judging:
+        with _opened_judge(ctx.obj[BenchJudge], options) as judging:
             choice = choose(engine, options)
             plan = Plan(data, engine, choice.options, limit, choice.prompts)
             prompts = None
-            with opened_ray(ray) as elsewhere, watching(engine) as watch:
+            with ctx.obj[RayOptions].opened() as elsewhere, watching(engine) as watch:
                 if choice.prompts is not None:
                     prompts = plan.create_prompts(plan.questions(), watch.embedded, prepare=False)
                     choice.say_citations(prompts)
@@ -184,7 +137,7 @@ def _run_grid(
     from semqa.bench.grid import run_grid
     from semqa.cli.bench_config import ConfigReader
 
-    options: EngineOptions = ctx.obj
+    options: EngineOptions = ctx.obj[EngineOptions]
     typed = {name: value for name, value in of_runs.items() if name in options.typed}
     reader = ConfigReader(read_config(config), ctx, typed)
     whole |= {name: v for name, v in reader.whole().items() if name not in options.typed}
@@ -200,11 +153,11 @@ def _run_grid(
     with ExitStack() as opened:
         opened.enter_context(_resumable())
         try:
-            judging = opened.enter_context(_opened_judge(whole, options))
+            judging = opened.enter_context(_opened_judge(_made(BenchJudge, whole), options))
         except InputError as error:
             error.where = error.where or (None if place is None else place.where)
             raise
-        elsewhere = opened.enter_context(opened_ray(whole))
+        elsewhere = opened.enter_context(_made(RayOptions, whole).opened())
         watch = opened.enter_context(watching(cells=cells))
         if judging is not None:
             judging.on_progress = watch.judged
@@ -239,18 +192,16 @@ def _resumable() -> Iterator[None]:
         raise
 
 
+def _made(kind: Any, values: Mapping[str, Any]) -> Any:
+    """Return a dataclass made from those values that are its fields."""
+    return kind(**{each.name: values[each.name] for each in fields(kind)})
+
+
 @contextmanager
-def _opened_judge(given: Mapping[str, Any], options: EngineOptions) -> Iterator[CachedJudge | None]:
+def _opened_judge(judge: BenchJudge, options: EngineOptions) -> Iterator[CachedJudge | None]:
     """Open the judge while the block runs, if one is named."""
     judging = open_named_judge(
-        given.get("judge"),
-        given.get("judge_cache"),
-        no_cache=given.get("no_judge_cache", False),
-        device=given.get("judge_device"),
-        base_url=given.get("judge_url"),
-        needs="--judge",
-        typed=options.typed if given else frozenset(),
-        reads=True,
+        judge, named=judge.judge is not None, needs="--judge", typed=options.typed, reads=True
     )
     try:
         yield judging

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,10 @@ from semqa.bench.config import ENGINE, NAME, RUNS, Setting
 from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
 from semqa.cli.choice import RULES, Choice, choose
-from semqa.cli.engine_options import engine_params
+from semqa.cli.engine_options import EngineOptions, engine_params
+from semqa.cli.eval.judging import JudgeOptions
 from semqa.cli.options import did_you_mean
+from semqa.cli.ray_options import RayOptions
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import Template
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from semqa.bench.config import GridConfig
-    from semqa.cli.engine_options import EngineOptions
 
 
 CONSTRAINT = "constraint"
@@ -33,16 +34,7 @@ _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 WHOLE = (
     "out",
     "retry_failed",
-    "judge",
-    "judge_cache",
-    "no_judge_cache",
-    "judge_device",
-    "judge_url",
-    "distributed",
-    "ray_address",
-    "workers",
-    "num_cpus",
-    "num_gpus",
+    *(each.name for options in (JudgeOptions, RayOptions) for each in fields(options)),
 )
 """Keys that apply to the whole grid."""
 
@@ -61,7 +53,7 @@ class ConfigReader:
     def __init__(self, config: GridConfig, ctx: typer.Context, typed: Mapping[str, object]) -> None:
         self._config = config
         self._ctx = ctx
-        self._options: EngineOptions = ctx.obj
+        self._options: EngineOptions = ctx.obj[EngineOptions]
         self._typed = typed
         self._of_engines = engine_params().keys()
         names = {*WHOLE, *_OF_RUNS, *self._of_engines}

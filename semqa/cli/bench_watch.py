@@ -3,161 +3,108 @@
 from __future__ import annotations
 
 import sys
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from semqa.cli.eval.judging import count_note
 from semqa.cli.output import say, write_result
+from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rich.progress import Progress as Bars
+    from rich.progress import Progress as Bar
     from rich.table import Table
 
     from semqa.bench.grid import Cell, CellOutcome
     from semqa.bench.run import Progress
 
 MAX_SHOWN_ERRORS = 3  # distinct errors shown during a run; the rows have all of them
-OTHER_COLUMNS = 64  # width of a bar without its title
-
-
-def duration(seconds: float) -> str:
-    """Format a duration in seconds.
-
-    Example:
-        >>> duration(61.7), duration(3_725)
-        ('1:02', '1:02:05')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class Watch:
-    """Reports runs on standard error: notes, and bars for the run and for the grid.
+    """Reports runs on standard error: notes, and a bar on a terminal.
 
     Args:
-        bars: progress bars, which are disabled without a terminal.
+        bar: the bar, which is disabled without a terminal.
         title: title of a single run.
-        cells: the runs of a grid; empty for a single run.
+        total: number of runs in a grid; 0 for a single run.
     """
 
-    def __init__(self, bars: Bars, title: str = "", cells: Sequence[Cell] = ()) -> None:
-        self._bars = bars
-        self._started = time.monotonic()
+    def __init__(self, bar: Bar, title: str = "", total: int = 0) -> None:
+        self._bar, self._title, self._total = bar, title, total
+        self._current = 0
         self._errors: set[str] = set()
-        self._total, self._current = len(cells), 0
-        self._title, self._stage = title, ""
-        self._grid = bars.add_task("all runs", total=len(cells), details="") if cells else None
-        self._task = bars.add_task("", total=None, details="")
-        self._show(0, None, title)
+        self._task = bar.add_task("", total=None)
+        self._show(title, 0, None)
 
     def begin(self, cell: Cell) -> None:
         """Report the start of a run of the grid."""
         self._current += 1
         self._title = f"[{self._current}/{self._total}] {cell.label}"
         self._errors = set()
-        if self._bars.disable:
+        if self._bar.disable:
             say(self._title)
-        self._show(0, None, self._title)
+        self._show(self._title, 0, None)
 
     def end(self, outcome: CellOutcome) -> None:
         """Report the outcome of a run of the grid."""
         self.note(f"[{self._current}/{self._total}] {_outcome_text(outcome)}")
-        self._advance(1.0)
 
     def progress(self, progress: Progress) -> None:
         """Report the progress of the run."""
-        if progress.last is None:
-            self._started = time.monotonic()
-            if progress.done + progress.again:
-                retried = f"; {progress.again} failed, to be retried" if progress.again else ""
-                done = f"{progress.resumed} of {progress.total} examples are already done"
-                self.note(f"resuming: {done}{retried}")
-        error = progress.last.error if progress.last is not None else None
-        if error is not None and error not in self._errors and len(self._errors) < MAX_SHOWN_ERRORS:
+        last = progress.last
+        if last is None and progress.done + progress.again:
+            retried = f"; {progress.again} failed, to be retried" if progress.again else ""
+            done = f"{progress.resumed} of {progress.total} examples are already done"
+            self.note(f"resuming: {done}{retried}")
+        error = None if last is None else last.error
+        if last is not None and error is not None and len(self._errors) < MAX_SHOWN_ERRORS:
+            if error not in self._errors:
+                self.note(f"failed: {last.id}: {error}")
             self._errors.add(error)
-            self.note(f"failed: {progress.last.id if progress.last else ''}: {error}")
-        self._show(progress.done, progress.total, self._title, self._details(progress))
-        self._advance(progress.done / progress.total if progress.total else 1.0)
+        failed = f", {progress.failed} failed" if progress.failed else ""
+        self._show(f"{self._title}{failed}", progress.done, progress.total)
 
     def embedded(self, done: int, total: int) -> None:
         """Report how many questions are embedded to find their nearest exemplars."""
-        self._show(done, total, "embedding questions")
+        self._show("embedding questions", done, total)
 
     def judged(self, done: int, total: int) -> None:
         """Report the progress of the judge."""
-        self._show(done, total, "judging")
+        self._show("judging", done, total)
 
     def note(self, text: str) -> None:
-        """Print a line, above the bars."""
-        if self._bars.disable:
+        """Print a line, above the bar."""
+        if self._bar.disable:
             say(text)
         else:
-            self._bars.console.print(_escaped(text))
+            self._bar.console.print(safe_text(text), markup=False)
 
-    def _details(self, progress: Progress) -> str:
-        """Return speed, failures and time left."""
-        details = []
-        seconds = time.monotonic() - self._started
-        answered = progress.done - progress.resumed
-        if progress.new_tokens and seconds:
-            details.append(f"{progress.new_tokens / seconds:.0f} tokens/s")
-        if progress.failed:
-            details.append(f"{progress.failed} failed")
-        if answered and progress.done < progress.total:
-            left = seconds / answered * (progress.total - progress.done)
-            details.append(f"{duration(left)} left")
-        return ", ".join(details)
-
-    def _show(self, done: int, total: int | None, title: str, details: str = "") -> None:
-        if title != self._stage:
-            self._stage = title
-            self._bars.reset(self._task)  # restart the timer and mark the task unfinished
-        longest = max(16, self._bars.console.width - OTHER_COLUMNS)
-        cut = title if len(title) <= longest else f"{title[: longest - 1]}…"
-        self._bars.update(
-            self._task, description=_escaped(cut), completed=done, total=total, details=details
-        )
-
-    def _advance(self, share: float) -> None:
-        if self._grid is not None:
-            self._bars.update(self._grid, completed=self._current - 1 + share)
+    def _show(self, title: str, done: int, total: int | None) -> None:
+        if done == 0:
+            self._bar.reset(self._task)  # restarts the clock
+        self._bar.update(self._task, description=safe_text(title), completed=done, total=total)
 
 
 @contextmanager
 def watching(title: str = "", cells: Sequence[Cell] = ()) -> Iterator[Watch]:
     """Show the progress of a run or grid."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.progress import Progress as Bars
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+    from rich.table import Column
 
-    console = Console(stderr=True, highlight=False)
-    with Bars(
-        TextColumn("{task.description}"),
-        BarColumn(20 if console.width >= 100 else 8),
+    with Bar(
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+        BarColumn(20),
         MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[details]}"),
-        console=console,
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=Console(stderr=True, highlight=False),
+        expand=True,
         disable=not sys.stderr.isatty(),
-    ) as bars:
-        yield Watch(bars, title, cells)
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    from semqa.quotes.render.common import safe_text
-
-    return escape(safe_text(text))
+    ) as bar:
+        yield Watch(bar, title, len(cells))
 
 
 def _outcome_text(outcome: CellOutcome) -> str:
@@ -174,13 +121,9 @@ def _outcome_text(outcome: CellOutcome) -> str:
 
 def outcomes_table(outcomes: Sequence[CellOutcome]) -> Table:
     """Return a table of runs with their scores and states."""
-    from rich import box
-    from rich.table import Table
+    from semqa.cli.tables import make_table
 
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("run", overflow="fold")
-    for name in ("SEMQA", "answered", "failed", "state"):
-        table.add_column(name, justify="right")
+    table = make_table("run", "SEMQA", "answered", "failed", "state")
     for each in outcomes:
         score = "" if each.semqa is None else f"{each.semqa:.2f}"
         table.add_row(each.label, score, str(each.answered), str(each.failed), each.state)

@@ -10,7 +10,6 @@ import os
 import sys
 import time
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -26,7 +25,6 @@ from semqa.cli.options import (
     DataFolder,
     EngineName,
     PassageCount,
-    RerankerName,
     SourceOption,
     SourcesOption,
 )
@@ -47,7 +45,6 @@ _COMMANDS = {
     "/sources": "list the quotes of the last answer by source",
     "/open N": "show source N of the last answer with its quotes",
     "/new": "start a new conversation",
-    "/engine [ENGINE]": "show or change the engine",
     "/save FILE": "save the conversation as Markdown",
     "/help": "list these commands",
     "/quit": "quit (or press Ctrl-D)",
@@ -73,7 +70,6 @@ def chat(
     collection: CollectionName = None,
     owner: OwnerId = None,
     passages: PassageCount = 8,
-    reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
     engine: EngineName = None,
@@ -91,25 +87,29 @@ def chat(
         raise InputError("No sources. Give documents, --sources FILE or --collection NAME.")
     if "-" in map(str, [*texts, sources]):
         raise InputError("Sources cannot be standard input (-), which has the questions.")
-    named, given = with_default(engine, ctx.obj)
+    named, given = with_default(engine, ctx.obj[EngineOptions])
     finder = SourceFinder(
         texts,
         sources,
         collection=collection,
         data=data,
         passages=passages,
-        reranker=reranker,
         owner=owner,
         database=database,
     )
     from semqa.data.home import data_folder
+    from semqa.engines import close_engine
 
-    talk = _Chat(choose(named, given), given, finder, [*texts, sources])
+    choice = choose(named, given)
+    opened = choice.create()
     try:
+        if choice.constrained:
+            warm_up(opened)
+        talk = _Chat(choice, opened, finder, [*texts, sources])
         with _line_editor(data_folder(data) / "chat-history"):
             talk.run()
     finally:
-        talk.close()
+        close_engine(opened)
     if talk.failed and not sys.stdin.isatty():
         raise typer.Exit(1)
 
@@ -128,7 +128,7 @@ class _Chat:
 
     Args:
         choice: the engine's settings.
-        options: the engine options of the command.
+        engine: the engine.
         finder: finds the sources for each question.
         inputs: the input files, which ``/save`` does not overwrite.
     """
@@ -136,17 +136,15 @@ class _Chat:
     def __init__(
         self,
         choice: Choice,
-        options: EngineOptions,
+        engine: Engine,
         finder: SourceFinder,
         inputs: Sequence[Path | None],
     ) -> None:
-        self._choice, self._options, self._finder, self._inputs = choice, options, finder, inputs
-        self._engine: Engine | None = None
+        self._choice, self._engine, self._finder, self._inputs = choice, engine, finder, inputs
         self._turns: list[_Turn] = []
         self._history: list[Exchange] = []
         self._interactive = sys.stdin.isatty()
         self._links = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "linux")
-        self._less = os.environ.get("LESS")
         self.failed = False
 
     @property
@@ -158,8 +156,7 @@ class _Chat:
 
     def run(self) -> None:
         """Answer questions until the end of input."""
-        engine = self._load()
-        say_if_words_only(engine, [each.source for each in self._finder.given])
+        say_if_words_only(self._engine, [each.source for each in self._finder.given])
         if self._interactive:
             self._print(f"{self._about()}. /help lists commands; Ctrl-D quits.", "dim")
         while True:
@@ -185,21 +182,6 @@ class _Chat:
             except SemqaError as error:
                 self.failed = True
                 print_error(str(error))
-
-    def close(self) -> None:
-        """Close the engine."""
-        from semqa.engines import close_engine
-
-        engine, self._engine = self._engine, None
-        close_engine(engine)
-
-    def _load(self) -> Engine:
-        """Return the engine, after loading it on first use."""
-        if self._engine is None:
-            self._engine = self._choice.create()
-            if self._choice.constrained:
-                warm_up(self._engine)
-        return self._engine
 
     def _about(self) -> str:
         count = len(self._finder.given)
@@ -249,7 +231,7 @@ class _Chat:
         from semqa.engines.abstention import abstention
 
         understood = in_context(question, history)
-        engine = self._load()
+        engine = self._engine
         streams = isinstance(engine, StreamingEngine)
         with waiting("searching") if self._finder.collection is not None else nullcontext():
             given = self._finder.find(understood)
@@ -347,8 +329,6 @@ class _Chat:
             self._list_sources()
         elif name == "/open":
             self._open(rest)
-        elif name == "/engine":
-            self._change_engine(rest)
         elif name == "/save":
             self._save(rest)
         else:
@@ -388,34 +368,11 @@ class _Chat:
         for piece in quoted_pieces(turn.run.result, at, "body"):
             text.append(safe_text(piece.text), f"bold {source_colour(at)}" if piece.quotes else "")
         console = self._console
-        lines = text.wrap(console, console.width)
-        tall = len(lines) + 4 > console.height
-        if not self._less:  # colours need -R; begin a little above the first quote
-            first = next((line for line, each in enumerate(lines) if each.spans), 0)
-            os.environ["LESS"] = f"-RX +{max(first - 2, 1)}g"
-        with console.pager(styles=True) if tall and sys.stdout.isatty() else nullcontext():
-            console.print(self._source_line(turn, at))
-            if (link := _link(turn.given[at - 1])) is not None:
-                console.print(safe_text(link), style="dim")
-            console.print()
-            console.print(text)
-
-    def _change_engine(self, spec: str) -> None:
-        if spec:
-            # The options were given for another engine; drop those that this one does not accept.
-            lenient = replace(self._options, optional=frozenset(self._options.given()))
-            from semqa.engines import check_options
-
-            choice = choose(spec, lenient)
-            check_options(choice.engine, choice.options)
-            self.close()  # two models may not fit into memory
-            before, self._choice = self._choice, choice
-            try:
-                self._load()
-            except SemqaError:
-                self._choice = before
-                raise
-        self._print(self._about(), "dim")
+        console.print(self._source_line(turn, at))
+        if (link := _link(turn.given[at - 1])) is not None:
+            console.print(safe_text(link), style="dim")
+        console.print()
+        console.print(text)
 
     def _save(self, name: str) -> None:
         from semqa.quotes.render import to_markdown

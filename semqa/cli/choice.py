@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
-    from semqa.retrieval import PromptSettings
+    from semqa.retrieval.settings import PromptSettings
 
 BUILT_IN = "extractive"
 
@@ -169,7 +169,7 @@ def choose(engine: str, given: EngineOptions) -> Choice:
             _reject(engine, name, value, accepted)
     if "prompts" not in accepted:
         return Choice(engine, options, None)
-    from semqa.retrieval import PromptSettings
+    from semqa.retrieval.settings import PromptSettings
 
     own = {name: options.pop(name) for name in _PROMPT if name in options}
     own = _with_learned(engine, own, given.optional)

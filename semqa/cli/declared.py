@@ -1,7 +1,7 @@
-"""Groups of options that several commands share, declared once in a dataclass.
+"""Groups of options that are declared once, as dataclasses, and shared by commands.
 
-A command of the class `DeclaredCommand` has these options after its own, and finds their values as
-one object in its context: ``judge_options: JudgeOptions = ctx.obj``.
+A command of the class ``taking(JudgeOptions)`` has the options of `JudgeOptions` after its own. It finds
+the object made from their values in its context: ``judge_options: JudgeOptions = ctx.obj[JudgeOptions]``.
 """
 
 from __future__ import annotations
@@ -26,21 +26,32 @@ def declared(declaration: Callable[..., Any]) -> Any:
 
 
 class DeclaredCommand(Command):
-    """A command that also has the options of its `declaration`."""
+    """A command that also has the options of its `declarations`."""
 
-    declaration: ClassVar[Callable[..., Any]]
+    declarations: ClassVar[tuple[Callable[..., Any], ...]] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params = [*self.params, *declared(self.declaration).params]
+        for each in self.declarations:
+            self.params = [*self.params, *_params(each)]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command with the values of the options as `ctx.obj`."""
+        """Run the command with the objects made from the options in `ctx.obj`."""
         with self.naming_flags():
-            params = declared(self.declaration).params
-            ctx.obj = self.collect(ctx, {each.name: ctx.params.pop(each.name) for each in params})
+            ctx.obj = {}
+            for each in self.declarations:
+                values = {param.name: ctx.params.pop(param.name) for param in _params(each)}
+                make = getattr(each, "collect", None)
+                ctx.obj[each] = make(ctx, values) if make else declared(each).callback(**values)
             return super().invoke(ctx)
 
-    def collect(self, _ctx: Any, values: dict[str, Any]) -> Any:
-        """Return the object made from the values, converted by typer."""
-        return declared(self.declaration).callback(**values)
+
+def _params(declaration: Any) -> list[Any]:
+    own = getattr(declaration, "params", None)
+    params: list[Any] = own() if own else declared(declaration).params
+    return params
+
+
+def taking(*declarations: Callable[..., Any]) -> type[DeclaredCommand]:
+    """Return a class of commands that have the options of these dataclasses."""
+    return type("Command", (DeclaredCommand,), {"declarations": declarations})

@@ -8,23 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from semqa.cli.options import COLLECTIONS, AsJson
+from semqa.cli.options import COLLECTIONS, AsJson, DataFolder
 from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 from semqa.extras import require
 
 app = typer.Typer(help="Create, list and revoke API keys of a server.", no_args_is_help=True)
 
-_Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        envvar="SEMQA_DATA",
-        help="The server's data folder.",
-        show_default="~/.local/share/semqa",
-        metavar="DIR",
-    ),
-]
 Database = Annotated[
     str | None,
     typer.Option(
@@ -41,7 +31,7 @@ Database = Annotated[
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="Name shown in the list.", metavar="NAME")],
-    data: _Data = None,
+    data: DataFolder = None,
     database: Database = None,
 ) -> None:
     """Create a key and print it once; only its hash is stored.
@@ -55,7 +45,7 @@ def create(
 
 
 @app.command(name="list")
-def list_keys(data: _Data = None, database: Database = None, as_json: AsJson = False) -> None:
+def list_keys(data: DataFolder = None, database: Database = None, as_json: AsJson = False) -> None:
     """List the keys, without their secrets."""
     with closing(key_store(data, database)) as store:
         keys = store.keys()
@@ -85,7 +75,7 @@ def list_keys(data: _Data = None, database: Database = None, as_json: AsJson = F
 @app.command()
 def revoke(
     key: Annotated[str, typer.Argument(help="Id of the key (see semqa keys list).", metavar="ID")],
-    data: _Data = None,
+    data: DataFolder = None,
     database: Database = None,
 ) -> None:
     """Revoke a key; a running server refuses it within ten seconds."""

@@ -29,11 +29,14 @@ from semqa.cli import (
     train,
     verify,
 )
-from semqa.cli.engine_options import EngineCommand
+from semqa.cli.declared import taking
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.eval import main as evaluation
+from semqa.cli.eval.judging import JudgeOptions
 from semqa.cli.help import use_help
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
+from semqa.training.options import TrainingOptions
 
 app = typer.Typer(
     name="semqa",
@@ -43,8 +46,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 _ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Evaluation", "Models"
-app.command(name="answer", cls=EngineCommand, rich_help_panel=_ASK)(answer.answer)
-app.command(name="chat", cls=EngineCommand, rich_help_panel=_ASK)(chat.chat)
+app.command(name="answer", cls=taking(EngineOptions, JudgeOptions), rich_help_panel=_ASK)(
+    answer.answer
+)
+app.command(name="chat", cls=taking(EngineOptions), rich_help_panel=_ASK)(chat.chat)
 app.command(name="verify", rich_help_panel=_ASK)(verify.verify)
 app.command(name="index", rich_help_panel=_ASK)(index.index)
 app.add_typer(collections.app, name="collections", rich_help_panel=_ASK)
@@ -59,7 +64,7 @@ app.add_typer(evaluation.app, name="eval", rich_help_panel=_MEASURE)
 app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
 app.add_typer(harness.app, name="harness", rich_help_panel=_MEASURE)
 app.add_typer(models.app, name="models", rich_help_panel=_TRAIN)
-app.command(name="train", cls=train.TrainCommand, rich_help_panel=_TRAIN)(train.train)
+app.command(name="train", cls=taking(TrainingOptions), rich_help_panel=_TRAIN)(train.train)
 
 
 def _version(requested: bool) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.choice import BUILT_IN, choose, save_default, saved_default
-from semqa.cli.engine_options import EngineCommand, EngineOptions
+from semqa.cli.declared import taking
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
 
@@ -28,7 +29,6 @@ ENDPOINTS = {
 """Local ports to probe, and the server that uses each by default."""
 
 _TIMEOUT = 0.5
-_MAX_BYTES = 1 << 20
 _MAX_MODELS = 200
 _MAX_PATHS = 20_000
 
@@ -66,7 +66,7 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
         say("No models found. See docs/endpoints.md for how to get one.")
 
 
-@app.command(name="use", cls=EngineCommand)
+@app.command(name="use", cls=taking(EngineOptions))
 def use(
     ctx: typer.Context,
     engine: Annotated[
@@ -79,7 +79,7 @@ def use(
     """
     from semqa.engines import check_options
 
-    options: EngineOptions = ctx.obj
+    options: EngineOptions = ctx.obj[EngineOptions]
     choice = choose(engine, options)
     check_options(choice.engine, choice.options)
     kept = save_default(engine, options)
@@ -110,29 +110,18 @@ def _endpoints() -> list[dict[str, Any]]:
 
 
 def _ask(port: int) -> dict[str, Any] | None:
-    import urllib.request
+    import httpx
 
     url = f"http://127.0.0.1:{port}/v1"
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
     try:
-        with opener.open(f"{url}/models", timeout=_TIMEOUT) as response:
-            value = json.loads(response.read(_MAX_BYTES))
+        with httpx.Client(timeout=_TIMEOUT, trust_env=False) as client:
+            value = client.get(f"{url}/models").raise_for_status().json()
         listed = [each for each in value["data"] if isinstance(each["id"], str)]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError):
         return None
     if any(each.get("owned_by") == "semqa" for each in listed):
         return None
     return {"server": ENDPOINTS[port], "base_url": url, "models": [each["id"] for each in listed]}
-
-
-def _NoRedirect() -> Any:  # noqa: N802 - builds a class; its base is slow to import
-    import urllib.request
-
-    class NoRedirect(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *_: object) -> None:
-            return None
-
-    return NoRedirect()
 
 
 def _hub() -> Path:

@@ -84,19 +84,6 @@ EngineName = Annotated[
     ),
 ]
 
-RERANKER_HELP = "Cross-encoder that reranks passages: a folder or a Hub name."
-
-RerankerName = Annotated[
-    str | None,
-    typer.Option(
-        "--reranker",
-        envvar="SEMQA_RERANKER",
-        help=RERANKER_HELP,
-        show_default="none",
-        metavar="MODEL",
-        rich_help_panel=COLLECTIONS,
-    ),
-]
 
 SourceOption = Annotated[
     list[Path] | None,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.declared import DeclaredCommand
+from semqa.cli.declared import taking
 from semqa.cli.inputs import check_not_an_input
 from semqa.cli.options import AsJson, DataFolder
 from semqa.cli.output import (
@@ -23,16 +22,9 @@ from semqa.cli.output import (
     waiting,
     write_result,
 )
-from semqa.cli.ray_options import (
-    DistributedBy,
-    NumCpus,
-    NumGpus,
-    NumWorkers,
-    RayAddress,
-    opened_ray,
-)
+from semqa.cli.ray_options import RayOptions
 from semqa.errors import InputError
-from semqa.questions.rules import AMBIGQA, DOCUMENTS, PAQ, Rules
+from semqa.questions.rules import AmbigqaRules, DocumentRules, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,83 +55,7 @@ File = Annotated[
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 
-def _rule(help_text: str, **more: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="Filters", **more)
-
-
-def _defaults(name: str) -> str:
-    """Return the defaults of a rule that differs by command."""
-    commands = {"paq": PAQ, "ambigqa": AMBIGQA, "documents": DOCUMENTS}
-    return ", ".join(f"{getattr(rules, name)} for {each}" for each, rules in commands.items())
-
-
-@dataclass(frozen=True, slots=True)
-class RuleOptions:
-    """Filters of questions; None means the default of the command."""
-
-    qa: Annotated[
-        str, _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE")
-    ] = PAQ.qa
-    least_score: Annotated[
-        float | None, _rule("Minimum score of the QA model.", show_default=_defaults("least_score"))
-    ] = None
-    least_words: Annotated[
-        int | None, _rule("Minimum words in a passage.", show_default=_defaults("least_words"))
-    ] = None
-    most_words: Annotated[int, _rule("Maximum words in a passage.")] = PAQ.most_words
-    least_edits: Annotated[
-        float, _rule("Edit distance (0 to 1) below which answers are equal.")
-    ] = PAQ.least_edits
-    most_overlap: Annotated[float, _rule("Word overlap (0 to 1) at which answers are equal.")] = (
-        PAQ.most_overlap
-    )
-    equivalence: Annotated[
-        str,
-        _rule(
-            "Judge that compares answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
-            metavar="JUDGE",
-        ),
-    ] = PAQ.equivalence
-    least_equivalence: Annotated[
-        float, _rule("Minimum probability, in both directions, of equal answers.")
-    ] = PAQ.least_equivalence
-    similar: Annotated[float, _rule("TF-IDF cosine at which questions are merged.")] = PAQ.similar
-    most_sources: Annotated[int, _rule("Maximum passages per question.")] = PAQ.most_sources
-    device: Annotated[str | None, _rule("Device for models.", show_default="a GPU if any")] = None
-
-    def rules(self, defaults: Rules) -> Rules:
-        """Return the rules given, with those of a command as defaults."""
-        named = {each.name: getattr(self, each.name) for each in fields(RuleOptions)}
-        given = {name: value for name, value in named.items() if value is not None}
-        if self.equivalence == "none":
-            given["equivalence"] = ""
-        return replace(defaults, **given)
-
-
-class RuleCommand(DeclaredCommand):
-    """A command that has the options of `RuleOptions`."""
-
-    declaration = RuleOptions
-
-
-@dataclass(frozen=True, slots=True)
-class CollectOptions(RuleOptions):
-    """Filters of questions, and options of Ray."""
-
-    distributed: DistributedBy = None
-    ray_address: RayAddress = None
-    workers: NumWorkers = None
-    num_cpus: NumCpus = None
-    num_gpus: NumGpus = None
-
-
-class CollectCommand(DeclaredCommand):
-    """A command that has the options of `CollectOptions`."""
-
-    declaration = CollectOptions
-
-
-@app.command(cls=CollectCommand)
+@app.command(cls=taking(Rules, RayOptions))
 def paq(
     ctx: typer.Context,
     files: Annotated[
@@ -163,13 +79,12 @@ def paq(
     """
     from semqa.questions.collect import collect_paq
 
-    options: CollectOptions = ctx.obj
-    rules = options.rules(PAQ)
-    with opened_ray(asdict(options)) as workers, _resumable():
+    rules = ctx.obj[Rules]
+    with ctx.obj[RayOptions].opened() as workers, _resumable():
         _show(out, collect_paq(_plan(out, rules, workers), files, passages), as_json)
 
 
-@app.command(cls=CollectCommand)
+@app.command(cls=taking(AmbigqaRules, RayOptions))
 def ambigqa(
     ctx: typer.Context,
     files: Annotated[
@@ -186,13 +101,12 @@ def ambigqa(
     """
     from semqa.questions.collect import collect_ambigqa
 
-    options: CollectOptions = ctx.obj
-    rules = options.rules(AMBIGQA)
-    with opened_ray(asdict(options)) as workers, _resumable():
+    rules = ctx.obj[AmbigqaRules]
+    with ctx.obj[RayOptions].opened() as workers, _resumable():
         _show(out, collect_ambigqa(_plan(out, rules, workers), files), as_json)
 
 
-@app.command(cls=RuleCommand)
+@app.command(cls=taking(DocumentRules))
 def documents(
     ctx: typer.Context,
     out: Out,
@@ -219,8 +133,7 @@ def documents(
     """
     from semqa.questions.collect import collect_documents
 
-    options: RuleOptions = ctx.obj
-    rules = options.rules(DOCUMENTS)
+    rules = ctx.obj[DocumentRules]
     with _documents(files or [], collection, data) as (found, identity), _resumable():
         counts = collect_documents(_plan(out, rules), found, identity, ask)
         _show(out, counts, as_json)

@@ -35,15 +35,10 @@ def report(
             show_default="the first that is not human",
         ),
     ] = None,
-    formats: Annotated[
-        str,
-        typer.Option("--format", metavar="NAME,…", help="Output formats: html, md, csv, tex."),
-    ] = "html,md,csv,tex",
     examples: Annotated[
         int,
         typer.Option(min=0, help="Maximum questions in the page; those where runs differ most."),
     ] = 200,
-    title: Annotated[str, typer.Option(help="Title of the page.")] = "QuoteSum",
     as_json: AsJson = False,
 ) -> None:
     """Report benchmark runs: report.html, report.md, report.tex, and a CSV file per table.
@@ -55,9 +50,8 @@ def report(
     from semqa.bench.report import load_runs, make_report, write_report
 
     loaded = load_runs(folder, data or ())
-    made = make_report(loaded, title=title, baseline=baseline, examples=examples)
-    chosen = [name.strip() for name in formats.split(",") if name.strip()]
-    written = write_report(made, out if out is not None else folder / "report", chosen)
+    made = make_report(loaded, baseline=baseline, examples=examples)
+    written = write_report(made, out if out is not None else folder / "report")
     for note in made.notes:
         say(note)
     if as_json:

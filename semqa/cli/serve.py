@@ -1,14 +1,11 @@
 """`semqa serve`: serve the chat page and the HTTP APIs."""
 
-# ruff: noqa: B008  (typer declares options as defaults)
-
 from __future__ import annotations
 
 import ipaddress
-import json
 import logging
 import os
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,197 +13,29 @@ import typer
 
 import semqa
 from semqa.cli.choice import choose, warm_up, with_default
-from semqa.cli.declared import declared
-from semqa.cli.engine_options import EngineCommand, EngineOptions
-from semqa.cli.options import RERANKER_HELP, did_you_mean, flag
+from semqa.cli.declared import declared, taking
+from semqa.cli.engine_options import EngineOptions
 from semqa.data.home import data_folder
-from semqa.errors import InputError
 from semqa.extras import require
-from semqa.server.settings import ServerSettings
+from semqa.server.settings import ServerOptions, ServerSettings
 
 if TYPE_CHECKING:
     from semqa.engines import Engine
 
 _log = logging.getLogger("semqa.server")
 
-_SERVER, _LIMITS = "Server", "Limits"
-_DEFAULTS = {each.name: each.default for each in fields(ServerSettings)}
 
-
-def _option(help_text: str, panel: str | None, name: str, **more: Any) -> Any:
-    default = _DEFAULTS.get(name, _DEFAULTS.get(f"{name}s"))
-    more = {"envvar": f"SEMQA_{name.upper()}", "show_default": True, **more}
-    return typer.Option(default, flag(name), help=help_text, rich_help_panel=panel, **more)
-
-
-def _declared(
-    host: str = _option("Address to listen on.", None, "host"),
-    port: int = _option("Port to listen on; 0 for a free one.", None, "port"),
-    data: Path | None = typer.Option(
-        None,
-        help="Folder of collections and conversations.",
-        envvar="SEMQA_DATA",
-        show_default="~/.local/share/semqa",
-        metavar="DIR",
-    ),
-    database: str | None = _option(
-        "Database URL, such as postgresql+psycopg://user@host/name.",
-        _SERVER,
-        "database",
-        show_default="SQLite in the data folder",
-        metavar="URL",
-    ),
-    api_keys: list[str] = _option(
-        "API key for clients; repeatable. Safer in the environment or --config.",
-        None,
-        "api_key",
-        envvar="SEMQA_SERVE_API_KEY",
-        show_default=False,
-        metavar="KEY",
-    ),
-    reranker: str | None = _option(
-        RERANKER_HELP, _SERVER, "reranker", show_default="none", metavar="MODEL"
-    ),
-    allowed_hosts: list[str] = _option(
-        "Accepted host name, for a server without keys; repeatable.",
-        _SERVER,
-        "allowed_host",
-        show_default=False,
-        metavar="NAME",
-    ),
-    allowed_origins: list[str] = _option(
-        "Origin allowed by CORS, such as https://chat.example.org; repeatable.",
-        _SERVER,
-        "allowed_origin",
-        show_default=False,
-        metavar="ORIGIN",
-    ),
-    public_url: str | None = _option(
-        "Public address of the page, for links to passages.",
-        _SERVER,
-        "public_url",
-        show_default="that of the request",
-        metavar="URL",
-    ),
-    trusted_proxies: list[str] = typer.Option(
-        (),
-        "--trusted-proxy",
-        help="Proxy trusted for X-Forwarded-For and -Proto; repeatable.",
-        envvar="SEMQA_TRUSTED_PROXY",
-        rich_help_panel=_SERVER,
-        show_default=False,
-        metavar="ADDRESS",
-    ),
-    citations: str = _option(
-        "Format of quotes for chat apps: plain, numbered or marked.", _SERVER, "citations"
-    ),
-    rate_limit: int = _option(
-        "Requests per minute and key; 0 for no limit.", _LIMITS, "rate_limit"
-    ),
-    max_body: int = _option("Bytes per request.", _LIMITS, "max_body"),
-    max_upload: int = _option("Bytes per upload.", _LIMITS, "max_upload"),
-    max_question: int = _option("Characters per question.", _LIMITS, "max_question"),
-    max_sources: int = _option("Sources per request.", _LIMITS, "max_sources"),
-    max_source_characters: int = _option(
-        "Total characters of the sources per request.", _LIMITS, "max_source_characters"
-    ),
-    max_model_characters: int = _option(
-        "The same limit for language models.", _LIMITS, "max_model_characters"
-    ),
-    max_documents: int = _option(
-        "PDF files per request to /v1/messages.", _LIMITS, "max_documents"
-    ),
-    answers_at_once: int = _option("Concurrent answers.", _LIMITS, "answers_at_once"),
-    answers_waiting: int = _option("Queued answers; more are refused.", _LIMITS, "answers_waiting"),
-    request_timeout: float = _option(
-        "Seconds until an answer times out.", _LIMITS, "request_timeout"
-    ),
-    read_timeout: float = _option(
-        "Seconds to wait for more data of a request.", _LIMITS, "read_timeout"
-    ),
-    write_timeout: float = _option(
-        "Seconds to wait for a client to read the response.", _LIMITS, "write_timeout"
-    ),
-    drain: float = _option("Seconds to finish open answers on shutdown.", _LIMITS, "drain"),
-) -> dict[str, Any]:
-    given = locals()
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-
-
-class ServeCommand(EngineCommand):
-    """A command that has the settings of a server besides the options of engines."""
+class ServeCommand(taking(EngineOptions, ServerOptions)):  # type: ignore[misc]
+    """The command, whose server settings are also environment variables."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params = [*self.params, *declared(_declared).params]
-
-    def collect(self, ctx: Any, values: dict[str, Any]) -> Any:
-        """Return the engine options and the server settings."""
-        options = super().collect(ctx, values)
-        command = declared(_declared)
-        return options, command.callback(**{p.name: ctx.params.pop(p.name) for p in command.params})
-
-
-def _read_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Use the settings of a file as defaults, which flags and the environment override."""
-    if path is None:
-        return None
-    yaml = require("yaml", extra="serve", purpose="--config")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "invalid UTF-8"
-        raise InputError(f"Cannot read the file: {reason}.", where=str(path)) from error
-    try:
-        settings = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        raise InputError(
-            f"Invalid YAML: {getattr(error, 'problem', None) or error}.", where=where
-        ) from error
-    if settings is None:
-        return path
-    if not isinstance(settings, dict):
-        raise InputError(
-            f"Expected settings such as port: 8000, got {type(settings).__name__}.", where=str(path)
-        )
-    known = {each.opts[0].lstrip("-").replace("-", "_"): each for each in context.command.params}
-    given: dict[str, Any] = {}
-    for key, value in settings.items():
-        name = str(key).replace("-", "_")
-        if name not in known or name in ("config", "help"):
-            raise InputError(
-                f"Unknown setting {key!r}.",
-                where=str(path),
-                hint=did_you_mean(str(key), known)
-                or "See semqa serve --help-all for the settings.",
-            )
-        if value is None:
-            continue
-        param = known[name]
-        if getattr(param, "multiple", False):
-            given[str(param.name)] = [
-                str(v) for v in (value if isinstance(value, list) else [value])
-            ]
-        else:
-            given[str(param.name)] = json.dumps(value) if isinstance(value, (dict, list)) else value
-    context.default_map = given
-    return path
+        for param in declared(ServerOptions).params:
+            param.envvar = param.envvar or f"SEMQA_{param.opts[0][2:].replace('-', '_').upper()}"
 
 
 def serve(
     ctx: typer.Context,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="YAML file of settings; flags and SEMQA_* variables override it.",
-            callback=_read_config,
-            is_eager=True,
-            envvar="SEMQA_CONFIG",
-            metavar="FILE",
-        ),
-    ] = None,
     engine: Annotated[
         list[str] | None,
         typer.Option(
@@ -216,13 +45,22 @@ def serve(
             metavar="ENGINE",
         ),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of collections and conversations.",
+            envvar="SEMQA_DATA",
+            show_default="~/.local/share/semqa",
+            metavar="DIR",
+        ),
+    ] = None,
     workers: Annotated[
         int,
         typer.Option(
             min=1,
             help="Number of server processes.",
             envvar="SEMQA_WORKERS",
-            rich_help_panel=_SERVER,
+            rich_help_panel="Server",
         ),
     ] = 1,
 ) -> None:
@@ -235,10 +73,7 @@ def serve(
     semqa serve
     semqa serve --host 0.0.0.0 --api-key "$KEY" --engine openai:gpt-4o-mini
     """  # noqa: D301 -- click reads the backspace
-    del config
-    options: EngineOptions
-    server: dict[str, Any]
-    options, server = ctx.obj
+    options: EngineOptions = ctx.obj[EngineOptions]
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")
     first, options = with_default(engine[0] if engine else None, options)
@@ -252,7 +87,7 @@ def serve(
         return choose(spec, given).create()
 
     settings = ServerSettings(
-        **{**server, "data": data_folder(server["data"])}, engines=engines, create=create
+        **asdict(ctx.obj[ServerOptions]), data=data_folder(data), engines=engines, create=create
     )
     from semqa.server.running import log_to
 

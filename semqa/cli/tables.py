@@ -32,9 +32,20 @@ MIN_NAME_WIDTH = 16
 """Minimum width of row names; longer names wrap."""
 
 
+def make_table(*columns: str, left: int = 1) -> Table:
+    """Return an empty table; the first `left` columns are text."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place < left else "right", overflow="fold")
+    return table
+
+
 def scores_table(record: Mapping[str, Any]) -> Table:
     """Return one row per score: value, interval and number of examples."""
-    table = _table("", "score", f"{record['confidence']:.0%} interval", "n")
+    table = make_table("", "score", f"{record['confidence']:.0%} interval", "n")
     for metric, name in SHOWN.items():
         value, interval = record[metric], record["intervals"].get(metric)
         table.add_row(
@@ -62,7 +73,7 @@ def unscored_notes(record: Mapping[str, Any]) -> list[str]:
 
 def comparison_table(tests: Sequence[PairedTest]) -> Table:
     """Return one row per test: difference from the baseline, interval and p-value."""
-    table = _table("against the baseline", "difference", "interval", "p", "n")
+    table = make_table("against the baseline", "difference", "interval", "p", "n")
     for test in tests:
         table.add_row(
             SHOWN[test.metric],
@@ -78,7 +89,7 @@ def figures_table(
     title: str, rows: Sequence[tuple[str, float | None, Sequence[float] | None, int]]
 ) -> Table:
     """Return one row per score: name, value, 95% interval and number of items."""
-    table = _table(title, "score", "95% interval", "n")
+    table = make_table(title, "score", "95% interval", "n")
     for name, value, interval, n in rows:
         table.add_row(
             name,
@@ -93,7 +104,7 @@ def things_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) ->
     """Return a table of cells, with control characters escaped."""
     from semqa.quotes.render.common import safe_text
 
-    table = _table(*headers)
+    table = make_table(*headers)
     for row in rows:
         table.add_row(*(f"{cell:,}" if isinstance(cell, int) else safe_text(cell) for cell in row))
     return table
@@ -169,14 +180,3 @@ def _fit(table: Table, width: int) -> int:
     for column, columns in zip(table.columns, (name, *others), strict=True):
         column.width, column.no_wrap, column.overflow = columns, False, "fold"
     return max(width, between + name + sum(others))
-
-
-def _table(first: str, *others: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column(first)
-    for name in others:
-        table.add_column(name, justify="right")
-    return table

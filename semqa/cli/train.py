@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.bench_watch import duration
-from semqa.cli.declared import DeclaredCommand
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
@@ -19,17 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from semqa.training.folder import Progress
-    from semqa.training.trainer import Fit
 
 TERMINATED = 128 + 15  # exit code after SIGTERM
 
 SHOWN = (("ROUGE-L", "rougeLsum"), ("Sem-F1", "sem_f1"), ("Sem-Rec", "sem_recall"))
-
-
-class TrainCommand(DeclaredCommand):
-    """A command that has the options of `TrainingOptions`."""
-
-    declaration = TrainingOptions
 
 
 def train(
@@ -58,7 +49,7 @@ def train(
     from semqa.training.folder import Ranks
     from semqa.training.train import train as fine_tune
 
-    options: TrainingOptions = ctx.obj
+    options: TrainingOptions = ctx.obj[TrainingOptions]
     with training_progress(quiet=as_json) as progress:
         check_stdin_once(file, dev)
         record = fine_tune(
@@ -82,7 +73,7 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
     """Report the training in the block on standard error, including interruptions.
 
     Args:
-        quiet: leave out progress and time estimates.
+        quiet: leave out messages about slow operations.
     """
     from semqa.training.folder import Progress, Ranks, Terminated
 
@@ -92,8 +83,7 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
             yield Progress()
             return
         with progress_bar("train", "examples") as bar:
-            reports = (None, None) if quiet else (say, _report_fit)
-            yield Progress(bar, lambda at: say(f"resuming from step {at}"), *reports)
+            yield Progress(bar, lambda at: say(f"resuming from step {at}"), None if quiet else say)
     except KeyboardInterrupt as error:
         if first:
             say("interrupted; run the same command again to continue from the last checkpoint")
@@ -102,17 +92,8 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
         raise
 
 
-def _report_fit(found: Fit, steps: int) -> None:
-    say(
-        f"micro-batch {found.micro_batch}, {found.needed / 1e9:.1f} GB of "
-        f"{found.free / 1e9:.1f} GB free; about {duration(found.seconds)} per step, "
-        f"{duration(found.seconds * steps)} for {steps:,} steps, without evaluations"
-    )
-
-
 def _show(record: Mapping[str, Any]) -> None:
-    from semqa.cli.eval.judging import make_table
-    from semqa.cli.tables import print_tables
+    from semqa.cli.tables import make_table, print_tables
 
     columns = (*SHOWN, ("SEMQA", "semqa"))
     table = make_table("epoch", "step", *(name for name, _ in columns), "verified", left=0)

@@ -18,7 +18,6 @@ from semqa.data.files import (
     decode_text,
     open_input,
     setting,
-    write_atomic,
 )
 from semqa.data.jsonl import Row, shown
 from semqa.errors import InputError
@@ -115,11 +114,6 @@ def table_rows(file: CsvFile, columns: Mapping[str, int] | None = None) -> list[
         Row(record.where, {name: record.cells[place] for name, place in known.items()})
         for record in file.records
     ]
-
-
-def write_csv(path: Path | str, file: CsvFile) -> None:
-    """Write a CSV file atomically; unchanged records keep their original characters."""
-    write_atomic(path, encode_csv(file))
 
 
 def encode_record(cells: Iterable[str], line_end: str = "\r\n") -> str:

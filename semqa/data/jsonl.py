@@ -13,7 +13,8 @@ import os
 import re
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.data.files import BOM, decode_text, display_name, open_input, write_atomic
 from semqa.errors import InputError, UnavailableError
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
+    from pydantic import TypeAdapter
+
     from semqa.data.files import InputFile
 
+_T = TypeVar("_T")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60
 
@@ -85,6 +89,44 @@ class Row:
                 f"must be a string, got {describe(value)}.", field=field, where=self.where
             )
         return value
+
+
+def read_as(kind: type[_T], row: Row, hint: str | None = None) -> _T:
+    """Return a row as an instance of a class with annotated fields; other fields are ignored.
+
+    Example:
+        >>> from semqa.quotes import Source
+        >>> read_as(Source, Row("s.jsonl:1", {"text": "Bing."})).text
+        'Bing.'
+        >>> read_as(Source, Row("s.jsonl:1", {"text": 7}))
+        Traceback (most recent call last):
+        semqa.errors.InputError: s.jsonl:1: text must be a valid string, got the number 7.
+    """
+    from pydantic import ValidationError
+
+    try:
+        # As JSON, because only there the strict mode reads objects and arrays.
+        text = json.dumps(row.fields)
+        found: _T = _validator(kind).validate_json(text, strict=True)  # type: ignore[arg-type]
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        said = re.sub(r"^(Value error, |.* should (?=\w))", "", wrong["msg"])
+        field = ".".join(map(str, wrong["loc"])) or None
+        if wrong["type"] == "value_error":
+            message = f"{said.capitalize()}."
+        elif wrong["type"] in ("missing", "missing_argument"):
+            message = "is missing."
+        else:
+            message = f"must {said}, got {describe(wrong['input'])}."
+        raise InputError(message, field=field, where=row.where, hint=hint) from error
+    return found
+
+
+@cache
+def _validator(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def describe(value: object) -> str:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from annotated_types import Interval
 
 from semqa.data.files import (
     BOM,
@@ -23,13 +26,13 @@ from semqa.data.files import (
     open_input,
     setting,
 )
-from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
+from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, read_as
 from semqa.documents import SUFFIXES, Limits, extract
 from semqa.documents.document import stem_of
 from semqa.documents.extract import kind_of
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
-from semqa.quotes.quote import Dropped
+from semqa.quotes.quote import Dropped  # noqa: TC001 - read at run time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -175,8 +178,6 @@ MAX_ANSWER_BYTES = 256 * 2**20
 MAX_ANSWER_SOURCES = 10_000
 """Maximum number of sources per answer."""
 
-_NUMBERS = ("source", "answer_start", "answer_end", "plain_start", "plain_end")
-
 
 class GivenAnswer(NamedTuple):
     """An answer from a file, with its sources.
@@ -264,17 +265,38 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
             where=row.where,
             hint="Add it, or give --references.",
         )
-    numbered = _numbered(row, sources)
+    numbered, more = _numbered(row, sources), read_as(_Findings, row)
     return GivenAnswer(
         key,
         row.text("question", ""),
         text,
         numbered,
-        _dropped(row),
+        more.dropped or (),
         _relevance(row),
-        _unanswered(row),
-        _share(row, "answerable"),
+        more.unanswered or (),
+        more.answerable,
     )
+
+
+_Share = Annotated[float, Interval(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    text: str = ""
+    relevance: _Share | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Quoted:
+    quotes: tuple[_Quote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    dropped: tuple[Dropped, ...] | None = None
+    unanswered: tuple[str, ...] | None = None
+    answerable: _Share | None = None
 
 
 def _relevance(row: Row) -> tuple[tuple[str, float | None], ...]:
@@ -282,63 +304,9 @@ def _relevance(row: Row) -> tuple[tuple[str, float | None], ...]:
     listed = row.fields.get("quotes")
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         return ()  # quotes in another format
-    found = []
-    for place, each in enumerate(listed, 1):
-        one = Row(f"{row.where}: quote {place}", each)
-        found.append((one.text("text", ""), _share(one, "relevance")))
-    return tuple(found) if any(figure is not None for _, figure in found) else ()
-
-
-def _share(row: Row, field: str) -> float | None:
-    figure = row.fields.get(field)
-    if isinstance(figure, bool) or not (
-        figure is None or (isinstance(figure, (int, float)) and 0 <= figure <= 1)
-    ):
-        raise InputError(
-            f"must be a number from 0 to 1, got {describe(figure)}.", field=field, where=row.where
-        )
-    return figure
-
-
-def _unanswered(row: Row) -> tuple[str, ...]:
-    listed = row.fields.get("unanswered")
-    if listed is None:
-        return ()
-    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
-        raise InputError(
-            f"must be an array of strings, got {describe(listed)}.",
-            field="unanswered",
-            where=row.where,
-        )
-    return tuple(listed)
-
-
-def _dropped(row: Row) -> tuple[Dropped, ...]:
-    """Return the dropped marks in a record."""
-    listed = row.fields.get("dropped")
-    if listed is None:
-        return ()
-    if not isinstance(listed, list):
-        raise InputError(
-            f"must be an array, got {describe(listed)}.", field="dropped", where=row.where
-        )
-    found = []
-    for place, each in enumerate(listed, 1):
-        one = as_row(each, f"{row.where}: dropped mark {place}")
-        source, *places = (_whole(one, name) for name in _NUMBERS)
-        found.append(Dropped(source, one.text("text"), one.text("reason", ""), *places))
-    return tuple(found)
-
-
-def _whole(row: Row, name: str) -> int:
-    value = row.fields.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(
-            f"must be a whole number of at least 0, got {describe(value)}.",
-            field=name,
-            where=row.where,
-        )
-    return value
+    found = read_as(_Quoted, row).quotes
+    scored = any(each.relevance is not None for each in found)
+    return tuple((each.text, each.relevance) for each in found) if scored else ()
 
 
 def _numbered(row: Row, sources: list[object]) -> tuple[Source, ...]:

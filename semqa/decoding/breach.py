@@ -91,7 +91,7 @@ def _in_quotes(
             continue
         if number > len(sources):
             return f"there is no source {number}"
-        if policy.sources is not None and number not in policy.sources:
+        if policy.quote_from is not None and number not in policy.quote_from:
             return f"source {number} may not be quoted"
         if span != span.strip():
             return f"{_shown(span)} begins or ends with white space"

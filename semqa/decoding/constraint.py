@@ -27,7 +27,7 @@ from semqa.decoding.masks import unpacked
 from semqa.decoding.policy import QuotePolicy
 from semqa.decoding.sources import SourceTables, lay_out
 from semqa.decoding.tables import FreeTables, free_tables
-from semqa.decoding.warm_up import warm_up
+from semqa.decoding.warming import warm_up
 from semqa.errors import InputError
 from semqa.quotes.answer import ABSTENTION
 
@@ -118,10 +118,7 @@ class CopyConstraint:
         self.question = question
         if len(self.sources) > _MAX_SOURCES:
             raise InputError(f"At most {_MAX_SOURCES:,} sources, got {len(self.sources):,}.")
-        if policy.sources and policy.sources[-1] > len(self.sources):
-            raise InputError(
-                f"The policy names source {policy.sources[-1]}, but there are {len(self.sources)}."
-            )
+        policy.check_sources(len(self.sources))
         warm_up()
         glue = policy.free == "glue"
         self._free: FreeTables = free_tables(vocabulary, glue, question)

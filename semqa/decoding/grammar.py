@@ -93,7 +93,7 @@ _Field = tuple[int, list[list[str]]]
 
 
 def _fields(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[_Field]:
-    for number in policy.sources or range(1, len(sources) + 1):
+    for number in policy.quote_from or range(1, len(sources) + 1):
         if number > len(sources):
             raise InputError(
                 f"names source {number}, but there are {len(sources)}.",

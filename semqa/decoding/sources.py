@@ -85,9 +85,9 @@ def lay_out(
         )
     characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     allowed = np.ones(count, np.uint8)
-    if policy.sources is not None:
+    if policy.quote_from is not None:
         allowed[:] = 0
-        allowed[[number - 1 for number in policy.sources]] = 1
+        allowed[[number - 1 for number in policy.quote_from]] = 1
     starts, places = np.zeros(count + 1, np.int32), np.zeros(count + 1, np.int32)
     text, flags, needs, last, positions, keys, longest = entries().lay_out(
         free,

@@ -16,10 +16,9 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
@@ -28,77 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from semqa.bench.plan import Plan
-
-MAX_WORKERS = 100_000
-"""Limit that catches typos."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaySettings:
-    """Cluster address, and number and resources of the workers.
-
-    Attributes:
-        address: cluster address, such as ``auto`` or ``10.0.0.1:6379``. None or ``local`` starts
-            Ray on this machine and stops it at the end.
-        workers: minimum and maximum number of workers; None for as many as fit.
-        num_cpus: CPUs per worker; None for 1.
-        num_gpus: GPUs per worker; None for as many as the engine needs.
-    """
-
-    address: str | None = None
-    workers: tuple[int, int] | None = None
-    num_cpus: float | None = None
-    num_gpus: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.address is not None and not self.address.strip():
-            raise _address_error("is blank.", self.address)
-        if self.workers is not None:
-            low, high = self.workers
-            if not 1 <= low <= high <= MAX_WORKERS:
-                raise InputError(
-                    f"must be a range between 1 and {MAX_WORKERS:,}, got {low}-{high}.",
-                    field="workers",
-                )
-        for name, least in (("num_cpus", 0.01), ("num_gpus", 0.0)):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and least <= value <= 1_000):
-                raise InputError(
-                    f"must be from {least:g} to 1,000, got {value}.", field=name, value=value
-                )
-
-    @classmethod
-    def read(
-        cls,
-        *,
-        address: str | None = None,
-        workers: str | None = None,
-        num_cpus: float | None = None,
-        num_gpus: float | None = None,
-    ) -> Self:
-        """Parse the settings from command-line values.
-
-        Example:
-            >>> RaySettings.read(workers="2-8").workers, RaySettings.read(workers="4").workers
-            ((2, 8), (4, 4))
-        """
-        return cls(
-            address=address,
-            workers=None if workers is None else _parse_range(workers),
-            num_cpus=num_cpus,
-            num_gpus=num_gpus,
-        )
-
-
-def _parse_range(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", text)
-    if match is None:
-        raise InputError(
-            f"must be a number or a range such as 2-8, got {text!r}.", field="workers", value=text
-        )
-    low = int(match[1])
-    return low, low if match[2] is None else int(match[2])
-
+    from semqa.distributed.settings import RaySettings
 
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -145,7 +74,7 @@ def ray_session(settings: RaySettings) -> Iterator[Any]:
     Yields:
         The module ``ray``.
     """
-    address = settings.address or os.environ.get("RAY_ADDRESS") or "local"
+    address = settings.ray_address or os.environ.get("RAY_ADDRESS") or "local"
     with _ray_output_to_log():
         if address == "local":
             with _local_ray(settings) as ray:
@@ -250,7 +179,7 @@ def _temp_parent() -> str | None:
 
 def _cpus(settings: RaySettings) -> int:
     """Return the number of CPUs to declare to Ray: at least what the requested workers need."""
-    requested = settings.workers[1] * (settings.num_cpus or 1) if settings.workers else 0
+    requested = settings.range[1] * (settings.num_cpus or 1) if settings.range else 0
     with suppress(AttributeError):
         return max(len(os.sched_getaffinity(0)), math.ceil(requested))
     return max(os.cpu_count() or 1, math.ceil(requested))
@@ -355,7 +284,7 @@ def worker_range(
             f"{resources.num_gpus:g} GPU. Nodes: {'; '.join(shown[:5]) or 'none'}.",
             hint="Change --num-cpus, --num-gpus or the model options.",
         )
-    return settings.workers or (1, capacity)
+    return settings.range or (1, capacity)
 
 
 def _vllm_world_size(options: Mapping[str, object]) -> int:

@@ -19,7 +19,7 @@ from semqa.distributed.tasks import (
     Task,
     chosen_exemplars,
 )
-from semqa.errors import UnavailableError
+from semqa.errors import UnavailableError, first_line
 from semqa.extras import require
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
-    from semqa.distributed.cluster import RaySettings, WorkerResources
+    from semqa.distributed.cluster import WorkerResources
+    from semqa.distributed.settings import RaySettings
     from semqa.prompting import PromptBuilder
 
 _T = TypeVar("_T")
@@ -75,7 +76,7 @@ class RayWorkers:
         self._ray = ray
         self._settings = settings
         self._say = say
-        self._workers = settings.workers
+        self._workers = settings.range
 
     def answer(
         self,
@@ -248,7 +249,7 @@ def map_tasks(
     ray: Any, work: Callable[[Any], object], tasks: Sequence[object], settings: RaySettings
 ) -> Iterator[tuple[int, Any]]:
     """Yield the number and the result of a function for each task, in order of completion."""
-    high = None if settings.workers is None else settings.workers[1]
+    high = None if settings.range is None else settings.range[1]
     yield from _run(
         ray,
         partial(_replies, work=work),
@@ -276,7 +277,7 @@ def _run(ray: Any, work: Any, tasks: Sequence[object], **options: Any) -> Iterat
                 batch = next(replies, None)
         except ray.exceptions.RayError as error:
             raise UnavailableError(
-                f"Ray stopped working: {_first_line(error)}. Check that the model fits into "
+                f"Ray stopped working: {first_line(error)}. Check that the model fits into "
                 "memory, then run the same command again; finished examples are kept."
             ) from error
         if batch is None:
@@ -315,8 +316,3 @@ def _data_settings(ray: Any) -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(context, name, value)
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:200] if lines else type(error).__name__

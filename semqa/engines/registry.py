@@ -9,15 +9,15 @@ import difflib
 import re
 from dataclasses import fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.engines.options import AnswerOptions, OpenAIOptions, TransformersOptions, VllmOptions
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from semqa.engines.base import Engine
-    from semqa.engines.model.options import AnswerOptions
 
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:
@@ -170,23 +170,14 @@ class _Family(NamedTuple):
 
     module: str
     engine: str
-    options: tuple[str, ...] | str = ()
-    extra: tuple[str, ...] = ()
-
-    @property
-    def settings(self) -> type[AnswerOptions] | None:
-        """The settings class if the engine uses a language model; otherwise None."""
-        if isinstance(self.options, tuple):
-            return None
-        found: type[AnswerOptions] = getattr(import_module(f"{self.module}.options"), self.options)
-        return found
+    options: tuple[str, ...] = ()
+    settings: type[AnswerOptions] | None = None
+    """The settings class if the engine uses a language model."""
 
     def accepts(self) -> tuple[str, ...]:
         """Return the names of the options that users can set."""
-        if isinstance(self.options, tuple):
-            return self.options
-        names = (field.name for field in fields(cast("Any", self.settings)))
-        return (*names, *self.extra)
+        own = () if self.settings is None else fields(self.settings)
+        return (*(field.name for field in own), *self.options)
 
 
 _INTERNAL = ("prompts", "say", "warm")
@@ -204,8 +195,10 @@ _FAMILIES: dict[str, _Family] = {
     "lead-K": _Family("semqa.engines.baselines", "EdgeEngine"),
     "tail-K": _Family("semqa.engines.baselines", "EdgeEngine"),
     "transformers:MODEL": _Family(
-        "semqa.engines.transformers", "TransformersEngine", "TransformersOptions"
+        "semqa.engines.transformers", "TransformersEngine", settings=TransformersOptions
     ),
-    "vllm:MODEL": _Family("semqa.engines.vllm", "VllmEngine", "VllmOptions"),
-    "openai:MODEL": _Family("semqa.engines.openai", "OpenAIEngine", "OpenAIOptions", ("base_url",)),
+    "vllm:MODEL": _Family("semqa.engines.vllm", "VllmEngine", settings=VllmOptions),
+    "openai:MODEL": _Family(
+        "semqa.engines.openai", "OpenAIEngine", ("base_url",), settings=OpenAIOptions
+    ),
 }

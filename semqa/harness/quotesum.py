@@ -17,7 +17,7 @@ from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, ExampleScores, score_example
 from semqa.quotes import QuotedAnswer
-from semqa.retrieval import PromptSettings
+from semqa.retrieval.settings import PromptSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -52,7 +52,7 @@ def _entailing(spec: str, device: str | None) -> EntailmentJudge:
 def check_judges(rules: Rules) -> None:
     """Create the judges, to detect invalid names before reading any input."""
     _answering(rules.qa, rules.device)
-    if rules.equivalence:
+    if rules.equivalence != "none":
         _entailing(rules.equivalence, rules.device)
 
 
@@ -113,7 +113,7 @@ def _finish(
     )
     for name, same in comparisons:
         found = after(name, (_with(each, _distinct(each.answers, same)) for each in found))
-    if rules.equivalence:
+    if rules.equivalence != "none":
         equal = [
             lambda a, b, pairs=pairs: frozenset((a, b)) in pairs
             for pairs in _equivalent(found, rules)

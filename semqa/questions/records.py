@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from semqa.data.jsonl import describe
+from semqa.data.jsonl import read_as
 from semqa.data.quotesum import Question, Reference
-from semqa.errors import InputError
 from semqa.quotes import Source
 
 if TYPE_CHECKING:
@@ -65,16 +64,7 @@ class CollectedQuestion:
     @classmethod
     def read(cls, row: Row) -> Self:
         """Parse a line written by `to_dict`."""
-        found: Any = row.fields.get("answers")
-        try:
-            answers = tuple(PassageAnswer(**each) for each in found)
-        except TypeError as error:
-            raise InputError(
-                f"must be a list of answers, got {describe(found)}.",
-                field="answers",
-                where=row.where,
-            ) from error
-        return cls(row.text("qid"), row.text("question"), answers, row.text("disambiguation", ""))
+        return read_as(cls, row)
 
     def to_question(self, *, checked: bool | None = None) -> Question:
         """Convert to a QuoteSum question with an empty summary.

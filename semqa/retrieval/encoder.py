@@ -21,7 +21,7 @@ import numpy as np
 
 from semqa.data.fetch import cache_folder
 from semqa.data.files import folder_digest
-from semqa.errors import InputError, MissingExtraError, UnavailableError
+from semqa.errors import InputError, MissingExtraError, UnavailableError, first_line
 from semqa.extras import require
 
 if TYPE_CHECKING:
@@ -134,34 +134,27 @@ class SentenceModel:
     """A sentence-transformers model, by name or folder.
 
     Args:
-        kind: the class in sentence-transformers.
         name: a name on the Hub, a folder, or `PACKAGED_ENCODER`.
-        role: the setting that names the model, for errors.
 
     Raises:
         InputError: the name is a path, but there is no such folder.
     """
 
-    def __init__(self, kind: str, name: str, *, role: str) -> None:
-        self._kind, self._name, self._role = kind, name, role
-        self._purpose = f"the {role} {name}"
-        self._alternative = (
-            f", or use {PACKAGED_ENCODER}, which needs no download (pip install {PACKAGED_ENCODER})"
-            if role == "encoder"
-            else ""
-        )
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._purpose = f"the encoder {name}"
         looks_like_path = Path(name).is_absolute() or name.startswith((".", "~"))
         if looks_like_path and not Path(name).expanduser().is_dir():
             raise InputError(
                 f"must be an existing folder or a name on the Hub, got {name!r}.",
-                field=role,
+                field="encoder",
                 value=name,
             )
 
     @cached_property
     def folder(self) -> Path | None:
         """The model's folder; None for a name on the Hub."""
-        if self._name == PACKAGED_ENCODER and self._role == "encoder":
+        if self._name == PACKAGED_ENCODER:
             return _packaged_folder()
         path = Path(self._name).expanduser()
         return path if path.is_dir() else None
@@ -190,7 +183,7 @@ class SentenceModel:
             except Exception as error:
                 raise InputError(
                     f"cannot be loaded from {self._name}: {first_line(error)}.",
-                    field=self._role,
+                    field="encoder",
                     value=self._name,
                 ) from error
         if self.commit() is not None:
@@ -208,18 +201,15 @@ class SentenceModel:
             raise
         except Exception as error:
             raise UnavailableError(
-                f"The {self._role} {self._name} cannot be loaded: {first_line(error)}. Check the name and the network, or give a folder{self._alternative}."
+                f"The encoder {self._name} cannot be loaded: {first_line(error)}. Check the name and the "
+                "network, or give a folder, or use "
+                f"{PACKAGED_ENCODER}, which needs no download (pip install {PACKAGED_ENCODER})."
             ) from error
 
     def _load(self, name: str, **more: object) -> Any:
         library = require("sentence_transformers", extra="local", purpose=self._purpose)
         with _hidden_progress_bars(self._purpose):
-            return getattr(library, self._kind)(name, **more)
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of an error's message, or its type if it has none."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+            return library.SentenceTransformer(name, **more)
 
 
 def _packaged_folder() -> Path:
@@ -455,7 +445,7 @@ class SentenceEncoder:
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> None:
         self.name = model
-        self._source = SentenceModel("SentenceTransformer", model, role="encoder")
+        self._source = SentenceModel(model)
         self._cache = cache or EmbeddingCache(cache_folder() / "embeddings.sqlite")
         self._on_progress = on_progress
 

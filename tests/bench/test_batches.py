@@ -16,7 +16,7 @@ from semqa.engines.generation import Generation
 from semqa.errors import UnavailableError
 from semqa.history import Exchange
 from semqa.prompting import Prompt, PromptBuilder
-from semqa.retrieval import PromptSettings
+from semqa.retrieval.settings import PromptSettings
 from tests.bench.test_run import many_questions, rows_of, without_times
 from tests.cli.conftest import EXAMPLES
 
@@ -170,7 +170,7 @@ def test_what_an_engine_tells_of_its_model_is_in_the_record(
     rows[0]["finished"] = "yes"
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "run" / "examples.jsonl").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="finished must be true or false"):
+    with pytest.raises(InputError, match="finished must be a valid boolean"):
         run(plan(), tmp_path / "run")
 
 

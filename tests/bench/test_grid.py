@@ -196,7 +196,7 @@ class CountingEncoder:
 def test_an_encoder_is_made_once_and_a_done_grid_loads_nothing(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("semqa.retrieval.settings.SentenceEncoder", CountingEncoder)
+    monkeypatch.setattr("semqa.retrieval.encoder.SentenceEncoder", CountingEncoder)
     monkeypatch.setattr(CountingEncoder, "made", 0)
     text = f"""
     engine: transformers:m
@@ -404,7 +404,7 @@ def test_the_docs_name_every_field_of_a_record(bench: Bench) -> None:
         json.loads((Path("runs") / cell["folder"] / name).read_text("utf-8"))
         for name in ("run.json", "results.json")
     )
-    fields = {*cell, *identity, *identity["prompts"], *results, *Asked._fields, *Record.__slots__}
+    fields = {*cell, *identity, *identity["prompts"], *results, *Asked.__slots__, *Record.__slots__}
     for part in ("quoting", "exemplars", "tokens", "seconds", "throughput"):
         fields |= results[part].keys()
     assert sorted(name for name in fields - {"asked"} if f"`{name}`" not in DOCS) == []

@@ -300,8 +300,8 @@ def test_trouble_from_outside_ends_the_run_and_is_tried_again(
     ("row", "wrong"),
     [
         ({"id": "EXAMPLE_1"}, "qid is missing"),
-        ({"words": "many"}, 'words must be a number, got the string "many"'),
-        ({"quotes": {"verified": None}}, "verified must be a number, got null"),
+        ({"words": "many"}, 'words must be a valid integer, got the string "many"'),
+        ({"quotes": {"verified": None}}, "quotes.verified must be a valid integer, got null"),
         ({"scores": 7}, "scores must be an object"),
         ({"verdict": "fine"}, "verdict must be"),
     ],

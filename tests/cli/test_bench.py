@@ -145,7 +145,6 @@ def test_a_terminal_shows_time_and_failures(terminal: Terminal, tmp_path: Path) 
     shown = terminal(program=[sys.executable, str(program), *arguments])
     assert "failed: EXAMPLE_2: no bridge today" in shown
     assert "1 failed" in shown
-    assert "0:01 left" in shown
     assert "3/3" in shown
 
 
@@ -198,7 +197,6 @@ def test_a_grid_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     config.write_text(f"data: {DATA}\nengine: [lead-1, human]\nout: {tmp_path / 'runs'}\n", "utf-8")
     shown = terminal("bench", "quotesum", "--config", config)
     assert "[1/2]" in shown
-    assert "all runs" in shown
     assert "2/2" in shown
 
 

@@ -88,10 +88,6 @@ def test_colours_links_and_commands_in_a_terminal(letting: Path, tmp_path: Path)
         assert f"{letting.as_uri()}\x1b\\" in shown  # the address of a link
         talk.keys("/open 1\r")
         talk.until("She may enter")
-        talk.keys("/engine bm25\r")
-        talk.until("engine bm25")
-        talk.keys("/engine nope\r")
-        talk.until("Unknown engine")
         talk.keys("\x04")
         assert talk.end() == 0
     assert "/open 1" in (tmp_path / "data/semqa/chat-history").read_text("utf-8")

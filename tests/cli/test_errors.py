@@ -25,10 +25,6 @@ FILES = {
     "broken.jsonl": b'{"text": "a"}\n{"text": \n',
     "half.jsonl": b'{"text": "\\ud800"}\n',
     "marks.txt": b"[1 a]" * 10_001,
-    "misspelt.yaml": b"prot: 8000\n",
-    "list.yaml": b"- port\n",
-    "broken.yaml": b"a: [\n",
-    "range.yaml": b"read-timeout: 0\n",
 }
 
 

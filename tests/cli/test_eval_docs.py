@@ -159,7 +159,7 @@ def test_predictions_of_other_programs_are_scored(run: Command, tmp_path: Path) 
     path.write_text('{"id": "another", "quotes": []}\n')
     assert "No answer has the id of a question" in run("--score-only", path).err
     path.write_text('{"id": "rent", "quotes": ["text"]}\n')
-    assert run("--score-only", path).err.startswith(f'error: {path}:1: "quotes" must be')
+    assert run("--score-only", path).err.startswith(f"error: {path}:1: quotes.0 must be")
 
 
 def test_a_mistake_ends_in_one_line(run: Command, questions: Path, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_importing_semqa_is_light() -> None:
 
 
 def test_the_command_line_loads_nothing_heavy_for_its_help() -> None:
-    heavy = {"numpy", "jinja2", "httpx", "torch", "rapidfuzz", "semqa.engines", "semqa.metrics"}
+    heavy = {"numpy", "jinja2", "httpx", "torch", "rapidfuzz", "semqa.metrics"}
     assert not heavy & modules_after("import semqa.cli.main")
 
 

@@ -117,33 +117,28 @@ def test_a_terminal_shows_the_address(tmp_path: Path) -> None:
     assert re.fullmatch(r"[0-9:]{8}  GET \(none\)  404  [0-9.]+ ms", request)
 
 
-def test_flags_then_environment_then_file(serve: Start, tmp_path: Path) -> None:
-    config = tmp_path / "semqa.yaml"
-    config.write_text(
-        "port: 1\nengine: [lead-3, lead-1]\napi-key: from-the-file-0001\nmax_question: 100\n"
-        "rate-limit: 50\ndata: from-file\n"
-    )
+def test_flags_then_environment(serve: Start, tmp_path: Path) -> None:
     with serve(
-        "--config",
-        config,
         "--port",
         "0",
         "--data",
         tmp_path / "here",
-        SEMQA_ENGINE="lead-2",
+        SEMQA_ENGINE="lead-2 lead-1",
         SEMQA_PORT="2",
         SEMQA_DATA="from-environment",
+        SEMQA_SERVE_API_KEY="from-environment-01 from-environment-02",
+        SEMQA_MAX_QUESTION="100",
     ) as served:
         with httpx.Client(base_url=served.url) as http:
             assert http.post("/v1/answers", json=ASKED).status_code == 401
-            http.headers["Authorization"] = "Bearer from-the-file-0001"
+            http.headers["Authorization"] = "Bearer from-environment-02"
             models = [model["id"] for model in http.get("/v1/models").json()["data"]]
-            assert models[:2] == ["semqa", "lead-2"]
+            assert models[:3] == ["semqa", "lead-2", "lead-1"]
             long = http.post("/v1/answers", json={**ASKED, "question": "x" * 101})
             assert "at most 100" in long.text
         assert served.end() == 0
     assert f"its data in {tmp_path}/here;" in "".join(served.said)
-    assert "from-the-file-0001" not in "".join(served.said)
+    assert "from-environment-02" not in "".join(served.said)
 
 
 def test_ctrl_c_finishes_open_streams(serve: Start, tmp_path: Path) -> None:

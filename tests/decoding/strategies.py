@@ -60,7 +60,7 @@ policies = st.builds(
     QuotePolicy,
     free=st.sampled_from(["glue", "any"]),
     boundary=st.sampled_from(["word", "char"]),
-    sources=st.none() | st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple),
+    quote_from=st.none() | st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple),
 )
 
 
@@ -84,10 +84,10 @@ def case_of(
 
 def fitting(policy: QuotePolicy, count: int) -> QuotePolicy:
     """Leave out the numbers of missing sources, which other tests cover."""
-    if policy.sources is None:
+    if policy.quote_from is None:
         return policy
-    named = tuple(number for number in policy.sources if number <= count)
-    return replace(policy, sources=named or None)
+    named = tuple(number for number in policy.quote_from if number <= count)
+    return replace(policy, quote_from=named or None)
 
 
 def sample_output(sources: Sequence[Source], policy: QuotePolicy, rng: random.Random) -> bytes:

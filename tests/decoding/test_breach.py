@@ -21,7 +21,7 @@ BROKEN = [
     ("it [ 1 Song", {}, r"^a bracket is not part of a quote: '\[ 1 Song'$"),
     ("it", {}, "^nothing is quoted"),
     ("[ 3 Song ]", {}, "^there is no source 3$"),
-    ("[ 2 blue ]", {"sources": (1,)}, "^source 2 may not be quoted$"),
+    ("[ 2 blue ]", {"quote_from": (1,)}, "^source 2 may not be quoted$"),
     ("[ 1  Song ]", {}, "^' Song' begins or ends with white space$"),
     ("[ 1 Song In ]", {}, "^'Song In' is not in source 1$"),
     ("[ 1 nna ]", {}, "^'nna' cuts a word of source 1$"),

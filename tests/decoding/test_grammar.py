@@ -60,7 +60,7 @@ sources = st.lists(
 policies = st.builds(
     QuotePolicy,
     boundary=st.sampled_from(["word", "char"]),
-    sources=st.none() | st.just((1,)),
+    quote_from=st.none() | st.just((1,)),
 )
 
 
@@ -125,7 +125,7 @@ def test_sources_that_are_too_long_are_rejected() -> None:
     with pytest.raises(InputError, match="500 titles and bodies"):
         quoting_grammar([Source("ab")] * (MAX_FIELDS + 1))
     with pytest.raises(InputError, match=r"^sources "):
-        quoting_grammar([Source("ab")], QuotePolicy(sources=(2,)))
+        quoting_grammar([Source("ab")], QuotePolicy(quote_from=(2,)))
 
 
 @pytest.mark.parametrize(

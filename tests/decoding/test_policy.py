@@ -118,10 +118,10 @@ TABLE = [
     (CHAR, "[ 2 本 ]", True),
     (CHAR, "[ 2 h ]", False),
     (CHAR, "[ 1 ing ] [ 1 B ]", True),
-    (QuotePolicy(sources=(2,)), "[ 2 12 ]", True),
-    (QuotePolicy(sources=(2,)), "[ 1 Bing ]", False),
-    (QuotePolicy(sources=(3,)), ABSTENTION, True),
-    (QuotePolicy(sources=(3,)), "it", False),
+    (QuotePolicy(quote_from=(2,)), "[ 2 12 ]", True),
+    (QuotePolicy(quote_from=(2,)), "[ 1 Bing ]", False),
+    (QuotePolicy(quote_from=(3,)), ABSTENTION, True),
+    (QuotePolicy(quote_from=(3,)), "it", False),
 ]
 
 
@@ -184,9 +184,9 @@ def test_the_tables(policy: QuotePolicy, text: str, right: bool) -> None:
 
 
 def test_numbers_of_sources_are_checked() -> None:
-    assert QuotePolicy(sources=(3, 1, 3)).sources == (1, 3)
+    assert QuotePolicy(quote_from=(3, 1, 3)).quote_from == (1, 3)
     with pytest.raises(InputError, match="source 4, but there are 3"):
-        CopyConstraint(byte_vocabulary(), SOURCES, QuotePolicy(sources=(4,)))
+        CopyConstraint(byte_vocabulary(), SOURCES, QuotePolicy(quote_from=(4,)))
 
 
 @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ def test_numbers_of_sources_are_checked() -> None:
     [
         {"free": "quoted"},
         {"boundary": "token"},
-        {"sources": "12"},
-        {"sources": (0,)},
-        {"sources": (True,)},
+        {"quote_from": "x"},
+        {"quote_from": (0,)},
+        {"quote_from": (True,)},
         {"quote_bias": float("nan")},
         {"quote_bias": 60_001},
         {"quote_bias": "4"},

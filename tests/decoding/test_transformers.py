@@ -33,7 +33,7 @@ POLICIES = {
     "any": QuotePolicy(free="any", quote_bias=8.0),
     "any, char": QuotePolicy(free="any", boundary="char", quote_bias=4.0),
     "glue": QuotePolicy(),
-    "glue, char": QuotePolicy(boundary="char", sources=(1,), quote_bias=2.0),
+    "glue, char": QuotePolicy(boundary="char", quote_from=(1,), quote_bias=2.0),
 }
 
 

@@ -31,9 +31,9 @@ ARTICLES = [
 
 POLICIES = [
     QuotePolicy(),
-    QuotePolicy(boundary="char", sources=(1, 2)),
+    QuotePolicy(boundary="char", quote_from=(1, 2)),
     QuotePolicy(free="any"),
-    QuotePolicy(free="any", boundary="char", sources=(2, 4)),
+    QuotePolicy(free="any", boundary="char", quote_from=(2, 4)),
 ]
 
 QUESTION = "Who sang White Christmas in 1942?"
@@ -192,7 +192,7 @@ def crowded_walk(rng: random.Random) -> Walk:
     policy = QuotePolicy(
         free=rng.choice(["glue", "glue", "any"]),
         boundary=rng.choice(["word", "char"]),
-        sources=rng.choice([None, None, None, named]),
+        quote_from=rng.choice([None, None, None, named]),
     )
     vocabulary = Vocabulary.from_tokens([*base, *pieces, b""], [len(base) + len(pieces)])
     question, most = rng.choice(["", "x 12 É"]), rng.choice([None, rng.randint(2, 20)])

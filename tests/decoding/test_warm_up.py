@@ -27,7 +27,7 @@ def wait_until(done: Callable[[], bool]) -> None:
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    monkeypatch.setattr(sys.modules["semqa.decoding.warm_up"], "PATIENCE", 0.05)
+    monkeypatch.setattr(sys.modules["semqa.decoding.warming"], "PATIENCE", 0.05)
 
 
 @pytest.mark.usefixtures("patience")

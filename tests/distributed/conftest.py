@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from semqa.bench import run
-from semqa.distributed import RaySettings, RayWorkers, open_ray
 from semqa.distributed.cluster import require_ray
+from semqa.distributed.settings import RaySettings
+from semqa.distributed.workers import RayWorkers, open_ray
 from tests.bench.test_run import many_questions
 from tests.distributed import plans
 from tests.distributed.plans import SlowPlan
@@ -60,7 +61,7 @@ def nodes() -> Iterator[Nodes]:
             )
             for _ in range(2):
                 cluster.add_node(num_cpus=1)
-            settings = RaySettings(address=cluster.address, workers=(2, 2))
+            settings = RaySettings(ray_address=cluster.address, workers="2")
             with open_ray(settings) as workers:
                 ray.cloudpickle.register_pickle_by_value(plans)
                 yield Nodes(cluster.address, cluster, workers)

@@ -17,9 +17,10 @@ from semqa import Source
 from semqa.bench import Plan, run
 from semqa.bench.run import Progress
 from semqa.data.quotesum import Question, Reference, write_quotesum
-from semqa.distributed import RaySettings, RayWorkers
+from semqa.distributed.settings import RaySettings
+from semqa.distributed.workers import RayWorkers
 from semqa.errors import InputError, UnavailableError
-from semqa.retrieval import PromptSettings
+from semqa.retrieval.settings import PromptSettings
 from tests.distributed.conftest import QUESTIONS, Nodes
 from tests.distributed.plans import SlowPlan
 from tests.models import save

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from semqa.bench import Plan
-from semqa.distributed import RaySettings, open_ray
 from semqa.distributed.cluster import WorkerResources, worker_range, worker_resources
+from semqa.distributed.settings import RaySettings
+from semqa.distributed.workers import open_ray
 from semqa.errors import InputError, MissingExtraError
 from tests.cli.conftest import EXAMPLES, Command, fails, forks, semqa
 
@@ -24,16 +25,16 @@ GPUS = {"CPU": 16.0, "GPU": 8.0}
 @pytest.mark.parametrize("text", ["0", "3-2", "two", "", "1-", "-1", "1-2-3", "1000000"])
 def test_numbers_of_workers_that_are_none(text: str) -> None:
     with pytest.raises(InputError, match="workers must be"):
-        RaySettings.read(workers=text)
+        RaySettings(workers=text)
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"num_cpus": 0.0}, {"num_gpus": -1.0}, {"num_cpus": float("nan")}, {"address": " "}],
+    [{"num_cpus": 0.0}, {"num_gpus": -1.0}, {"num_cpus": float("nan")}, {"ray_address": " "}],
 )
 def test_settings_out_of_range(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"(num_cpus|num_gpus) must be|ray_address is blank"):
-        RaySettings.read(**wrong)
+        RaySettings(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_without_gpus_a_model_needs_none_and_what_is_asked_for_counts() -> None:
 )
 def test_room(resources: WorkerResources, nodes: list[dict[str, float]], most: int) -> None:
     assert worker_range(resources, RaySettings(), [*nodes]) == (1, most)
-    assert worker_range(resources, RaySettings(workers=(2, 7)), [*nodes]) == (2, 7)
+    assert worker_range(resources, RaySettings(workers="2-7"), [*nodes]) == (2, 7)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_room(resources: WorkerResources, nodes: list[dict[str, float]], most: i
 )
 def test_no_room(resources: WorkerResources, nodes: list[dict[str, float]]) -> None:
     with pytest.raises(InputError, match="No node has room"):
-        worker_range(resources, RaySettings(workers=(1, 1)), [*nodes])
+        worker_range(resources, RaySettings(workers="1"), [*nodes])
 
 
 def test_ray_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +122,6 @@ def test_an_address_where_nobody_listens_is_told_at_once() -> None:
     for wrong in (address, "127.0.0.1:99999"):
         with (
             pytest.raises(InputError, match=r"ray_address .* is not reachable"),
-            open_ray(RaySettings(address=wrong)),
+            open_ray(RaySettings(ray_address=wrong)),
         ):
             pytest.fail("there is no cluster")

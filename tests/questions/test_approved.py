@@ -10,7 +10,7 @@ import pytest
 from semqa.data.quotesum import read_quotesum
 from semqa.questions.filters import Task, filter_questions
 from semqa.questions.records import CollectedQuestion, PassageAnswer
-from semqa.questions.rules import AMBIGQA, PAQ, Rules
+from semqa.questions.rules import AmbigqaRules, Rules
 from semqa.questions.similar import similar_pairs
 
 DATA = Path(os.environ.get("SEMQA_TEST_DATA", Path(__file__).resolve().parents[3] / "shared"))
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not DEV.exists(), reason="needs the QuoteSum dat
 
 
 @pytest.mark.parametrize(
-    ("origin", "rules", "share"), [("PAQ", PAQ, 0.85), ("AmbigQA", AMBIGQA, 0.9)]
+    ("origin", "rules", "share"), [("PAQ", Rules(), 0.85), ("AmbigQA", AmbigqaRules(), 0.9)]
 )
 def test_most_approved_questions_pass(origin: str, rules: Rules, share: float) -> None:
     approved = [
@@ -44,4 +44,4 @@ def test_most_approved_questions_pass(origin: str, rules: Rules, share: float) -
 
 def test_no_approved_questions_are_merged() -> None:
     asked = [question.question for question in read_quotesum(DEV)]
-    assert list(similar_pairs(asked, PAQ.similar)) == []
+    assert list(similar_pairs(asked, Rules().similar)) == []

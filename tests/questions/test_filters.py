@@ -153,7 +153,7 @@ def test_without_a_judge_of_equivalence_none_is_asked() -> None:
         "How many bridges?",
         (PassageAnswer("two", "A", "Bridges: two."), PassageAnswer("2", "B", "2 bridges.")),
     )
-    rules = Rules(least_words=1, least_score=0.0, equivalence="")
+    rules = Rules(least_words=1, least_score=0.0, equivalence="none")
     found = filter_questions(Task(rules, [question]))
     assert len(found.questions) == 1
     assert "equivalence.questions" not in found.counts

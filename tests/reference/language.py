@@ -93,7 +93,7 @@ class Language:
         self._fields = {
             number: (source.text, source.title)
             for number, source in enumerate(sources, start=1)
-            if policy.sources is None or number in policy.sources
+            if policy.quote_from is None or number in policy.quote_from
         }
         listed = glue_words(language_of(question))
         self._functions = function_words(language_of(question))

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from semqa import InputError, Source
 from semqa.data.quotesum import Question, Reference
 from semqa.prompting import Exemplar
-from semqa.retrieval import ExemplarPool
-from semqa.retrieval.exemplars import best_reference, question_key
+from semqa.retrieval.exemplars import ExemplarPool, best_reference, question_key
 
 SOURCES = (Source("Ann sang it in 1943."), Source("Bob sang it in 2014."))
 

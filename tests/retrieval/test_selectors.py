@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from semqa import InputError, Source
 from semqa.prompting import Exemplar, ExemplarSelector
-from semqa.retrieval import ExemplarPool, create_selector
+from semqa.retrieval.exemplars import ExemplarPool, create_selector
 
 QUESTIONS = ["who sang a", "who sang b", "when was a sung", "where is b", "why is c", "how is d"]
 

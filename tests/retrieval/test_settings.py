@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from semqa import InputError, Source
-from semqa.retrieval import PromptSettings
+from semqa.retrieval.settings import PromptSettings
 from tests.cli.conftest import EXAMPLES
 
 TRAIN = EXAMPLES / "quotesum.jsonl"

@@ -21,7 +21,7 @@ from semqa.engines.transformers.loading import LoadedModel
 from semqa.errors import InputError
 from semqa.prompting import Exemplar, PromptBuilder
 from semqa.quotes import Source
-from semqa.retrieval import ExemplarPool, FixedExemplars
+from semqa.retrieval.exemplars import ExemplarPool, FixedExemplars
 from semqa.training.train import IGNORED, encode, train
 from tests.attribution.commands import command_in
 from tests.effort import effort

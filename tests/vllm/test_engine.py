@@ -26,7 +26,7 @@ POLICIES = (
     QuotePolicy(free="any", quote_bias=4),
     QuotePolicy(),
     QuotePolicy(free="any", boundary="char", quote_bias=3),
-    QuotePolicy(sources=(2,), quote_bias=3),
+    QuotePolicy(quote_from=(2,), quote_bias=3),
 )
 
 

@@ -24,7 +24,7 @@ def requests(draw: st.DrawFn) -> ConstraintRequest:
     policy = QuotePolicy(
         boundary=draw(st.sampled_from(["word", "char"])),
         free=draw(st.sampled_from(["glue", "any"])),
-        sources=draw(st.none() | st.just((1, len(sources)))),
+        quote_from=draw(st.none() | st.just((1, len(sources)))),
         quote_bias=draw(st.floats(-100, 100)),
     )
     return ConstraintRequest(tuple(sources), policy, draw(TEXTS))

@@ -13,13 +13,13 @@ Five annotators can only tie if some of them were not asked, as in the released 
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from semqa.attribution.records import invalid_field
-from semqa.data.jsonl import Row, describe, read_rows, shown
+from annotated_types import Interval
+
+from semqa.data.jsonl import Row, read_as, read_rows, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ ATTRIBUTION_ONLY = "attribution-only"
 
 LEVELS = 5
 """Number of levels in the design that asks for degrees instead of yes or no."""
+
+Level = Annotated[int, Interval(ge=1, le=LEVELS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +96,12 @@ class Rating:
     interpretable: bool | None = None
     attributable: bool | None = None
     justification: str = ""
-    seconds: float | None = None
+    seconds: Annotated[float, Interval(ge=0)] | None = None
     task: str = ""
     design: str = ""
     output: str = ""
-    interpretable_level: int | None = None
-    attributable_level: int | None = None
+    interpretable_level: Level | None = None
+    attributable_level: Level | None = None
 
     def __post_init__(self) -> None:
         if self.interpretability_asked:
@@ -137,7 +139,8 @@ def read_ratings(path: Path | str) -> list[Rating]:
     ratings: list[Rating] = []
     places: dict[tuple[object, ...], str] = {}
     for row in read_rows(path):
-        rating = _rating(row)
+        given = {name: value for name, value in row.fields.items() if value is not None}
+        rating = read_as(Rating, Row(row.where, given))
         key = (*rating.unit, rating.annotator)
         if key in places:
             raise InputError(
@@ -147,45 +150,6 @@ def read_ratings(path: Path | str) -> list[Rating]:
         places[key] = row.where
         ratings.append(rating)
     return ratings
-
-
-def _rating(row: Row) -> Rating:
-    try:
-        given: dict[str, Any] = {n: row.text(n) for n in ("item", "system", "annotator")}
-        given |= {n: _field(row, n) for n in _OPTIONAL if row.fields.get(n) is not None}
-        return Rating(**given)
-    except ValueError as error:
-        got = ", ".join(
-            f"{name} {describe(row.fields.get(name))}"
-            for name in ("flagged", "interpretable", "attributable")
-        )
-        raise InputError(
-            f"The answers are inconsistent: {got}. {str(error).capitalize()}.", where=row.where
-        ) from error
-
-
-_OPTIONAL: dict[str, type] = {
-    **dict.fromkeys(("flagged", "interpretable", "attributable"), bool),
-    **dict.fromkeys(("justification", "task", "design", "output"), str),
-    **dict.fromkeys(("interpretable_level", "attributable_level"), int),
-    "seconds": float,
-}
-
-
-def _field(row: Row, name: str) -> Any:
-    value, kind = row.fields[name], _OPTIONAL[name]
-    if kind is str:
-        return row.text(name)
-    number = (
-        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
-    )
-    if kind is bool and not isinstance(value, bool):
-        raise invalid_field(row, name, "true, false or null")
-    if kind is float and not number:
-        raise invalid_field(row, name, "a number of 0 or more")
-    if kind is int and not (number and value in range(1, LEVELS + 1)):
-        raise invalid_field(row, name, f"a whole number from 1 to {LEVELS}")
-    return kind(value)
 
 
 class RatedUnit(NamedTuple):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from semqa.attribution.ais.ratings import ATTRIBUTABLE, CLEAR, NOT_ATTRIBUTABLE, UNCLEAR, Verdict
-from semqa.data.csv_rows import CsvFile, CsvRecord, read_csv, write_csv
+from semqa.data.csv_rows import CsvFile, CsvRecord, read_csv
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
 
@@ -98,17 +98,12 @@ def released_of(file: CsvFile, task: str | None = None) -> ReleasedFile:
     return ReleasedFile(tuple(_row(each, columns, task) for each in file.records), file)
 
 
-def write_released(path: Path | str, file: ReleasedFile) -> None:
-    """Write a released file.
-
-    Unchanged rows are written as they were read, so an unchanged file stays byte-identical. Other
-    rows get the released wording.
-    """
-    write_csv(path, released_csv(file))
-
-
 def released_csv(file: ReleasedFile) -> CsvFile:
-    """Return the cells of a released file; see `write_released`."""
+    """Return the cells of a released file.
+
+    Unchanged rows keep their characters, so an unchanged file stays byte-identical. Other rows get
+    the released wording.
+    """
     csv = file.csv or CsvFile("released.csv", COLUMNS, ())
     columns = _columns(csv)
     records = tuple(_record(row, columns, len(csv.header)) for row in file.rows)

@@ -1,6 +1,6 @@
 """Reports on finished runs: tables and a web page, ready to publish."""
 
-from semqa.bench.report.report import FORMATS, BenchReport, make_report, write_report
+from semqa.bench.report.report import BenchReport, make_report, write_report
 from semqa.bench.report.runs import FinishedRun, load_runs
 
-__all__ = ["FORMATS", "BenchReport", "FinishedRun", "load_runs", "make_report", "write_report"]
+__all__ = ["BenchReport", "FinishedRun", "load_runs", "make_report", "write_report"]

@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 
 from semqa.bench.judging import rouge_of, sum_up
 from semqa.bench.plan import labels_of
-from semqa.bench.report.runs import RULES, FinishedRun, as_object, short_judge
+from semqa.bench.report.runs import RULES, FinishedRun, as_object
 from semqa.bench.report.table import Cell, Table, figure, number, words
 from semqa.bench.results import RESAMPLES, SEED
 from semqa.metrics.bootstrap import question_mean
@@ -77,7 +77,7 @@ def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
             "citations here, but not in the table Scores."
         )
     if judged:
-        judges = [short_judge(str(_judged(run).get("judge", "unknown"))) for run in judged]
+        judges = [str(_judged(run).get("judge", "unknown")) for run in judged]
         notes += [f"Judged by {', '.join(dict.fromkeys(judges))}.", *disambig_note(shown)]
     if _spread(made):
         notes.append("Mean and standard deviation of runs that differ only in their seed.")

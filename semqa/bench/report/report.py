@@ -30,7 +30,6 @@ from semqa.bench.report.tables import (
     records_table,
 )
 from semqa.data.files import make_folder, write_atomic
-from semqa.errors import InputError
 from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
     from semqa.bench.report.runs import Loaded
     from semqa.bench.report.table import Table
 
-FORMATS = ("html", "md", "csv", "tex")
-
 
 @dataclass(frozen=True, slots=True)
 class BenchReport:
@@ -55,7 +52,6 @@ class BenchReport:
         questions: number of questions of the runs, including those not shown.
     """
 
-    title: str
     notes: Sequence[str]
     tables: Sequence[Table]
     examples: Sequence[Example]
@@ -64,15 +60,12 @@ class BenchReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the tables for JSON, with unrounded figures."""
         return {
-            "title": self.title,
             "notes": list(self.notes),
             "tables": {table.key: table.to_dict() for table in self.tables},
         }
 
 
-def make_report(
-    loaded: Loaded, *, title: str = "QuoteSum", baseline: str | None = None, examples: int = 200
-) -> BenchReport:
+def make_report(loaded: Loaded, *, baseline: str | None = None, examples: int = 200) -> BenchReport:
     """Make a report on runs.
 
     Args:
@@ -98,26 +91,19 @@ def make_report(
     ]
     shown, questions = make_examples(runs, examples)
     found = [table for table in tables if table is not None]
-    return BenchReport(title, notes, found, shown, questions)
+    return BenchReport(notes, found, shown, questions)
 
 
-def write_report(report: BenchReport, out: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def write_report(report: BenchReport, out: Path) -> list[Path]:
     """Write ``report.html``, ``report.md``, ``report.tex`` and one CSV file per table."""
-    for name in formats:
-        if name not in FORMATS:
-            raise InputError(
-                f"must be one of {', '.join(FORMATS)}, got {name!r}.", field="format", value=name
-            )
     make_folder(out)
-    texts: dict[str, str] = {}
-    if "html" in formats:
-        texts["report.html"] = to_page(report)
-    if "md" in formats:
-        texts["report.md"] = to_markdown(report.tables, report.title, report.notes)
-    if "tex" in formats:  # the table of records is too wide for a paper
-        texts["report.tex"] = to_latex([t for t in report.tables if t.key != "records"])
-    if "csv" in formats:
-        texts |= {f"{table.key}.csv": to_csv(table) for table in report.tables}
+    texts = {
+        "report.html": to_page(report),
+        "report.md": to_markdown(report.tables, report.notes),
+        # The table of records is too wide for a paper.
+        "report.tex": to_latex([t for t in report.tables if t.key != "records"]),
+        **{f"{table.key}.csv": to_csv(table) for table in report.tables},
+    }
     for name, text in texts.items():
         write_atomic(out / name, [text.encode("utf-8", "backslashreplace")])
     return [out / name for name in texts]

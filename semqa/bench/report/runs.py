@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -41,8 +40,6 @@ RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)
 """Settings of the copy constraint; they have no effect without it."""
 
 MAX_NAMED = 5  # runs named in one note
-
-_FOLDER = re.compile(r"(?:[/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +143,6 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
         except InputError as error:
             notes.append(f"left out: {error}")
     settings_of_runs = [settings_of_identity(each.identity) for each in found]
-    engines = short_engines([str(each["engine"]) for each in settings_of_runs])
-    settings_of_runs = [
-        {**each, "engine": engines[str(each["engine"])]} for each in settings_of_runs
-    ]
     labels = labels_of(settings_of_runs)
     runs: list[FinishedRun] = []
     for each, label, settings in zip(found, labels, settings_of_runs, strict=True):
@@ -322,38 +315,3 @@ def _grouped(notes: Sequence[tuple[str, str]]) -> list[str]:
         several = f"{len(labels)} runs: {text} ({listed})"
         lines.append(f"{labels[0]}: {text}" if len(labels) == 1 else several)
     return lines
-
-
-def short_engines(engines: Sequence[str]) -> dict[str, str]:
-    """Return a short name for each engine: a model path is shortened to its last folder.
-
-    If two engines would get the same name, all keep their full names.
-
-    Example:
-        >>> short_engines(["transformers:/data/models/m", "transformers:org/m"])
-        {'transformers:/data/models/m': 'transformers:m', 'transformers:org/m': 'transformers:org/m'}
-    """
-    found = {}
-    for engine in engines:
-        kind, colon, model = engine.partition(":")
-        found[engine] = kind + colon + _short_model(model)
-    return found if len(set(found.values())) == len(found) else {each: each for each in found}
-
-
-def short_judge(name: str) -> str:
-    """Return a short name for a judge: model paths are shortened to their last folder.
-
-    Example:
-        >>> short_judge("transformers:nli=org/m,qa=/data/models/reader/")
-        'transformers:nli=org/m,qa=reader'
-    """
-    kind, colon, models = name.partition(":")
-    if kind == "engine":
-        return kind + colon + short_engines([models])[models]
-    parts = [part.partition("=") for part in models.split(",")]
-    return kind + colon + ",".join(t + equals + _short_model(model) for t, equals, model in parts)
-
-
-def _short_model(model: str) -> str:
-    own = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
-    return own if own and _FOLDER.match(model) else model

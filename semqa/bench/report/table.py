@@ -122,7 +122,7 @@ def figure(
     return Cell(text, value, low, high, n, why=why)
 
 
-def to_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = ()) -> str:
+def to_markdown(tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
     """Return tables as a document in GitHub Flavored Markdown."""
 
     def shown(cell: Cell) -> str:
@@ -130,7 +130,7 @@ def to_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = ()) 
         text = f"**{text}**" if cell.strong and text else text
         return f"{text} ({cell.interval})" if cell.interval else text
 
-    parts = [f"# {_md(title)}"]
+    parts = ["# QuoteSum"]
     parts += ["\n".join(f"- {_md(note)}" for note in notes)] if notes else []
     for table in tables:
         parts.append(f"## {_md(table.title)}")

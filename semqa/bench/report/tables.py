@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from semqa.bench.report.families import SCORES, disambig_cell, disambig_note, dr_cell, mark_best
-from semqa.bench.report.runs import as_object, short_judge
+from semqa.bench.report.runs import as_object
 from semqa.bench.report.table import Cell, Table, figure, number, words
 from semqa.bench.results import RESAMPLES, SEED
 from semqa.errors import InputError
@@ -219,7 +219,7 @@ def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
         scores = as_object(run.results.get("judged"))
         ais = as_object(scores.get("auto_ais"))
         n = as_object(ais.get("n"))
-        cells = [words(run.label), words(short_judge(str(scores.get("judge"))))]
+        cells = [words(run.label), words(str(scores.get("judge")))]
         cells += [
             _judged_cell(ais.get(key), ais.get(f"{key}_interval"), n.get(key))
             for key in ("sentences", "answers")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from semqa.cli.eval.judging import make_table, shown
-from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.eval.judging import shown
+from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
+from semqa.cli.tables import make_table, print_tables
 from semqa.data.files import display_name
 from semqa.errors import InputError
 
@@ -267,12 +268,6 @@ def ais(
             show_default=False,
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Write the verdicts to this CSV file.", show_default=False
-        ),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute the Flag, Int and AIS rates of systems from human ratings.
@@ -282,7 +277,7 @@ def ais(
     from the best system of the column, or from the baseline.
     """
     from semqa.attribution.ais.ratings import read_ratings
-    from semqa.attribution.ais.released import ReleasedFile, read_released, write_released
+    from semqa.attribution.ais.released import read_released
     from semqa.attribution.ais.report import Settings, report
 
     given, rated = files or [], ratings or []
@@ -302,7 +297,6 @@ def ais(
             raise InputError(
                 "Ratings must be JSON lines. For a CSV file, leave out --ratings.", where=str(path)
             )
-    check_not_an_input(out, *given, *rated, *known)
     settings = Settings(
         test=test,
         correct=correction == "holm",
@@ -322,12 +316,6 @@ def ais(
         settings,
         experts=[each for path in known for each in read_ratings(path)],
     )
-    if out is not None:
-        if len(released) == 1 and not rated and not without and not drop_doubles:
-            write_released(out, released[0])
-        else:
-            verdicts = [verdict for task in found.tasks for verdict in task.verdicts]
-            write_released(out, ReleasedFile.of(verdicts))
     _show(found, as_json=as_json)
 
 
@@ -338,8 +326,6 @@ def _show(found: Report, *, as_json: bool) -> None:
         made = versions("numpy", "scipy", "krippendorff")
         write_result(json_line({**found.to_dict(), "versions": made}, indent=2))
         return
-    from semqa.cli.tables import print_tables
-
     print_tables(*ais_tables(found))
     for note in ais_notes(found):
         write_result(note)

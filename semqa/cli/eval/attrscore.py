@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.attribution.attrscore.options import TrainingOptions
-from semqa.cli.declared import DeclaredCommand
+from semqa.cli.declared import taking
 from semqa.cli.eval.judging import (
     JudgeCommand,
     JudgeOptions,
@@ -17,11 +17,11 @@ from semqa.cli.eval.judging import (
     Resamples,
     Seed,
     judge_progress,
-    make_table,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.tables import make_table, print_tables, things_table
 from semqa.cli.train import training_progress
 from semqa.errors import InputError
 
@@ -103,7 +103,7 @@ def run(
     from semqa.attribution.attrscore.labels import PAPER_FAMILIES
     from semqa.attribution.records import describe_judge, versions, write_record
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
     examples = read_examples(file)[:limit]
@@ -173,12 +173,6 @@ def score(
             "--official", help="Add the results of the released code, including its defects."
         ),
     ] = False,
-    per_example: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the label of each row to this JSON lines file.", show_default=False
-        ),
-    ] = None,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -186,9 +180,7 @@ def score(
     """Parse a model's outputs and score the labels, without a judge."""
     from semqa.attribution.attrscore.judging import RunRecord, read_outputs
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
-    from semqa.data.jsonl import write_jsonl
 
-    check_not_an_input(per_example, file)
     judged, asked = read_outputs(file)
     name = family_named(family or asked or DEFAULT_FAMILY).name
     if asked is not None and name != asked:
@@ -196,8 +188,6 @@ def score(
             f"must be {asked!r}, as in the record, got {name!r}.", field="--family", value=name
         )
     record = RunRecord({}, judged, name, resamples, seed)
-    if per_example is not None:
-        write_jsonl(per_example, record.to_dict()["rows"])
     _show(record, official=official, as_json=as_json)
 
 
@@ -236,7 +226,6 @@ def _show_all(records: Sequence[RunRecord], out: Path | None, *, as_json: bool) 
     from semqa.attribution.attrscore.labels import LABELS
     from semqa.attribution.attrscore.scores import mean_scores
     from semqa.attribution.records import write_record
-    from semqa.cli.tables import print_tables, things_table
 
     if out is not None:
         for record in records:
@@ -276,7 +265,6 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
         return
     from semqa.attribution.attrscore.labels import LABELS
     from semqa.attribution.attrscore.scores import f1_rows
-    from semqa.cli.tables import print_tables, things_table
 
     tables = [_table(scores, figures)]
     if scores["domains"]:
@@ -395,7 +383,7 @@ def simulate(
             qa.items, per_label=per_label, every_label=every_label, seed=seed, on_progress=update
         )
     if rewrite:
-        judge_options: JudgeOptions = ctx.obj
+        judge_options: JudgeOptions = ctx.obj[JudgeOptions]
         judge = judge_options.open()
         with judge_progress(judge, "rewrite"):
             made = as_sentences(made, judge)
@@ -501,12 +489,6 @@ def _tell(
     say(f"examples: {out}")
 
 
-class TrainCommand(DeclaredCommand):
-    """A command that has the options of AttrScore's training."""
-
-    declaration = TrainingOptions
-
-
 def train(
     ctx: typer.Context,
     files: Annotated[
@@ -542,7 +524,7 @@ def train(
     from semqa.attribution.attrscore.training import train as fine_tune
     from semqa.training.folder import Ranks
 
-    options: TrainingOptions = ctx.obj
+    options: TrainingOptions = ctx.obj[TrainingOptions]
     if [str(file) for file in files].count("-") > (str(dev) != "-"):
         raise InputError("Only one input can be standard input (-).")
     examples: list[Example] = []
@@ -570,8 +552,6 @@ def train(
 
 
 def _show_training(record: Mapping[str, Any]) -> None:
-    from semqa.cli.tables import print_tables
-
     titles = ("step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.", "unparsed")
     table = make_table("epoch", *titles, left=0)
     best = record["best"]
@@ -603,4 +583,4 @@ app.command("run", cls=JudgeCommand)(run)
 app.command("score")(score)
 app.command("simulate", cls=JudgeCommand)(simulate)
 app.command("map")(map_command)
-app.command("train", cls=TrainCommand)(train)
+app.command("train", cls=taking(TrainingOptions))(train)

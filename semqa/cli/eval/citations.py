@@ -86,7 +86,7 @@ def auto_ais(
     from semqa.data.quotesum import read_quotesum
     from semqa.data.sources import read_answers
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
     if references is None:
@@ -253,7 +253,7 @@ def citations(
     )
     from semqa.attribution.judges.base import require_ability
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
     examples = _examples(file, references, allow_missing=allow_missing)
@@ -303,7 +303,7 @@ def disambig(
     from semqa.attribution.citations.scores import DISAMBIG, disambig_rows, summarise_disambig
     from semqa.attribution.judges.base import require_ability
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, predictions)
     check_not_an_input(out, file, predictions)
     examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)

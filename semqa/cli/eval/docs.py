@@ -87,7 +87,7 @@ def docs(
     """
     from semqa.bench.docqa import AnswerFile, QuestionSet, TemporaryCollections, read_answers
 
-    options: EngineOptions = ctx.obj
+    options: EngineOptions = ctx.obj[EngineOptions]
     check_stdin_once(questions, score_only)
     check_not_an_input(out, questions)
     how: dict[str, object] = {}

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from semqa.cli.declared import DeclaredCommand
+from semqa.cli.declared import taking
 from semqa.cli.help import Group
 from semqa.cli.output import say
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from rich.table import Table
 
     from semqa.attribution.judges import CachedJudge, Judge
 
@@ -261,10 +259,24 @@ class JudgeOptions:
         return CachedJudge(judge, folder / FILE_NAME)
 
 
-class JudgeCommand(DeclaredCommand):
-    """A command that has the options of `JudgeOptions`."""
+@dataclass(frozen=True, slots=True)
+class BenchJudge(JudgeOptions):
+    """The options of a judge, which must be named."""
 
-    declaration = JudgeOptions
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Add AutoAIS, citation recall and precision, Disambig-F1 and DR by this judge: "
+            "lexical, transformers:nli=MODEL,qa=MODEL (or one of the two), or engine:SPEC. Also "
+            "works for finished runs.",
+            rich_help_panel=JUDGE_PANEL,
+        ),
+    ] = None  # type: ignore[assignment]
+
+
+JudgeCommand = taking(JudgeOptions)
+"""A command that has the options of a judge."""
 
 
 class DefaultCommand(Group):
@@ -280,17 +292,6 @@ class DefaultCommand(Group):
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
-
-
-def make_table(*columns: str, left: int = 1) -> Table:
-    """Return an empty table; the first `left` columns are text."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for place, name in enumerate(columns):
-        table.add_column(name, justify="left" if place < left else "right", overflow="fold")
-    return table
 
 
 def shown(value: float | None, digits: int = 3, *, times: float = 1) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from semqa.cli.engine_options import EngineCommand
+from semqa.cli.declared import taking
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.eval import ais, attrscore, citations, docs, q2, tofueval
 from semqa.cli.eval.judging import JudgeCommand
 
@@ -22,7 +23,7 @@ def _eval() -> None:
     """Evaluate answers about your documents, and attribution: AIS, AttrScore, Q² and others."""
 
 
-app.command("docs", cls=EngineCommand)(docs.docs)
+app.command("docs", cls=taking(EngineOptions))(docs.docs)
 app.command("ais")(ais.ais)
 app.command("auto-ais", cls=JudgeCommand)(citations.auto_ais)
 app.add_typer(attrscore.app, name="attrscore")

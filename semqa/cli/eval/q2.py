@@ -21,13 +21,13 @@ from semqa.cli.eval.judging import (
     Seed,
     count_note,
     judge_progress,
-    make_table,
     say_interrupted,
     shown,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_file, write_result
+from semqa.cli.tables import make_table, print_tables
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -385,7 +385,7 @@ def meta(
     from semqa.attribution.q2.meta import plot_levels
     from semqa.attribution.records import versions
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     paths = files or []
     if not paths:
         raise InputError("No files. Name records or files of labelled responses.")
@@ -430,8 +430,6 @@ def meta(
     if as_json:
         write_result(json_line(record, indent=2))
         return
-    from semqa.cli.tables import print_tables
-
     print_tables(*meta_tables(record))
     for note in meta_notes(record):
         write_result(note)
@@ -609,7 +607,7 @@ def run(
     from semqa.attribution.q2 import Settings
     from semqa.attribution.q2.reading import combine_responses, read_responses
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_baselines(baseline)
     check_stdin_once(*files)
     check_not_an_input(out, *files)
@@ -634,8 +632,6 @@ def run(
     if as_json:
         write_result(json_line(record, indent=2))
     else:
-        from semqa.cli.tables import print_tables
-
         if explain:
             for row in rows:
                 write_result("\n".join(explanation(row)))

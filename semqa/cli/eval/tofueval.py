@@ -14,13 +14,13 @@ from semqa.cli.eval.judging import (
     RecordOut,
     Seed,
     judge_progress,
-    make_table,
     shown,
     too_long_note,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
+from semqa.cli.tables import make_table, print_tables
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -90,9 +90,6 @@ def judge(
             min=0.0, max=2.0, help="Sampling temperature.", show_default="0.7 for several runs"
         ),
     ] = None,
-    extra: Annotated[
-        bool, typer.Option("--extra", help="Also judge Model-Extra, which is not in the paper.")
-    ] = False,
     prompt: PromptFile = None,
     out: RecordOut = None,
     as_json: AsJson = False,
@@ -105,9 +102,9 @@ def judge(
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_documents
     from semqa.attribution.tofueval.judging import PROMPTS, judge_texts, read_texts
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     _check_files(out, files, documents)
-    texts = read_texts(files or (), level, frozenset() if extra else frozenset({EXTRA_MODEL}))
+    texts = read_texts(files or (), level, frozenset({EXTRA_MODEL}))
     if not documents:
         raise InputError(
             "No documents. Name CSV or JSON lines with doc_id and source in --documents.",
@@ -163,7 +160,7 @@ def completeness(
     from semqa.attribution.tofueval import judging
     from semqa.attribution.tofueval.data import read_key_points
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     _check_files(out, files, key_points)
     if not files or not key_points:
         raise InputError("Name both summaries and --key-points.")
@@ -214,7 +211,7 @@ def relevance(
     from semqa.attribution.judges import TolerantJudge
     from semqa.attribution.tofueval import judging
 
-    judge_options: JudgeOptions = ctx.obj
+    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     if not files:
         raise InputError("No files. Name at least one file of summaries.")
     _check_files(out, files)
@@ -305,7 +302,6 @@ def _finish(
 ) -> None:
     """Write the record if there is an output file, and print the record or its summary."""
     from semqa.attribution.records import write_record
-    from semqa.cli.tables import print_tables
 
     if out is not None:
         write_record(out, record)
@@ -333,27 +329,19 @@ Categories = Annotated[
         show_default=False,
     ),
 ]
-Extra = Annotated[
-    bool,
-    typer.Option("--extra", help="Also count Model-Extra, which is not in the paper."),
-]
 
 
 @app.command("rates")
 def rates(
     files: Annotations = None,
     topics: Categories = None,
-    extra: Extra = False,
-    by_model: Annotated[
-        bool, typer.Option("--by-model", help="Group rows by model instead of by split.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute error rates of summaries by topic, split and model, and count error types."""
+    """Compute error rates of summaries by topic and split, and count error types."""
     from semqa.attribution.tofueval.data import by_summary, count_duplicates
     from semqa.attribution.tofueval.meta import count_errors, error_rates, lengths
 
-    sentences, categories = _annotated(files, topics, extra=extra)
+    sentences, categories = _annotated(files, topics)
     found = error_rates(sentences, categories)
     errors = count_errors(sentences)
     twice = count_duplicates(sentences)
@@ -362,36 +350,29 @@ def rates(
             "sentences": len(sentences),
             "summaries": len(by_summary(sentences)),
             "doubled": twice,
-            "extra": extra,
             "rates": [rate.to_dict() for rate in found],
             "errors": errors._asdict(),
             "lengths": {name: mean.to_dict() for name, mean in lengths(sentences).items()},
         }
         write_result(json_line(record, indent=2))
         return
-    from semqa.cli.tables import print_tables
-
-    tables = [rates_table(found, "model" if by_model else "split")]
+    tables = [rates_table(found)]
     print_tables(*tables, *([types_table(errors)] if errors.exploded else []))
-    if by_model:
-        write_result("the release shuffles model letters per topic, so a letter is not one model")
     if errors.several:
         write_result(f"{errors.several} of {errors.inconsistent} sentences have several errors")
     if twice:
         write_result(f"{twice} sentences occur twice and count twice")
 
 
-def rates_table(rates: Iterable[Rate], per: str) -> Table:
-    """Return one row per dataset, category and split (or model), with both levels side by side."""
-    other = "model" if per == "split" else "split"
+def rates_table(rates: Iterable[Rate]) -> Table:
+    """Return one row per dataset, category and split, with both levels side by side."""
     rows: dict[tuple[str, str, str], dict[str, Rate]] = {}
     for rate in rates:
-        if getattr(rate, other) == "all":
-            name = (rate.dataset, rate.category, getattr(rate, per))
-            rows.setdefault(name, {})[rate.level] = rate
+        if rate.model == "all":
+            rows.setdefault((rate.dataset, rate.category, rate.split), {})[rate.level] = rate
     if len({dataset for dataset, _, _ in rows}) == 2:  # pooled over one
         rows = {name: levels for name, levels in rows.items() if name[0] != "all"}
-    names = ("dataset", "topics", per)
+    names = ("dataset", "topics", "split")
     table = make_table(*names, "sentences", "err", "%", "summaries", "err", "%", left=3)
     for name, levels in rows.items():
         both = (levels["sentence"], levels["summary"])
@@ -433,7 +414,6 @@ def score(
             help="Texts with at most this score are inconsistent.", show_default="tuned on dev"
         ),
     ] = None,
-    extra: Extra = False,
     by_document: Annotated[
         bool,
         typer.Option(
@@ -460,7 +440,7 @@ def score(
     if not predictions:
         raise InputError("is missing.", field="--predictions")
     check_stdin_once(*(files or ()), *predictions)
-    sentences, categories = _annotated(files, topics, extra=extra)
+    sentences, categories = _annotated(files, topics)
     settings: dict[str, Any] = {
         "split": split,
         "threshold": threshold,
@@ -484,7 +464,7 @@ def score(
 
 
 def _annotated(
-    files: Sequence[Path] | None, topics: Sequence[Path] | None, *, extra: bool
+    files: Sequence[Path] | None, topics: Sequence[Path] | None
 ) -> tuple[list[AnnotatedSentence], dict[str, dict[str, str]]]:
     """Read annotated sentences and topic categories, and report skipped rows."""
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_annotations, read_categories
@@ -494,17 +474,16 @@ def _annotated(
         raise InputError("No files. Name at least one CSV file of annotations.")
     check_stdin_once(*files)
     found = read_annotations(files)
-    kept = found if extra else [s for s in found if s.key.model != EXTRA_MODEL]
+    kept = [each for each in found if each.key.model != EXTRA_MODEL]
     if not kept:
         raise InputError(
-            f"All {len(found)} sentences are by {EXTRA_MODEL}. Use --extra to count them."
+            f"All {len(found)} sentences are by {EXTRA_MODEL}, which is not in the paper."
             if found
             else "The file has no sentences.",
             where=str(files[0]),
         )
     if len(kept) < len(found):
-        left_out = len(found) - len(kept)
-        say(f"left out: {left_out} sentences by {EXTRA_MODEL}; use --extra to count them")
+        say(f"left out: {len(found) - len(kept)} sentences by {EXTRA_MODEL}, not in the paper")
     categories = read_categories(topics or ())
     unknown = sum(not category_of(each.key, categories) for each in kept) if categories else 0
     if unknown == len(kept):
@@ -545,8 +524,6 @@ def _check_complete(results: Mapping[str, Any]) -> None:
 
 
 def _show(results: Mapping[str, Any]) -> None:
-    from semqa.cli.tables import print_tables
-
     for row in results["evaluators"]:
         print_tables(*evaluator_tables(row))
         for level, found in row["runs"][0]["thresholds"].items():

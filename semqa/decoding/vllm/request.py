@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from semqa.decoding.policy import QuotePolicy, checked_numbers
+from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.quotes import Source
 from semqa.quotes.words import cuts_word
@@ -19,13 +19,8 @@ if TYPE_CHECKING:
 
 
 PREFIX = "semqa_"
-SOURCES, TITLES, QUESTION, QUOTE_FROM = (
-    f"{PREFIX}{name}" for name in ("sources", "titles", "question", "quote_from")
-)
-_POLICY_KEYS = {
-    f"{PREFIX}{'quote_from' if one.name == 'sources' else one.name}": one.name
-    for one in fields(QuotePolicy)
-}
+SOURCES, TITLES, QUESTION = (f"{PREFIX}{name}" for name in ("sources", "titles", "question"))
+_POLICY_KEYS = {f"{PREFIX}{each.name}": each.name for each in fields(QuotePolicy)}
 _KEYS = (SOURCES, TITLES, QUESTION, *_POLICY_KEYS)
 
 MAX_SOURCES = 10_000
@@ -59,10 +54,7 @@ class ConstraintRequest:
         titles = _texts(TITLES, ours[TITLES]) if TITLES in ours else [""] * len(bodies)
         question = _text(QUESTION, ours.get(QUESTION, ""))
         _check_sizes(bodies, titles, question)
-        policy = _policy(ours)
-        if policy.sources and policy.sources[-1] > len(bodies):
-            problem = f"names source {policy.sources[-1]}, but there are {len(bodies)}."
-            raise InputError(problem, field=QUOTE_FROM)
+        policy = _policy(ours, len(bodies))
         sources = tuple(Source(body, title) for body, title in zip(bodies, titles, strict=True))
         return cls(sources, policy, question)
 
@@ -84,7 +76,7 @@ def to_extra_args(
     for key, name in _POLICY_KEYS.items():
         value = getattr(policy, name)
         if value != getattr(_DEFAULT, name):
-            written[key] = list(value) if name == "sources" else value
+            written[key] = list(value) if isinstance(value, tuple) else value
     return written
 
 
@@ -144,28 +136,15 @@ def _check_sizes(bodies: list[str], titles: list[str], question: str) -> None:
         )
 
 
-def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
-    settings: dict[str, Any] = {}
-    for key, name in _POLICY_KEYS.items():
-        if key not in ours:
-            continue
-        value = ours[key]
-        if name == "quote_bias":
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise InputError(f"must be a number, got {_shown(value)}.", field=key)
-        elif name == "sources":
-            if not isinstance(value, list | tuple):
-                rule = f"must be a list of source numbers, got {_shown(value)}."
-                raise InputError(rule, field=key)
-            value = checked_numbers(key, value)
-        else:
-            value = _text(key, value)
-        settings[name] = value
+def _policy(ours: Mapping[str, Any], sources: int) -> QuotePolicy:
+    settings = {name: ours[key] for key, name in _POLICY_KEYS.items() if key in ours}
     try:
-        return QuotePolicy(**settings)
+        policy = QuotePolicy(**settings)
+        policy.check_sources(sources)
     except InputError as error:
         error.field = f"{PREFIX}{error.field}"
         raise
+    return policy
 
 
 def _shown(given: object) -> str:

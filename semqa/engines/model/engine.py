@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.decoding import CopyConstraint, Vocabulary
-    from semqa.engines.model.options import AnswerOptions
     from semqa.engines.model.text import PromptEncoder
+    from semqa.engines.options import AnswerOptions
     from semqa.history import Exchange
     from semqa.prompting import PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
@@ -62,7 +62,8 @@ class ModelEngine:
 
     def _check(self, request: Request) -> None:
         check_request(request.question, request.sources)
-        self.options.check_sources(len(request.sources))
+        if self.options.constrained:
+            self.options.check_sources(len(request.sources))
 
 
 class LocalEngine(ModelEngine):

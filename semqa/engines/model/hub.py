@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from semqa.data.files import folder_digest
-from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
+from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -159,13 +159,6 @@ def explained(
     if caused_by(ConnectionError, TimeoutError) or any(map(_is_http_error, causes)):
         return _unreachable(name)
     return InputError(f"Model {name} cannot be loaded: {first_line(error)} (expected {wanted}).")
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error message, at most 200 characters."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    first = lines[0].strip()
-    return first if len(first) <= 200 else first[:199] + "…"
 
 
 def _unreachable(name: str) -> UnavailableError:

@@ -1,17 +1,15 @@
-"""Settings shared by all engines with a language model: decoding and the rules for answers."""
+"""Seeds, prompts and checks that the engines with a language model share."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from semqa.checks import check_choice, check_range, check_whole
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import as_row, decode_json
-from semqa.decoding.policy import QuotePolicy, checked_numbers
 from semqa.engines.base import PromptTooLongError
 from semqa.engines.model.text import AnswerText
 from semqa.errors import InputError
@@ -21,103 +19,8 @@ if TYPE_CHECKING:
 
     from semqa.decoding import Vocabulary
     from semqa.engines.base import Request
+    from semqa.engines.options import AnswerOptions
     from semqa.prompting import Form, PromptBuilder, Template
-
-DTYPES = ("auto", "float32", "float16", "bfloat16")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerOptions:
-    """Decoding options; the defaults are greedy and reproducible.
-
-    Attributes:
-        temperature: 0 for greedy decoding; above 0, tokens are sampled.
-        top_p: sample from the smallest set of most likely tokens with at least this probability.
-        top_k: sample from this many most likely tokens; 0 for all.
-        seed: random seed; the same question with the same sources gets the same answer.
-        constraint: one of `SWITCHES`; ``on`` allows only verbatim quotes.
-        free, boundary, quote_bias: see `QuotePolicy`; ignored if the constraint is off.
-        quote_from: numbers of the sources that may be quoted, starting at 1; None for all. Ignored
-            if the constraint is off.
-    """
-
-    SWITCHES: ClassVar[tuple[str, ...]] = ("on", "off")
-
-    max_new_tokens: int = 256
-    temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    seed: int = 0
-    batch_size: int = 8
-    constraint: str = "on"
-    free: str = "glue"
-    boundary: str = "word"
-    quote_bias: float = 0.0
-    quote_from: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("constraint", self.constraint, self.SWITCHES)
-        for name, minimum in _MINIMUM.items():
-            check_whole(name, getattr(self, name), minimum)
-        check_range("temperature", self.temperature, 0.0, 100.0)
-        check_range("top_p", self.top_p, 0.0, 1.0, least_given=False)
-        if self.temperature == 0 and (self.top_p < 1 or self.top_k > 0):
-            name = "top_p" if self.top_p < 1 else "top_k"
-            raise InputError("needs a temperature above 0.", field=name, value=getattr(self, name))
-        object.__setattr__(self, "quote_from", checked_numbers("quote_from", self.quote_from))
-        _ = self.policy
-
-    @property
-    def constrained(self) -> bool:
-        """Whether there is a constraint."""
-        return self.constraint != "off"
-
-    @property
-    def policy(self) -> QuotePolicy:
-        """The rules for answers."""
-        settings = {name: getattr(self, name) for name in _POLICY}
-        return QuotePolicy(**settings, sources=self.quote_from)
-
-    def check_sources(self, count: int) -> None:
-        """Raise if `quote_from` names a source that does not exist."""
-        if self.constrained and self.quote_from and self.quote_from[-1] > count:
-            raise InputError(
-                f"names source {self.quote_from[-1]}, but there are {count}.",
-                field="quote_from",
-                value=self.quote_from,
-            )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalOptions(AnswerOptions):
-    """Decoding options of a model that runs locally.
-
-    Attributes:
-        decoding: ``spans`` to choose among whole quotes, ``tokens`` to decode token by token; the
-            default is spans if `can_choose_spans`.
-    """
-
-    decoding: str | None = None
-
-    def __post_init__(self) -> None:
-        AnswerOptions.__post_init__(self)  # `super()` fails: slots=True recreates the class
-        if self.decoding is not None:
-            check_choice("decoding", self.decoding, ("spans", "tokens"))
-        if self.decoding == "spans" and not self.can_choose_spans:
-            raise InputError(
-                "can be spans only with the constraint on and greedy decoding (no temperature, num_beams or repetition_penalty).",
-                field="decoding",
-                value=self.decoding,
-            )
-
-    @property
-    def can_choose_spans(self) -> bool:
-        """Whether the other settings allow ``decoding="spans"``."""
-        return self.constrained and self.temperature == 0
-
-
-_POLICY = ("free", "boundary", "quote_bias")
-_MINIMUM = {"max_new_tokens": 1, "top_k": 0, "seed": 0, "batch_size": 1}
 
 
 def seed_of(seed: int, request: Request) -> int:

@@ -344,7 +344,7 @@ class SpanWriter:
         self, prompt: Sequence[int], generic: Sequence[int]
     ) -> Generator[Ask, list[list[float]], list[Place]]:
         """Choose the quotes by expected F1 and by how much the question raises their likelihood."""
-        places = propose(self._request, self._constraint.policy.sources)
+        places = propose(self._request, self._constraint.policy.quote_from)
         if not places:
             return []
         starts = [

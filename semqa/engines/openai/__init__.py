@@ -5,6 +5,6 @@ endpoint supports) and `client` (HTTP).
 """
 
 from semqa.engines.openai.engine import OpenAIEngine
-from semqa.engines.openai.options import OpenAIOptions
+from semqa.engines.options import OpenAIOptions
 
 __all__ = ["OpenAIEngine", "OpenAIOptions"]

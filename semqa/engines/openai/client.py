@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from semqa.engines.openai.options import OpenAIOptions
     from semqa.engines.openai.replies import StreamAccumulator
+    from semqa.engines.options import OpenAIOptions
 
 _URL_VARIABLES = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("SEMQA_API_KEY", "OPENAI_API_KEY")

@@ -14,9 +14,9 @@ from semqa.engines.model.engine import ModelEngine
 from semqa.engines.model.options import free_options
 from semqa.engines.openai.capabilities import PROBE, probe
 from semqa.engines.openai.client import Endpoint, Transport
-from semqa.engines.openai.options import OpenAIOptions
 from semqa.engines.openai.replies import RemoteModel, Usage
 from semqa.engines.openai.tasks import TaskRunner, complete_all, make_task
+from semqa.engines.options import OpenAIOptions
 from semqa.errors import InputError
 from semqa.prompting import Prompt
 from semqa.prompting.prompt import Spelling

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from semqa.engines.openai.client import Transport
-    from semqa.engines.openai.options import OpenAIOptions
+    from semqa.engines.options import OpenAIOptions
     from semqa.prompting import Form, Prompt
     from semqa.quotes import Source
 

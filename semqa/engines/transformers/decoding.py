@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from semqa.decoding import CopyConstraint
     from semqa.engines.base import Request
+    from semqa.engines.options import TransformersOptions
     from semqa.engines.transformers.loading import LoadedModel
-    from semqa.engines.transformers.options import TransformersOptions
 
 
 class GumbelNoise(LogitsProcessor):

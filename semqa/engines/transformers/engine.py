@@ -15,8 +15,8 @@ from semqa.engines.cancellation import POLL_INTERVAL
 from semqa.engines.model.engine import LocalEngine
 from semqa.engines.model.options import free_options, read_text
 from semqa.engines.model.text import PromptEncoder
+from semqa.engines.options import LOADING, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel, load_model, prompt_limit
-from semqa.engines.transformers.options import LOADING, TransformersOptions
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from semqa.errors import InputError, MissingExtraError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from semqa.engines.transformers.options import TransformersOptions
+    from semqa.engines.options import TransformersOptions
 
 
 def choose_device(given: str | None) -> str:

@@ -13,8 +13,8 @@ from semqa.engines.model.engine import LocalEngine, check_budget
 from semqa.engines.model.options import free_options, read_text, seed_of
 from semqa.engines.model.spans import ContinuationEncoder, SpanWriter
 from semqa.engines.model.text import PromptEncoder
+from semqa.engines.options import VLLM_LOADING, VllmOptions
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
-from semqa.engines.vllm.options import LOADING, VllmOptions
 from semqa.engines.vllm.service import Output
 from semqa.engines.vllm.spans import SpanTask, write_spans
 from semqa.errors import InputError
@@ -89,7 +89,7 @@ class VllmEngine(LocalEngine):
     ) -> VllmEngine | None:
         """Return an engine with other settings and prompts that shares this engine's vLLM."""
         options = VllmOptions(**settings)  # type: ignore[arg-type]  # validated by the class
-        if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
+        if any(getattr(options, name) != getattr(self.options, name) for name in VLLM_LOADING):
             return None
         if (options.temperature > 0) != (self.options.temperature > 0):
             return None  # vLLM is started with other arguments for sampling

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.decoding.tokenizers import read_tokenizer
 from semqa.decoding.vllm.engine import NAME, vocabulary_of
-from semqa.engines.model.hub import ModelFiles, explained, first_line, quiet
+from semqa.engines.model.hub import ModelFiles, explained, quiet
 from semqa.engines.vllm.service import Service
-from semqa.errors import InputError, SemqaError
+from semqa.errors import InputError, SemqaError, first_line
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from semqa.decoding import Vocabulary
-    from semqa.engines.vllm.options import VllmOptions
+    from semqa.engines.options import VllmOptions
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 

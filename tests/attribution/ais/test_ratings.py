@@ -105,11 +105,11 @@ BASE: dict[str, Any] = {"item": "1", "system": "m", "annotator": "a", "interpret
         ([BASE | {"seconds": -1}], "r.jsonl:1: seconds must"),
         ([BASE | {"seconds": True}], "r.jsonl:1: seconds must"),
         ([BASE | {"attributable_level": 6}], "r.jsonl:1: attributable_level must"),
-        ([BASE | {"justification": 3}], "justification must be a string"),
+        ([BASE | {"justification": 3}], "justification must be a valid string"),
         ([{"item": "1"}], "system is missing"),
         (
             [BASE | {"attributable": True}],
-            "r.jsonl:1: The answers",
+            "r.jsonl:1: Attributable must be true or false if",
         ),
         (
             [BASE, BASE | {"system": "n"}, BASE | {"interpretable": True, "attributable": True}],

@@ -86,9 +86,7 @@ def test_rates(semqa: Command) -> None:
     assert rates["toy", "main", "all", "a", "sentence"]["errors"] == 2
     assert rates["toy", "all", "test", "all", "summary"]["percent"] == 50
     assert found.json["errors"]["exploded"] == {"Contradiction": 2}
-    every = semqa("rates", *files, "--extra", "--json").json
-    assert every["sentences"] == 8
-    table = semqa("rates", *files, "--topics", "toy_topic_category.json", "--by-model").out
+    table = semqa("rates", *files, "--topics", "toy_topic_category.json").out
     assert "marginal" in table
     assert "Contradiction" in table
 

@@ -28,7 +28,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"device": "cpu", "device_map": "auto"}, r"^device "),
     ({"load_in_8bit": True, "load_in_4bit": True}, r"^load_in_8bit "),
     ({"boundary": "line"}, r"^boundary must be word or char, got 'line'"),
-    ({"quote_from": 5}, r"^quote_from must be numbers of sources, such as \(1, 3\), got 5"),
+    ({"quote_from": 5}, r"^quote_from must be source numbers such as 1,3, got 5"),
     ({"quote_bias": 1e39}, r"^quote_bias must be a number from -60,000 to 60,000, got 1e\+39"),
 ]
 

@@ -78,7 +78,7 @@ def test_tokens_are_chosen_if_spans_cannot_be() -> None:
     with pytest.raises(InputError, match="with an encoder"):
         engine("t5", decoding="spans")
     with pytest.raises(InputError, match="must be spans or tokens"):
-        TransformersOptions(decoding="words")
+        TransformersOptions(decoding="words")  # type: ignore[arg-type]
 
 
 def test_a_failed_answer_does_not_affect_the_next() -> None:
