@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.bench_watch import duration
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
@@ -98,8 +98,8 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
 def _report_fit(found: Fit, steps: int) -> None:
     say(
         f"micro-batch {found.micro_batch}, {found.needed / 1e9:.1f} GB of "
-        f"{found.free / 1e9:.1f} GB free; about {duration(found.seconds)} per step, "
-        f"{duration(found.seconds * steps)} for {steps:,} steps, without evaluations"
+        f"{found.free / 1e9:.1f} GB free; about {_duration(found.seconds)} per step, "
+        f"{_duration(found.seconds * steps)} for {steps:,} steps, without evaluations"
     )
 
 
@@ -124,3 +124,8 @@ def _show(record: Mapping[str, Any]) -> None:
     ):
         if record[key]:
             write_result(f"{label}: {record[key]}")
+
+
+def _duration(seconds: float) -> str:
+    """Format a duration, such as 62 seconds as 0:01:02."""
+    return str(timedelta(seconds=round(seconds)))

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semqa.errors import InputError
+from semqa.errors import InputError, first_line
 from semqa.quotes import Source
 from semqa.retrieval.encoder import (
     MAX_QUICK,
     PACKAGED_ENCODER,
     SentenceEncoder,
     SentenceModel,
-    first_line,
 )
 from semqa.retrieval.passages.store import Found, passage_url
 
