@@ -13,7 +13,6 @@ scorer. Scores equal those of that scorer; `docs/metrics.md` lists the exception
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import fmean
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.errors import InputError
 from semqa.metrics.rouge import RougeText, Vocabulary, closest_rouge, shared_tokens
-from semqa.metrics.statistics import CONFIDENCE
 from semqa.metrics.text import Overlap, split_marks, words_of_spans
 
 if TYPE_CHECKING:
@@ -424,162 +422,6 @@ def leave_one_out(
         )
         rows.append(target.score_encoded(text, qid=qid))
     return rows
-
-
-NO_EXAMPLES = "no examples"
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A corpus score, 0-100, with its 95% interval.
-
-    The value is None if no example is scored, and NaN only with ``official=True``. `n` is the number
-    of scored examples; `unscored` has the number of others by reason.
-    """
-
-    value: float | None
-    n: int
-    interval: tuple[float, float] | None
-    unscored: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The result of `score` and the settings needed to reproduce it."""
-
-    examples: tuple[ExampleScores, ...]
-    estimates: Mapping[str, Estimate]
-    official: bool
-    all_sources: bool
-    resamples: int
-    seed: int
-
-    @property
-    def n(self) -> int:
-        """Number of predictions, including unscored ones."""
-        return len(self.examples)
-
-    def value(self, metric: str) -> float | None:
-        """Return the corpus score of one metric."""
-        return self.estimates[metric].value
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report for JSON, without its rows.
-
-        With ``official=True``, ``nan`` lists metrics that are NaN in the official scorer and None
-        here, and ``published`` has the figures printed by the authors' notebook.
-        """
-        values = {metric: self.estimates[metric].value for metric in METRICS}
-        row: dict[str, Any] = {
-            "n": self.n,
-            "questions": len({example.qid for example in self.examples}),
-            **{m: None if v is None or math.isnan(v) else v for m, v in values.items()},
-            "scored": {m: estimate.n for m, estimate in self.estimates.items()},
-            "intervals": {m: list(e.interval) for m, e in self.estimates.items() if e.interval},
-            "unscored": {m: dict(e.unscored) for m, e in self.estimates.items() if e.unscored},
-            "official": self.official,
-            "all_sources": self.all_sources,
-            "resamples": self.resamples,
-            "seed": self.seed,
-            "confidence": CONFIDENCE,
-        }
-        if self.official:
-            row["nan"] = [m for m, v in values.items() if v is not None and math.isnan(v)]
-        if self.official and not self.all_sources:
-            from semqa.metrics.official import published_figures
-
-            row["published"] = {
-                m: None if math.isnan(v) else v for m, v in published_figures(self.examples).items()
-            }
-        return row
-
-
-def score(
-    examples: Iterable[Example],
-    *,
-    official: bool = False,
-    all_sources: bool = False,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Report:
-    """Score the predictions of one system.
-
-    Args:
-        official: reproduce the defects of the official scorer; see `docs/metrics.md`.
-        all_sources: also score sources beyond 7; see `score_example`.
-        resamples: number of bootstrap resamples; 0 gives no intervals.
-
-    Example:
-        >>> examples = [Example("q1", "By [ 1 Bing Crosby ].", ("[ 1 Bing Crosby ]",), ("",), (1,))]
-        >>> report = score(examples)
-        >>> round(report.value("semqa"), 1), report.estimates["sem_recall"].unscored
-        (89.4, {'no reference has a short answer': 1})
-    """
-    rows = [
-        score_example(example, official=official, all_sources=all_sources) for example in examples
-    ]
-    return summarise(
-        rows,
-        official=official,
-        all_sources=all_sources,
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-def summarise(
-    scores: Iterable[ExampleScores],
-    *,
-    official: bool = False,
-    all_sources: bool = False,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Report:
-    """Return the report on rows that are already scored; see `score` for the other arguments.
-
-    Rows with the same qid (several answers to one question) count separately in the means but are
-    drawn together for the intervals.
-    """
-    rows = tuple(scores)
-    intervals: Mapping[str, tuple[float, float]] = {}
-    if resamples:
-        from semqa.metrics.bootstrap import bootstrap_intervals
-
-        intervals = bootstrap_intervals(rows, resamples=resamples, seed=seed)
-    values = {metric: _mean(rows, metric, official=official) for metric in METRICS[:-1]}
-    f1, lsum = values["sem_f1"], values["rougeLsum"]
-    values["semqa"] = None if f1 is None or lsum is None else math.sqrt(f1 * lsum)
-    return Report(
-        examples=rows,
-        estimates={
-            metric: Estimate(
-                value=values[metric],
-                n=sum(row.value(metric) is not None for row in rows),
-                interval=None if values[metric] is None else intervals.get(metric),
-                unscored=_reasons(rows, metric),
-            )
-            for metric in METRICS
-        },
-        official=official,
-        all_sources=all_sources,
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-def _mean(rows: Sequence[ExampleScores], metric: str, *, official: bool) -> float | None:
-    if official and HARMONIC_RAISES in (row.unscored.get(metric) for row in rows):
-        return None
-    values = [value for row in rows if (value := row.value(metric)) is not None]
-    if values:
-        return fmean(values)
-    return math.nan if official else None
-
-
-def _reasons(rows: Sequence[ExampleScores], metric: str) -> dict[str, int]:
-    if not rows:
-        return {NO_EXAMPLES: 0}
-    return dict(Counter(row.unscored[metric] for row in rows if metric in row.unscored))
 
 
 class QuotedScores(NamedTuple):

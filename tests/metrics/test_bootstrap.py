@@ -21,7 +21,7 @@ from semqa.metrics.bootstrap import (
     mean_with_interval,
     paired_bootstrap,
 )
-from semqa.metrics.official import rouge_percentiles
+from semqa.metrics.report import rouge_percentiles
 from semqa.metrics.scores import score_example
 
 
