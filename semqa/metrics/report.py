@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.metrics.scores import METRICS, Example, ExampleScores, score_example
+from semqa.metrics.scores import (
+    HARMONIC_RAISES,
+    METRICS,
+    Example,
+    ExampleScores,
+    score_example,
+)
 from semqa.metrics.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
