@@ -14,6 +14,14 @@ class TrainingOptions:
     """Options of a training run. As in the paper, a step has 64 examples by default."""
 
     model: Annotated[str, Option(help="Base model: a folder or a Hub name.")]
+    kind: Annotated[
+        Literal["auto", "classifier", "seq2seq"],
+        Option(help="auto: seq2seq for encoder-decoders, otherwise classifier."),
+    ] = "auto"
+    family: Annotated[
+        Literal["attribution-defined", "attribution", "fact-checking", "nli", "summarization"],
+        Option(help="Prompt family, for seq2seq."),
+    ] = "attribution-defined"
     epochs: Annotated[float, Option(help="Number of epochs.")] = 3.0
     max_steps: Annotated[
         int | None, Option(help="Maximum number of steps; overrides --epochs.")

@@ -1,28 +1,25 @@
-"""Fine-tune a classifier on AttrScore's labels with transformers' Trainer.
+"""Fine-tune a model on AttrScore's labels with transformers' Trainer.
 
 Each epoch is evaluated with `scores`, and the best model is kept. A training run that was killed
 resumes from its last complete checkpoint and ends with the same weights as without the
-interruption. References are truncated to fit. Claims are not: if a claim leaves no room for its
-reference, the example is left out. Both cases are counted.
+interruption.
 
 Source: Yue et al. 2023, fine-tuning of RoBERTa, GPT-2, T5, Flan-T5 and LLaMA models. The default
 learning rate, length, schedule (a cosine after a warm-up) and examples per step are those of the
-paper and of the released training command. The paper's T5 and LLaMA models write the label; here,
-every model has a layer for the three labels.
+paper and of the released training command.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from semqa.attribution.attrscore.judging import AttrPrompt
 from semqa.attribution.attrscore.labels import LABELS, RELATIONS, Label
-from semqa.attribution.attrscore.scores import score_labels
 from semqa.attribution.judges.models import longest_input
 from semqa.data.jsonl import encode_row
 from semqa.engines.model.hub import ModelFiles, quiet
@@ -31,12 +28,11 @@ from semqa.extras import require
 from semqa.training.folder import Progress, Ranks, Session, TrainingFolder, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from semqa.attribution.attrscore.labels import Example
     from semqa.attribution.attrscore.options import TrainingOptions
-    from semqa.training.trainer import Run
 
 
 _NAMES: Final[dict[str, Label]] = {
@@ -47,10 +43,15 @@ _NAMES: Final[dict[str, Label]] = {
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model to train, and the labels of its outputs; `new_head` if its last layer is new."""
+    """A model to train.
+
+    `labels` has the labels of a classifier's outputs, in order; `new_head` is whether its last
+    layer was newly initialised.
+    """
 
     model: Any
     tokenizer: Any
+    kind: Literal["classifier", "seq2seq"]
     labels: tuple[Label, ...]
     new_head: bool
 
@@ -59,36 +60,57 @@ def load(options: TrainingOptions) -> Trained:
     """Load a model; missing weights are initialised with the seed.
 
     An entailment classifier with three relations keeps its last layer, because they correspond to
-    the labels. Other models get a new last layer.
+    the labels. Other classifiers get a new last layer.
     """
     files = ModelFiles.find(options.model)
-    from transformers import AutoModelForSequenceClassification, set_seed
+    from transformers import set_seed
 
     with files.loading():
         config, tokenizer = files.config(), files.tokenizer()
+        kind = options.kind
+        if kind == "auto":
+            kind = "seq2seq" if config.is_encoder_decoder else "classifier"
         set_seed(options.seed)
-        known = [_NAMES.get(str(config.id2label[i]).lower()) for i in range(config.num_labels)]
-        kept = tuple(label for label in known if label is not None)
-        reused = len(known) == len(LABELS) and set(kept) == set(LABELS)
-        labels = kept if reused else LABELS
-        config.num_labels = len(labels)
-        config.id2label = {i: label.lower() for i, label in enumerate(labels)}
-        config.label2id = {label.lower(): i for i, label in enumerate(labels)}
-        config.problem_type = "single_label_classification"
-        if tokenizer.pad_token_id is None:
-            if tokenizer.eos_token is None:
-                raise InputError(
-                    f"The tokenizer of {files.name} has neither a padding token nor an end token."
-                )
-            tokenizer.pad_token = tokenizer.eos_token
-        if config.pad_token_id is None:
-            config.pad_token_id = tokenizer.pad_token_id
-        kind = AutoModelForSequenceClassification
-        model, _ = files.model(kind, config, ignore_mismatched_sizes=True)
-    return Trained(model.float(), tokenizer, labels, not reused)
+        load_kind = _seq2seq if kind == "seq2seq" else _classifier
+        return load_kind(files, config, tokenizer)
 
 
-FORMAT = "semqa-attrscore-training/2"
+def _seq2seq(files: ModelFiles, config: Any, tokenizer: Any) -> Trained:
+    from transformers import AutoModelForSeq2SeqLM
+
+    if not config.is_encoder_decoder:
+        raise InputError(
+            f"The {config.model_type} model {files.name} is not an encoder-decoder like T5.",
+            hint="Use --kind classifier.",
+        )
+    model, _ = files.model(AutoModelForSeq2SeqLM, config)
+    return Trained(model.float(), tokenizer, "seq2seq", (), False)
+
+
+def _classifier(files: ModelFiles, config: Any, tokenizer: Any) -> Trained:
+    from transformers import AutoModelForSequenceClassification
+
+    known = [_NAMES.get(str(config.id2label[i]).lower()) for i in range(config.num_labels)]
+    kept = tuple(label for label in known if label is not None)
+    reused = len(known) == len(LABELS) and set(kept) == set(LABELS)
+    labels = kept if reused else LABELS
+    config.num_labels = len(labels)
+    config.id2label = {i: label.lower() for i, label in enumerate(labels)}
+    config.label2id = {label.lower(): i for i, label in enumerate(labels)}
+    config.problem_type = "single_label_classification"
+    if tokenizer.pad_token_id is None:
+        if tokenizer.eos_token is None:
+            raise InputError(
+                f"The tokenizer of {files.name} has neither a padding token nor an end token."
+            )
+        tokenizer.pad_token = tokenizer.eos_token
+    if config.pad_token_id is None:
+        config.pad_token_id = tokenizer.pad_token_id
+    model, _ = files.model(AutoModelForSequenceClassification, config, ignore_mismatched_sizes=True)
+    return Trained(model.float(), tokenizer, "classifier", labels, not reused)
+
+
+FORMAT = "semqa-attrscore-training/1"
 
 
 def train(
@@ -101,14 +123,20 @@ def train(
 ) -> dict[str, Any]:
     """Fine-tune a model, or resume the training run in a folder.
 
-    The examples are labelled; `dev` selects the best model. It is saved in the subfolder ``model``
-    of `out`.
+    Args:
+        examples: labelled training examples.
+        dev: labelled examples for selecting the best model.
+        out: folder of the run; the model is saved in its subfolder ``model``.
+        options: model and hyperparameters.
+        progress: callbacks.
 
     Returns:
         The record, as in ``training.json``: settings, data, the scores of each evaluation, and the
         best evaluation.
 
     Raises:
+        InputError: examples, model or folder are invalid.
+        UnavailableError: the disk failed, another process uses the folder, or a package is missing.
         KeyboardInterrupt: Ctrl-C or SIGTERM (`Terminated`); a checkpoint has the progress.
     """
     for name, some in (("training", examples), ("dev", dev)):
@@ -137,8 +165,24 @@ def _train(
     options: TrainingOptions,
 ) -> dict[str, Any]:
     trained = load(options)
+    # Imported late, because torch and transformers take seconds to import.
+    from semqa.attribution.attrscore.trainer import (
+        encode_pairs,
+        encode_prompts,
+        make_run,
+    )
+
     longest = min(options.max_length, longest_input(trained.tokenizer, trained.model.config))
-    encoded = [_encode(some, trained, longest) for some in (examples, dev)]
+    if trained.kind == "classifier":
+        numbers = {label: number for number, label in enumerate(trained.labels)}
+        encoded = [
+            encode_pairs(some, trained.tokenizer, numbers, longest) for some in (examples, dev)
+        ]
+    else:
+        prompt = AttrPrompt.create(options.family)
+        encoded = [
+            encode_prompts(some, trained.tokenizer, prompt, longest) for some in (examples, dev)
+        ]
     for name, some in zip(("training", "dev"), encoded, strict=True):
         if not some.features:
             raise InputError(
@@ -146,13 +190,17 @@ def _train(
                 hint="Increase --max-length or choose another model.",
             )
     with quiet():
-        run = _make_run(trained, encoded[0].features, encoded[1].features, session, options)
+        run = make_run(trained, encoded[0], encoded[1], session, options)
         history = run.go(session.claim(plan))
     return {
         **plan,
+        "kind": trained.kind,
         "labels": [label.lower() for label in trained.labels],
         "new_head": trained.new_head,
         "max_length": longest,
+        "prompt": None
+        if trained.kind == "classifier"
+        else AttrPrompt.create(options.family).to_dict(),
         "cut": {"train": encoded[0].cut, "dev": encoded[1].cut},
         "left_out": {"train": encoded[0].left_out, "dev": encoded[1].left_out},
         "history": history,
@@ -164,9 +212,9 @@ def _train(
 def split_by_question(
     examples: Sequence[Example], share: float, seed: int
 ) -> tuple[list[Example], list[Example]]:
-    """Split examples into training and dev sets without common questions, in order.
+    """Split examples into training and dev sets without common questions.
 
-    `share` is the share of the dev set, in (0, 1).
+    `share` is the share of the dev set, in (0, 1). The order is kept.
     """
     keys = [" ".join((each.query or each.answer).split()).casefold() for each in examples]
     questions = sorted(set(keys))
@@ -185,6 +233,7 @@ def split_by_question(
         raise InputError(
             f"leaves the training or dev set empty: {share:g} of {len(examples)} examples with {len(questions)} questions.",
             field="--dev-share",
+            value=share,
             hint="Choose a file with --dev, or another share.",
         )
     return training, dev
@@ -192,112 +241,19 @@ def split_by_question(
 
 def _data(examples: Sequence[Example]) -> dict[str, Any]:
     digest = hashlib.sha256()
-    for each in examples:
-        if each.label is None:
-            where = each.where or f"example {each.id}"
+    labels: Counter[str] = Counter()
+    for example in examples:
+        if example.label is None:
             raise InputError(
-                f"must be one of {', '.join(LABELS)}, but is missing.", field="label", where=where
+                f"must be one of {', '.join(LABELS)}, but is missing.",
+                field="label",
+                where=example.where or f"example {example.id}",
             )
-        digest.update(encode_row({"row": [each.query, each.answer, each.reference, each.label]}))
+        labels[example.label] += 1
+        row = [example.query, example.answer, example.reference, example.label]
+        digest.update(encode_row({"row": row}))
     return {
         "examples": len(examples),
-        "labels": dict(sorted(Counter(str(each.label) for each in examples).items())),
+        "labels": dict(sorted(labels.items())),
         "sha256": digest.hexdigest(),
     }
-
-
-MIN_REFERENCE = 8
-"""Minimum tokens of a reference; examples with fewer left are not used."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Encoded:
-    features: list[dict[str, Any]]
-    cut: int
-    left_out: int
-
-
-def _encode(examples: Sequence[Example], trained: Trained, longest: int) -> _Encoded:
-    """Encode references as premises and claims as hypotheses."""
-    tokenizer = trained.tokenizer
-    features: list[dict[str, Any]] = []
-    cut = left_out = 0
-    special = tokenizer.num_special_tokens_to_add(pair=True)
-    for example in examples:
-        claim = example.claim()
-        budget = longest - special - len(tokenizer(claim, add_special_tokens=False)["input_ids"])
-        reference = tokenizer(example.reference, add_special_tokens=False)["input_ids"]
-        if budget < min(MIN_REFERENCE, len(reference)) or example.label is None:
-            left_out += 1
-            continue
-        cut += len(reference) > budget
-        encoded = tokenizer(example.reference, claim, truncation="only_first", max_length=longest)
-        features.append({**encoded, "labels": trained.labels.index(example.label)})
-    return _Encoded(features, cut, left_out)
-
-
-SCORES = ("micro_f1", "macro_f1", *(f"f1_{label.lower()}" for label in LABELS))
-
-
-def _make_run(
-    trained: Trained,
-    features: list[dict[str, Any]],
-    dev: list[dict[str, Any]],
-    session: Session,
-    options: TrainingOptions,
-) -> Run:
-    # Imported late, because torch and transformers take seconds to import.
-    from transformers import DataCollatorWithPadding
-
-    from semqa.training.trainer import GuardedTrainer, Keeping, OneDevice, Run, arguments
-
-    def save(folder: str) -> None:
-        trained.model.save_pretrained(folder)
-        trained.tokenizer.save_pretrained(folder)
-
-    given = arguments(
-        options,
-        session.folder,
-        per_device_train_batch_size=session.ranks.share(options.batch_size),
-        gradient_accumulation_steps=options.accumulate,
-        per_device_eval_batch_size=options.batch_size,
-        num_train_epochs=options.epochs,
-        max_steps=options.max_steps or -1,
-        lr_scheduler_type="cosine",
-        warmup_steps=warmup_steps(len(features), options),
-        weight_decay=0.0,
-    )
-    trainer = GuardedTrainer(
-        args=OneDevice(**given),
-        data_collator=DataCollatorWithPadding(trained.tokenizer),
-        model=trained.model,
-        train_dataset=features,
-        eval_dataset=dev,
-        processing_class=trained.tokenizer,
-        compute_metrics=_scorer(trained.labels, [trained.labels[each["labels"]] for each in dev]),
-    )
-    keeping = Keeping("micro_f1", SCORES, save, save_steps=options.save_steps)
-    return Run(trainer, session.folder, session.ranks, keeping, session.progress.on_progress)
-
-
-WARMUP = 0.03
-
-
-def warmup_steps(examples: int, options: TrainingOptions) -> int:
-    """Return the number of warm-up steps: 3% of all steps."""
-    batches = math.ceil(examples / options.batch_size)
-    steps = math.ceil(math.ceil(batches / options.accumulate) * options.epochs)
-    return math.ceil(WARMUP * (options.max_steps or steps))
-
-
-def _scorer(labels: Sequence[Label], gold: Sequence[Label]) -> Callable[[Any], dict[str, float]]:
-    """Return a function from predictions to scores; an undefined F1 counts as 0."""
-
-    def scores(prediction: Any) -> dict[str, float]:
-        logits = prediction.predictions
-        logits = logits[0] if isinstance(logits, tuple) else logits
-        found = score_labels(gold, [labels[i] for i in logits.argmax(-1)], resamples=0)
-        f1 = {f"f1_{name.lower()}": each["f1"] or 0.0 for name, each in found["labels"].items()}
-        return {"micro_f1": found["micro_f1"], "macro_f1": found["macro_f1"] or 0.0, **f1}
-
-    return scores

@@ -530,11 +530,12 @@ def train(
     ] = 0.1,
     as_json: AsJson = False,
 ) -> None:
-    """Fine-tune a classifier on labelled examples.
+    """Fine-tune a classifier or a seq2seq model on labelled examples.
 
     The output folder gets the best model (model), checkpoints during training,
     and training.json. To resume an interrupted training, run the same command
-    again. Use the model with --judge transformers:nli=OUT/model.
+    again. Use the model with --judge transformers:nli=OUT/model, or
+    engine:transformers:OUT/model for seq2seq.
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.training import split_by_question
@@ -571,7 +572,7 @@ def train(
 def _show_training(record: Mapping[str, Any]) -> None:
     from semqa.cli.tables import print_tables
 
-    titles = ("step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.")
+    titles = ("step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.", "unparsed")
     table = make_table("epoch", *titles, left=0)
     best = record["best"]
     for each in record["history"]:
@@ -580,6 +581,7 @@ def _show_training(record: Mapping[str, Any]) -> None:
             f"{each['epoch']:g}",
             str(each["step"]),
             *(f"{100 * each[name]:.1f}" for name in names),
+            str(each["unparsed"]),
             style="bold" if best and each["step"] == best["step"] else None,
         )
     print_tables(table)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.attrscore.judging import judge_by_entailment
+from semqa.attribution.attrscore.judging import AttrPrompt, judge_by_entailment, judge_by_prompt
 from semqa.attribution.attrscore.labels import Example
 from semqa.attribution.attrscore.options import TrainingOptions
-from semqa.attribution.attrscore.training import split_by_question, train, warmup_steps
+from semqa.attribution.attrscore.training import split_by_question, train
 from semqa.attribution.judges import create_judge
 from semqa.errors import InputError
 from semqa.training.folder import Progress, TrainingFolder
@@ -43,6 +43,7 @@ def classifier(
 
 def test_a_classifier_learns_the_task(classifier: tuple[Path, dict[str, Any]]) -> None:
     out, record = classifier
+    assert record["kind"] == "classifier"
     assert record["new_head"] is True
     assert [each["step"] for each in record["history"]] == [9 * k for k in range(1, 21)]
     assert record["history"][0]["micro_f1"] < 0.9
@@ -66,16 +67,23 @@ def test_the_classifier_is_a_judge(
     assert [each.label for each in judged] == [each.label for each in data[1]]
 
 
-def test_an_encoder_decoder_learns_the_task(
+def test_a_seq2seq_model_learns_the_label_words(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
-    base = str(save_seq2seq(tmp_path / "base"))
-    options = TrainingOptions(model=base, epochs=20, learning_rate=0.02, accumulate=1, device="cpu")
+    options = TrainingOptions(
+        model=str(save_seq2seq(tmp_path / "base")),
+        family="attribution",
+        epochs=20,
+        learning_rate=0.02,
+        accumulate=1,
+        device="cpu",
+    )
     record = train(*data, tmp_path / "out", options)
+    assert record["kind"] == "seq2seq"
     assert record["best"]["micro_f1"] == 1
-    judge = create_judge(f"transformers:nli={tmp_path / 'out/model'}", {"device": "cpu"})
-    judged = judge_by_entailment(judge, data[1])  # type: ignore[arg-type]
-    assert [each.label for each in judged] == [each.label for each in data[1]]
+    judge = create_judge(f"engine:transformers:{tmp_path / 'out/model'}", {"device": "cpu"})
+    judged = judge_by_prompt(judge, data[1], AttrPrompt.create("attribution"))  # type: ignore[arg-type]
+    assert [each.output for each in judged] == [each.label for each in data[1]]
 
 
 def test_an_entailment_model_keeps_its_last_layer(
@@ -163,11 +171,17 @@ def test_long_references_are_cut_and_counted_and_long_claims_left_out(
 ) -> None:
     long = Example("l", "", "it denies the mill", "the bridge stands " * 100, "Contradictory")
     endless = Example("e", "", "it denies the mill " * 100, "the bridge stands", "Contradictory")
-    base = str(save_classifier(tmp_path / "base"))
-    options = TrainingOptions(model=base, max_steps=1, max_length=60, device="cpu")
-    record = train([*data[0], long, endless], data[1], tmp_path / "out", options)
-    assert record["cut"] == {"train": 1, "dev": 0}
-    assert record["left_out"] == {"train": 1, "dev": 0}
+    for name, save in (("classifier", save_classifier), ("seq2seq", save_seq2seq)):
+        options = TrainingOptions(
+            model=str(save(tmp_path / name)),
+            family="attribution",
+            max_steps=1,
+            max_length=60,
+            device="cpu",
+        )
+        record = train([*data[0], long, endless], data[1], tmp_path / f"{name}-out", options)
+        assert record["cut"] == {"train": 1, "dev": 0}
+        assert record["left_out"] == {"train": 1, "dev": 0}
 
 
 def test_no_question_is_on_both_sides_of_a_split() -> None:
@@ -192,12 +206,16 @@ def test_what_cannot_be_trained_is_refused(
     with pytest.raises(InputError, match="No such folder"):
         train(*data, tmp_path / "out", TrainingOptions(model="./nowhere"))
     base = str(save_classifier(tmp_path / "base"))
+    with pytest.raises(InputError, match="The bert"):
+        train(*data, tmp_path / "s", TrainingOptions(model=base, kind="seq2seq"))
     with pytest.raises(InputError, match="example x"):
         train([Example("x", "", "a", "r")], data[1], tmp_path / "u", TrainingOptions(model=base))
 
 
 def test_the_schedule_is_the_papers() -> None:
     """64 examples a step, a cosine after a warm-up of 3% of the steps."""
+    from semqa.attribution.attrscore.trainer import warmup_steps
+
     options = TrainingOptions(model="m")
     assert options.batch_size * options.accumulate == 64
     assert warmup_steps(64 * 100, options) == 9  # of 300

@@ -47,7 +47,10 @@ def _tokenizer() -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    texts = [f"{each.claim()} {each.reference}" for each in toy_examples()]
+    from semqa.attribution.attrscore.judging import AttrPrompt
+
+    prompt = AttrPrompt.create("attribution")
+    texts = [prompt.fill(each.claim(), each.reference) for each in toy_examples()]
     pre = pre_tokenizers.BertPreTokenizer()
     words = sorted({word for text in texts for word, _ in pre.pre_tokenize_str(text)})
     special = ["<pad>", "</s>", "<unk>", "<cls>", "<sep>"]
@@ -56,7 +59,7 @@ def _tokenizer() -> Any:
     backend.pre_tokenizer = pre
     backend.post_processor = processors.TemplateProcessing(
         single="$A </s>",
-        pair="<cls> $A <sep> $B:1 </s>:1",
+        pair="<cls> $A <sep> $B:1 <sep>:1",
         special_tokens=[(name, vocabulary[name]) for name in ("</s>", "<cls>", "<sep>")],
     )
     return PreTrainedTokenizerFast(

@@ -122,5 +122,5 @@ def test_a_judge_loads_without_the_network(cached: str, asked_hosts: list[str]) 
 def test_a_model_to_be_trained_loads_without_the_network(
     cached: str, asked_hosts: list[str]
 ) -> None:
-    assert load(TrainingOptions(model=cached)).new_head is False
+    assert load(TrainingOptions(model=cached)).kind == "classifier"
     assert asked_hosts == []
