@@ -264,7 +264,10 @@ def main() -> None:
         "--vanishing", type=int, default=10_000, help="number of clients that disconnect early"
     )
     parser.add_argument("--workers", type=int, default=1, help="more than one skips --vanishing")
-    parser.add_argument("--database", help="database URL (default: SQLite in a new folder)")
+    parser.add_argument(
+        "--database",
+        help="database URL (default: SQLite in a new folder); skips --vanishing",
+    )
     parser.add_argument(
         "--smoke", action="store_true", help="short runs, to check that the benchmark works"
     )
@@ -281,8 +284,10 @@ def main() -> None:
             encoder = server.wait_until_loaded()
             print(f"encoder {encoder}")
             rows = measure(server, streams, seconds)
-            # With several workers, the main process only supervises them.
-            left = disconnect_clients(server, vanishing) if options.workers == 1 else {}
+            # With several workers, the main process only supervises them; connections to a database
+            # are kept in a pool.
+            alone = options.workers == 1 and not options.database
+            left = disconnect_clients(server, vanishing) if alone else {}
         finally:
             code = server.close()
     if code:

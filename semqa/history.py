@@ -52,7 +52,7 @@ _REFERRING = frozenset(
     for word in words.split()
 )
 _OPENING = re.compile(
-    r"(?:and|but|so|also|or|how come|what about|how about|what else|und|aber|oder|et|mais|ou|y|pero|e)\b",
+    r"(?:and what about|and how about|and|but|so|also|or|how come|what about|how about|what else|und|aber|oder|et|mais|ou|y|pero|e)\b",
     re.IGNORECASE,
 )
 _THERE = re.compile(r"\b(?:is|are|was|were) there\b|\bthere (?:is|are|was|were)\b", re.IGNORECASE)
@@ -65,6 +65,16 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a whole question: a form of "be", then an article and a noun, or a name."""
+
+_NAMED = re.compile(r"(?:the|an?|my|our|your)(?: [\w'’-]+){1,3}")
+"""A thing that a question names: "the deposit"."""
+
+_SUBJECT = re.compile(
+    r"((?:[Ww]hat|[Ww]ho|[Hh]ow \w+) (?:is|are|was|were) )"
+    r"((?:the|an?|my|our|your)(?: [a-z'’-]+){1,2}?)"
+    r"((?: (?:of|in|for|at|on|per)(?: (?!(?:the|an?|my|our|your)\b)[\w'’-]+)+)?\W*)"
+)
+"""A question about one thing, which is no name: "How much is the deposit for this flat?"."""
 
 _RELATIVE = frozenset(
     word
@@ -154,9 +164,7 @@ def stands_alone(question: str) -> bool:
         >>> stands_alone("Who is the landlord?"), stands_alone("What is the price?")
         (True, False)
     """
-    words_at = (word for word in _WORD.finditer(question) if word[0].casefold() not in _COURTESY)
-    first = next(words_at, None)  # after "ok" or "thanks"
-    asked = "" if first is None else question[first.start() :]
+    asked = _without_courtesy(question)
     if _OPENING.match(asked):
         return False
     words = _words(_THERE.sub("", asked))
@@ -166,6 +174,13 @@ def stands_alone(question: str) -> bool:
     if content < MIN_CONTENT_WORDS and _WHOLE.match(asked):
         return content > 0 and not any(word.removesuffix("s") in _RELATIVE for word in words)
     return content >= MIN_CONTENT_WORDS
+
+
+def _without_courtesy(question: str) -> str:
+    """Return a question without an "ok" or "thanks" before it."""
+    words_at = (word for word in _WORD.finditer(question) if word[0].casefold() not in _COURTESY)
+    first = next(words_at, None)
+    return "" if first is None else question[first.start() :]
 
 
 def _words(text: str) -> list[str]:
@@ -186,16 +201,42 @@ def earlier_questions(question: str, history: Sequence[Exchange]) -> list[str]:
     Example:
         >>> earlier_questions("When was it opened?", [Exchange("Who built the Harbour Bridge?")])
         ['Who built the Harbour Bridge?']
+        >>> earlier_questions("And the rent?", [Exchange("How much is the deposit?")])
+        ['How much is the rent?']
     """
     found: list[str] = []
     if stands_alone(question) or is_courtesy(question):
         return found
-    for exchange in reversed(_asked(history)):
+    asked: list[str] = []
+    for exchange in _asked(history):
         earlier = _cut(exchange.question)
+        asked.append(_completed(earlier, asked) or earlier)
+    completed = _completed(question, asked)
+    if completed:
+        return [completed]
+    for earlier in reversed(asked):
         found.insert(0, earlier if earlier.endswith(("?", ".", "!")) else f"{earlier}?")
-        if len(found) == MAX_EARLIER_QUESTIONS or stands_alone(exchange.question):
+        if len(found) == MAX_EARLIER_QUESTIONS or stands_alone(earlier):
             break
     return found
+
+
+def _completed(question: str, earlier: Sequence[str]) -> str | None:
+    """Return the last question about what a question names; None if it cannot be told.
+
+    "And the rent?" after "How much is the deposit?" asks "How much is the rent?".
+    """
+    asked = _without_courtesy(question)
+    opening = _OPENING.match(asked)
+    if opening is None or not earlier:
+        return None
+    named = _NAMED.fullmatch(asked[opening.end() :].strip(" ,?.!"))
+    subject = _SUBJECT.fullmatch(earlier[-1])
+    if named is None or subject is None:
+        return None
+    if (_RELATIVE | _REFERRING) & {*_words(named[0]), *_words(subject[2])}:
+        return None
+    return f"{subject[1]}{named[0]}{subject[3]}"
 
 
 def in_context(question: str, history: Sequence[Exchange]) -> str:

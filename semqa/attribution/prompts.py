@@ -30,9 +30,6 @@ class JudgePrompt:
     def load(cls, prompt: Path | str) -> JudgePrompt:
         """Load a prompt by name or from a file.
 
-        Raises:
-            InputError: the prompt was not found or is not a valid template.
-
         Example:
             >>> JudgePrompt.load("no-such-prompt")  # doctest: +ELLIPSIS
             Traceback (most recent call last):

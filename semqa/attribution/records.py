@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import semqa
-from semqa.data.files import STDIN, ByteBudget, decode_text, open_input, write_atomic
+from semqa.data.files import STDIN, ByteBudget, InputFile, decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
 
@@ -62,16 +63,7 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a record atomically, one row per line.
-
-    Args:
-        path: the file.
-        record: the fields, with the rows as ``rows``.
-
-    Raises:
-        InputError: a value is not JSON, or the file cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write a record atomically, with one line for each of its ``rows``."""
     head = encode_row({name: value for name, value in record.items() if name != "rows"})
     rows = b",\n".join(encode_row(row).rstrip(b"\n") for row in record["rows"])
     comma = b"" if head == b"{}\n" else b", "
@@ -79,13 +71,8 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path | str, kind: str) -> Record:
-    """Read a record of the given kind; ``-`` is standard input.
-
-    Raises:
-        InputError: the file is not such a record.
-    """
-    with open_input(path, ByteBudget(MAX_BYTES)) as file:
-        value, name = decode_json(decode_text(file.read_all(), file.name), file.name), file.name
+    """Read a record of the given kind; ``-`` is standard input."""
+    value, name = _decode(path)
     found = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(value, dict) or found != kind:
         raise InputError(
@@ -102,24 +89,20 @@ def kind_of(path: Path | str) -> str | None:
     if str(path) == STDIN or not Path(path).is_file():
         return None
     try:
-        with open_input(path, ByteBudget(MAX_BYTES)) as file:
-            value = decode_json(decode_text(file.read_all(), file.name), file.name)
+        value, _ = _decode(path)
     except InputError:
         return None
     kind = value.get("kind") if isinstance(value, dict) else None
     return kind if isinstance(kind, str) else None
 
 
+def _decode(path: Path | str) -> tuple[object, str]:
+    with open_input(path, ByteBudget(MAX_BYTES)) as file:
+        return decode_json(decode_text(file.read_all(), file.name), file.name), file.name
+
+
 def read_record_rows(path: Path | str) -> list[Row]:
-    """Read the rows of a record of any kind, or of a JSON lines file.
-
-    Raises:
-        InputError: the file is neither.
-    """
-    from io import BytesIO
-
-    from semqa.data.files import InputFile
-
+    """Read the rows of a record of any kind, or of a JSON lines file."""
     with open_input(path, ByteBudget(MAX_BYTES)) as file:
         raw = file.read_all()
     text = decode_text(raw, file.name)

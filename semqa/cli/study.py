@@ -12,14 +12,14 @@ from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 from semqa.extras import require
+from semqa.studies.folder import open_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rich.table import Table
 
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Rated
+    from semqa.studies.kind import Rated, Study
     from semqa.studies.store import Progress, Store
 
 
@@ -90,14 +90,13 @@ def new(
     semqa study new writing dev.jsonl predictions.jsonl -o study --raters me --per-item 1
     """  # noqa: D301 -- click reads the backspace
     _require()
-    from semqa.studies.folder import Settings
-    from semqa.studies.kind import Input, counted
+    from semqa.studies.kind import Input, Settings, counted
     from semqa.studies.kinds import kind_of
     from semqa.studies.store import new_study
 
     chosen = kind_of(kind)
     settings = Settings(
-        kind,
+        chosen,
         title or chosen.title,
         design or chosen.designs[0],
         chosen.per_item if per_item is None else per_item,
@@ -316,7 +315,7 @@ def report(
             for found, given in ((studies, store.rated()), (surveys, store.surveys())):
                 found.append((store.study, [e._replace(rater=name + e.rater) for e in given]))
             people += _progress_rows(store.progress(), name)
-    kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
+    kinds = list(dict.fromkeys(study.kind.name for study, _ in studies))
     if len(kinds) > 1:
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
     if not any(rated for _, rated in studies):
@@ -392,10 +391,9 @@ def _require() -> None:
 
 
 def _store(folder: Path) -> Store:
-    from semqa.studies.folder import Study
     from semqa.studies.store import Store
 
-    return Store(Study.open(folder))
+    return Store(open_study(folder))
 
 
 def _links(store: Store, address: str) -> list[str]:

@@ -255,26 +255,17 @@ class CopyConstraint:
         given: object = max_tokens
         whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
         if not whole or not 0 < max_tokens < memory.UNLIMITED:
-            raise InputError(
-                f"must be a whole number above 0, got {max_tokens!r}.",
-                field="max_tokens",
-                value=max_tokens,
-            )
+            rule = f"must be a whole number above 0, got {max_tokens!r}."
+            raise InputError(rule, field="max_tokens", value=max_tokens)
         state = _with_tokens(self._start, int(max_tokens))
-        if max_tokens <= self._scarce:
-            least = self._finish(state)
-            if max_tokens < least:
-                raise InputError(
-                    f"must be at least {least} for these sources, got {max_tokens}.",
-                    field="max_tokens",
-                    value=max_tokens,
-                )
+        if max_tokens <= self._scarce and max_tokens < (least := self._finish(state)):
+            rule = f"must be at least {least} for these sources, got {max_tokens}."
+            raise InputError(rule, field="max_tokens", value=max_tokens)
         return state
 
     def _finish(self, state: State) -> int:
         """Return the number of tokens needed to finish."""
-        view = self.view(state.used, 0)
-        return self._ask(view, FINISH, state)
+        return self._ask(self.view(state.used, 0), FINISH, state)
 
     def _ask(self, view: View, task: int, state: State) -> int:
         answer = entries().ask(view.handle, task, np.array([state.fields], np.int32))
@@ -283,11 +274,7 @@ class CopyConstraint:
         return int(answer)
 
     def advance(self, state: State, token_id: int) -> State:
-        """Return the state after one more token.
-
-        Raises:
-            InputError: the token is not allowed, or the state belongs to another constraint.
-        """
+        """Return the state after one more token."""
         after = self._next_state(state, token_id)
         if after is None:
             raise self._refusal(token_id)

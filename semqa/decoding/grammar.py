@@ -67,9 +67,6 @@ def quoting_grammar(
 
     Args:
         policy: the settings; `quote_bias` has no effect.
-
-    Raises:
-        InputError: the sources are too long, or the policy names a missing source.
     """
     policy = policy or QuotePolicy()
     # If spans may be cut anywhere, a grammar cannot recognize words.

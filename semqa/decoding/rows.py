@@ -79,9 +79,6 @@ class ConstraintRows:
         Args:
             slot: where to put it; any earlier answer there is discarded.
             budget: at most this many tokens, including the end token; None for no limit.
-
-        Raises:
-            InputError: no answer fits the budget.
         """
         self.release(slot)
         state = constraint.start(budget)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -96,9 +96,7 @@ class _Decoding:
                 if wrong is None:
                     self._refuse("Replace with a regular expression", "a string pattern")
                 if self.fused and len(wrong) != 1:
-                    self._refuse(
-                        f"Replace of {wrong!r} across tokens", "a replacement within each token"
-                    )
+                    self._refuse(f"Replace of {wrong!r} across tokens", "one within each token")
                 self._replace(wrong, decoder["content"])
             case "Strip":
                 self._strip(decoder["content"], decoder["start"], decoder["stop"])
@@ -123,10 +121,8 @@ class _Decoding:
             ]
         elif start or stop:
             if (content, start, stop) != (" ", 1, 0):
-                self._refuse(
-                    f"Strip of {content!r}, {start} at the start and {stop} at the end",
-                    "at most one space at the start",
-                )
+                found = f"Strip of {content!r}, {start} at the start and {stop} at the end"
+                self._refuse(found, "at most one space at the start")
             self.strips = True
 
     def _replace(self, wrong: str, right: str) -> None:
@@ -201,20 +197,11 @@ class Tokens:
     tokens: list[bytes]
     eos_ids: tuple[int, ...]
     special_ids: frozenset[int]
-    strips_leading_space: bool = field(default=False)
+    strips_leading_space: bool = False
 
 
 def read_tokenizer(tokenizer: Any) -> Tokens:
-    """Return the tokens of a tokenizer as bytes.
-
-    Args:
-        tokenizer: a tokenizer of ``transformers`` (fast, or based on SentencePiece or bytes),
-            ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``, or an object
-            with one of these as its ``tokenizer``.
-
-    Raises:
-        InputError: the tokenizer is not supported.
-    """
+    """Return the tokens of a tokenizer as bytes; see `Vocabulary.from_tokenizer`."""
     if hasattr(tokenizer, "backend_tokenizer"):  # transformers, fast
         special = {number for number in tokenizer.all_special_ids if number is not None}
         return _read_fast(tokenizer.backend_tokenizer, _name(tokenizer), special, _ends(tokenizer))
@@ -287,12 +274,9 @@ def _read_fast(backend: Any, name: str, special: set[int], ends: tuple[int, ...]
 
 
 def _read_tekken(tokenizer: Any) -> Tokens:
-    size = tokenizer.n_words
-    special = frozenset(number for number in range(size) if tokenizer.is_special(number))
-    tokens = [
-        tokenizer.id_to_byte_piece(number) for number in range(size)
-    ]  # b"" for special tokens
-    return Tokens(tokens, (tokenizer.eos_id,), special)
+    ids = range(tokenizer.n_words)
+    tokens = list(map(tokenizer.id_to_byte_piece, ids))  # b"" for special tokens
+    return Tokens(tokens, (tokenizer.eos_id,), frozenset(filter(tokenizer.is_special, ids)))
 
 
 def _read_tiktoken(encoding: Any) -> Tokens:

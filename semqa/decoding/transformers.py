@@ -62,10 +62,6 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         forced_bos_token_id: a token that the model's configuration forces at the start of the
             output, such as the target language of a translation model. It is not part of the
             answer but counts as a token.
-
-    Raises:
-        InputError: there is no constraint, the vocabularies differ, or no answer fits into
-            `max_new_tokens`.
     """
 
     supports_continuous_batching = False

@@ -158,9 +158,6 @@ class Vocabulary:
             eos_ids: the end tokens.
             special_ids: tokens that are never allowed; end tokens among them stay end tokens.
             strips_leading_space: whether the decoder drops one leading space of the whole output.
-
-        Raises:
-            InputError: a token is not bytes, an id is out of range, or there is no end token.
         """
         size = len(tokens)
         if not set(map(type, tokens)) <= {bytes}:
@@ -183,16 +180,12 @@ class Vocabulary:
         """Create the vocabulary of a tokenizer.
 
         Args:
-            tokenizer: a tokenizer of ``transformers`` (fast, or based on SentencePiece),
+            tokenizer: a tokenizer of ``transformers`` (fast, or based on SentencePiece or bytes),
                 ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``.
             size: the width of the model's logits, if larger than the tokenizer. The additional ids
                 are never allowed.
             eos_ids: the end tokens, such as those of the model's generation configuration; by
                 default the tokenizer's own.
-
-        Raises:
-            InputError: the tokens cannot be converted to bytes, there is no end token, or `size` is
-                too small.
         """
         from semqa.decoding.tokenizers import read_tokenizer
 

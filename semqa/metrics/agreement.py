@@ -19,7 +19,7 @@ import numpy as np
 
 from semqa.errors import InputError
 from semqa.extras import require
-from semqa.metrics.statistics import Statistic, check_resampling, percentile_interval
+from semqa.metrics.statistics import Statistic, percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -136,11 +136,8 @@ def consensus_fit(units: Units, consensus: Sequence[Hashable]) -> ConsensusFit:
     n = len(pairs)
     given, true = Counter(label for label, _ in pairs), Counter(truth for _, truth in pairs)
     right = Counter(label for label, truth in pairs if label == truth)
-    # The denominator is positive because every label here occurs.
-    f1 = {
-        label: 2 * right[label] / (given[label] + true[label])
-        for label in sorted(given.keys() | true.keys(), key=repr)
-    }
+    names = sorted(given.keys() | true.keys(), key=repr)
+    f1 = {label: 2 * right[label] / (given[label] + true[label]) for label in names}
     return ConsensusFit(
         {label: Statistic(value, n) for label, value in f1.items()},
         Statistic(fmean(f1.values()), n),
@@ -238,9 +235,6 @@ def tune_threshold(truth: Sequence[bool], scores: Sequence[float]) -> Threshold:
     Candidates are minus infinity and each score that occurs, in ascending order. The first wins a
     tie.
 
-    Raises:
-        InputError: a score is not finite, or all items are of one class.
-
     Example:
         >>> tune_threshold([True, True, False], [0.1, 0.4, 0.9]).value
         0.4
@@ -271,29 +265,24 @@ def tune_threshold(truth: Sequence[bool], scores: Sequence[float]) -> Threshold:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyTest:
-    """Difference in balanced accuracy between decisions A and B, in points.
+    """Difference in balanced accuracy between decisions A and B (A minus B), in points.
 
     Attributes:
         n: number of items.
         groups: number of units drawn in each resample: groups of items, or single items.
-        difference: A minus B; `mean`, `sd` and the interval (`low`, `high`) are over resamples.
-        p_below, p_above: shares of the resamples with a difference of at most 0 and at least 0.
-        p: two-sided p-value: twice the smaller share with one added to both counts, at most 1.
-        resamples: number of resamples used; `left_out` counts those with only one class.
+        low, high: the interval.
+        p: twice the smaller share of resamples with a difference of at most, or at least, 0 (with
+            one added to both counts), at most 1.
+        resamples: number of resamples used; those with only one class are left out.
     """
 
     n: int
     groups: int
     difference: float
-    mean: float
-    sd: float
     low: float
     high: float
-    p_below: float
-    p_above: float
     p: float
     resamples: int
-    left_out: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the test for JSON."""
@@ -308,27 +297,15 @@ def compare_balanced_accuracy(
     groups: Sequence[Hashable] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> AccuracyTest:
     """Test with a paired bootstrap whether two sets of decisions differ in balanced accuracy.
 
-    Args:
-        truth: whether each item is positive.
-        a: decisions of one judge.
-        b: decisions of another judge on the same items.
-        groups: group of each item, such as its document. Groups are drawn whole, because their
-            items are not independent. By default, single items are drawn.
-        resamples: number of resamples.
-        seed: random seed.
-        confidence: confidence level, in (0, 1).
-
-    Raises:
-        InputError: all items belong to one class, or a setting is out of range.
+    `groups` has the group of each item, such as its document. Groups are drawn whole, because their
+    items are not independent. By default, single items are drawn.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13 (percentile
     interval) and section 16.4 for drawing pairs.
     """
-    check_resampling(resamples, confidence)
     observed = confusion(truth, a).balanced_accuracy, confusion(truth, b).balanced_accuracy
     if observed[0].value is None or observed[1].value is None:
         raise InputError("The comparison needs positive and negative items.")
@@ -341,22 +318,11 @@ def compare_balanced_accuracy(
     count = len(differences)
     if not count:
         raise InputError("No resample has items of both classes. Compare more items.")
-    low, high = percentile_interval(differences, confidence)
+    low, high = percentile_interval(differences)
     below, above = int((differences <= 0).sum()), int((differences >= 0).sum())
-    return AccuracyTest(
-        n=len(truth),
-        groups=len(cells),
-        difference=observed[0].value - observed[1].value,
-        mean=float(differences.mean()),
-        sd=float(differences.std(ddof=1)) if count > 1 else 0.0,
-        low=low,
-        high=high,
-        p_below=below / count,
-        p_above=above / count,
-        p=min(1.0, 2 * (1 + min(below, above)) / (1 + count)),
-        resamples=count,
-        left_out=resamples - count,
-    )
+    p = min(1.0, 2 * (1 + min(below, above)) / (1 + count))
+    difference = observed[0].value - observed[1].value
+    return AccuracyTest(len(truth), len(cells), difference, low, high, p, count)
 
 
 def _cells(
@@ -378,11 +344,8 @@ def _differences(counts: NDArray[Any]) -> NDArray[Any]:
     negative, positive = counts[:, :4].sum(axis=1), counts[:, 4:].sum(axis=1)
     fp_difference = counts[:, [2, 3]].sum(axis=1) - counts[:, [1, 3]].sum(axis=1)
     tp_difference = counts[:, [6, 7]].sum(axis=1) - counts[:, [5, 7]].sum(axis=1)
-    both = (negative > 0) & (positive > 0)
-    undefined = np.full(len(counts), np.nan)
-    tpr_difference = np.divide(tp_difference, positive, out=undefined.copy(), where=both)
-    fpr_difference = np.divide(fp_difference, negative, out=undefined, where=both)
-    result: NDArray[Any] = 50 * (tpr_difference - fpr_difference)
+    with np.errstate(invalid="ignore"):  # 0 / 0
+        result: NDArray[Any] = 50 * (tp_difference / positive - fp_difference / negative)
     return result
 
 

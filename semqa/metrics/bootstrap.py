@@ -15,7 +15,7 @@ import numpy as np
 
 from semqa.errors import InputError
 from semqa.metrics.scores import METRICS
-from semqa.metrics.statistics import check_resampling, percentile_interval
+from semqa.metrics.statistics import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,18 +64,13 @@ def bootstrap_intervals(
     *,
     resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> dict[str, tuple[float, float]]:
     """Return the percentile interval of each corpus score of one system.
 
     For SEMQA, the corpus formula is computed on each resample. A resample without a scored row of a
     metric is ignored for that metric. A metric has no interval if it is NaN or if fewer than two
     questions have it.
-
-    Raises:
-        InputError: `resamples` or `confidence` is out of range.
     """
-    check_resampling(resamples, confidence)
     if not scores:
         return {}
     sums, counts = _tabulate(_rows_by_question(scores))
@@ -87,7 +82,7 @@ def bootstrap_intervals(
             np.isfinite(sums[:, factors]).all()
             and (np.count_nonzero(counts[:, factors], axis=0) > 1).all()
         ):
-            intervals[metric] = percentile_interval(column[np.isfinite(column)], confidence)
+            intervals[metric] = percentile_interval(column[np.isfinite(column)])
     return intervals
 
 
@@ -96,49 +91,36 @@ def mean_interval(
     *,
     resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> tuple[float, float] | None:
     """Return the percentile interval of the mean of grouped values.
 
-    Groups, such as the values of one question, are drawn whole; a group may be empty.
-
-    Returns:
-        None if fewer than two groups have a value.
+    Groups, such as the values of one question, are drawn whole; a group may be empty. There is no
+    interval if fewer than two groups have a value.
 
     Example:
         >>> mean_interval([[1.0], [1.0, 1.0], []])
         (1.0, 1.0)
     """
     rows = [[(value,) for value in group] for group in groups]
-    return geometric_interval(rows, resamples=resamples, seed=seed, confidence=confidence)
+    return geometric_interval(rows, resamples=resamples, seed=seed)
 
 
-def mean_with_interval(
-    values: Sequence[float], *, resamples: int = 1000, seed: int = 0, confidence: float = 0.95
-) -> Mean:
+def mean_with_interval(values: Sequence[float], *, resamples: int = 1000, seed: int = 0) -> Mean:
     """Return the mean of independent values with its interval; 0 resamples give no interval.
 
     Example:
         >>> mean_with_interval([0.0, 1.0, 1.0, 0.0], resamples=0)
         Mean(value=0.5, n=4, interval=None)
     """
-    check_resampling(resamples, confidence, least=0)
-    if not values:
-        return Mean(None, 0, None)
-    groups = [(value,) for value in values]
-    interval = None
-    if resamples:
-        interval = mean_interval(groups, resamples=resamples, seed=seed, confidence=confidence)
-    return Mean(fmean(values), len(values), interval)
+    return _mean([(value,) for value in values], resamples, seed)
 
 
 def question_mean(
     rows: Iterable[tuple[str, float | None]], *, resamples: int = 1000, seed: int = 0
 ) -> Mean:
-    """Return the mean of all values with an interval over questions.
+    """Return the mean of rows of question id and value, with an interval over questions.
 
-    Each row has the question id and the value of one answer. None is left out of the mean, but its
-    question is still drawn.
+    None is left out of the mean, but its question is still drawn.
 
     Example:
         >>> question_mean([("q1", 1.0), ("q1", 2.0), ("q2", None)])
@@ -147,10 +129,14 @@ def question_mean(
     groups: dict[str, list[float]] = {}
     for qid, value in rows:
         groups.setdefault(qid, []).extend(() if value is None else (value,))
-    values = [value for group in groups.values() for value in group]
+    return _mean(list(groups.values()), resamples, seed)
+
+
+def _mean(groups: Sequence[Sequence[float]], resamples: int, seed: int) -> Mean:
+    values = [value for group in groups for value in group]
     if not values:
         return Mean(None, 0, None)
-    interval = mean_interval(list(groups.values()), resamples=resamples, seed=seed)
+    interval = mean_interval(groups, resamples=resamples, seed=seed) if resamples else None
     return Mean(fmean(values), len(values), interval)
 
 
@@ -159,25 +145,16 @@ def geometric_interval(
     *,
     resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> tuple[float, float] | None:
     """Return the percentile interval of the geometric mean of several means of grouped rows.
 
-    Args:
-        groups: the rows of each question, drawn whole; a group may be empty. Each row has one value
-            per mean. Values must not be negative if there are several means.
-        resamples: number of resamples.
-        seed: random seed.
-        confidence: confidence level, in (0, 1).
-
-    Returns:
-        None if fewer than two groups have a row.
+    A group has the rows of a question, each with one value per mean. It is drawn whole and may be
+    empty. There is no interval if fewer than two groups have a row.
 
     Example:
         >>> geometric_interval([[(4.0, 9.0)], [(4.0, 9.0)]])
         (6.0, 6.0)
     """
-    check_resampling(resamples, confidence)
     counts = np.array([len(group) for group in groups], dtype=np.float64)
     if np.count_nonzero(counts) < 2:
         return None
@@ -191,7 +168,7 @@ def geometric_interval(
         kept = scored > 0
         each = (weights @ sums)[kept] / scored[kept, np.newaxis]
         drawn.append(each[:, 0] if means == 1 else each.prod(axis=1) ** (1 / means))
-    return percentile_interval(np.concatenate(drawn), confidence)
+    return percentile_interval(np.concatenate(drawn))
 
 
 def paired_bootstrap(
@@ -201,7 +178,6 @@ def paired_bootstrap(
     metric: str = "semqa",
     resamples: int = 10_000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> PairedTest:
     """Test with a paired bootstrap over questions whether two systems differ.
 
@@ -210,23 +186,12 @@ def paired_bootstrap(
     at least as far from the observed difference as that is from zero. One is added to both counts,
     so it is never zero. Do not trust a bootstrap over fewer than about twenty questions.
 
-    Args:
-        a: rows of one system.
-        b: rows of the other system, for the same questions in any order.
-        metric: one of `METRICS`; SEMQA is compared by its corpus formula.
-        resamples: number of resamples.
-        seed: random seed.
-        confidence: confidence level, in (0, 1).
-
-    Raises:
-        InputError: the systems answer different questions, fewer than two questions are scored in
-            both, or a setting is out of range.
+    SEMQA is compared by its corpus formula.
 
     Source: Berg-Kirkpatrick, Burkett and Klein, "An Empirical Investigation of Statistical
     Significance in NLP" (2012), section 2, made two-sided; for the one added to both counts, see
     Davison and Hinkley, "Bootstrap Methods and their Application" (1997), chapter 4.
     """
-    check_resampling(resamples, confidence)
     if metric not in METRICS:
         raise InputError(f"must be one of {', '.join(METRICS)}, got {metric!r}.", field="metric")
     first, second = _rows_by_question(a), _rows_by_question(b)
@@ -250,7 +215,7 @@ def paired_bootstrap(
 
     observed = float(differences(np.ones((1, n)))[0])
     drawn = np.concatenate([differences(w) for w in _draws(n, resamples, seed)])
-    return _paired_test(metric, n, observed, drawn, confidence)
+    return _paired_test(metric, n, observed, drawn)
 
 
 def paired_means(
@@ -258,7 +223,6 @@ def paired_means(
     *,
     resamples: int = 10_000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> PairedTest:
     """Test whether two means of paired values differ; see `paired_bootstrap`.
 
@@ -268,21 +232,18 @@ def paired_means(
         >>> paired_means([(2.0, 1.0), (3.0, 2.0)]).difference
         1.0
     """
-    check_resampling(resamples, confidence)
     if len(pairs) < 2:
         raise InputError(f"A comparison needs at least two pairs, got {len(pairs)}.")
     gaps = np.array([first - second for first, second in pairs])
     n = len(gaps)
     observed = float(gaps.mean())
     drawn = np.concatenate([weights @ gaps / n for weights in _draws(n, resamples, seed)])
-    return _paired_test("mean", n, observed, drawn, confidence)
+    return _paired_test("mean", n, observed, drawn)
 
 
-def _paired_test(
-    metric: str, n: int, observed: float, drawn: NDArray[np.float64], confidence: float
-) -> PairedTest:
+def _paired_test(metric: str, n: int, observed: float, drawn: NDArray[np.float64]) -> PairedTest:
     extreme = int((np.abs(drawn - observed) >= abs(observed) - ROUNDING).sum())
-    low, high = percentile_interval(drawn, confidence)
+    low, high = percentile_interval(drawn)
     return PairedTest(metric, n, observed, low, high, p=(1 + extreme) / (1 + len(drawn)))
 
 

@@ -31,10 +31,8 @@ class DocsQuestion:
     """A question over documents, with the expected facts and evidence.
 
     Attributes:
-        id: unique id of the question.
         facts: facts that the answer must contain, each as its alternative wordings.
         evidence: verbatim passages of the documents that belong in the answer.
-        kind: category of the question; may be empty.
     """
 
     id: str
@@ -74,7 +72,6 @@ class DocsScore:
         recall: share of facts found; None if unanswerable.
         precision: share of quoted words inside evidence; None if unanswerable.
         abstained: whether the answer abstains or quotes nothing.
-        words: number of quoted words.
         not_verbatim: number of quotes found in no document.
         missed: first wording of each fact missing from an answer with quotes.
     """
@@ -98,10 +95,7 @@ class DocsScore:
 
 
 class DocsScorer:
-    r"""Scores answers over documents.
-
-    Args:
-        texts: text of each document by name.
+    r"""Scores answers over documents, by the text of each document.
 
     Example:
         >>> question = DocsQuestion(
@@ -181,13 +175,7 @@ class DocsScorer:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The compared part of a text.
-
-    Attributes:
-        chars: the tokens, joined without spaces.
-        words: start and end of each token in `chars`.
-        starts: starts of the tokens in `chars`.
-    """
+    """The compared part of a text: its tokens, joined without spaces, and where each one is."""
 
     chars: str
     tokens: tuple[str, ...]
@@ -238,10 +226,7 @@ class _Place(NamedTuple):
 class _Matching:
     """Matches the quotes of one answer with evidence and facts.
 
-    Attributes:
-        places: occurrences of each fact inside evidence.
-        found: whether each fact was quoted.
-        not_verbatim: number of quotes found in no document.
+    `places` are the occurrences of each fact inside evidence; `found` tells whether it was quoted.
     """
 
     def __init__(self, question: DocsQuestion, texts: Mapping[str, _Text]) -> None:
@@ -345,15 +330,10 @@ class DocsFigures:
     """Aggregate scores of several answers; a mean of no values is None.
 
     Attributes:
-        docqa: mean score.
-        recall, precision, f1: means over answerable questions.
+        docqa: mean score of all questions.
+        recall, precision, f1, words: means over answerable questions.
         fully_answered: share of answerable questions with all facts found.
-        abstained: share of all questions with an abstention.
-        abstained_on_unanswerable: share of unanswerable questions with an abstention.
         false_abstentions: share of answerable questions with an abstention.
-        words: mean number of quoted words over answerable questions.
-        errors: number of failed answers.
-        not_verbatim: number of quotes found in no document of their question.
     """
 
     docqa: Mean

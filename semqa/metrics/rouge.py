@@ -6,7 +6,6 @@ Texts are encoded first: a token sequence becomes a string with one character pe
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, defaultdict
 from itertools import count, repeat
 from operator import add
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-from semqa.errors import InputError
 from semqa.metrics.text import ARTICLES, rouge_lines, rouge_tokens
 
 if TYPE_CHECKING:
@@ -59,17 +57,11 @@ class Vocabulary:
 
     def learn(self, tokens: Iterable[str]) -> str:
         """Add tokens (at most 1.1 million distinct ones) and return the encoded sequence."""
-        try:
-            return "".join(map(self._learn, tokens))
-        except ValueError as error:
-            raise _too_many() from error
+        return "".join(map(self._learn, tokens))
 
     def learn_bag(self, tokens: Iterable[str]) -> str:
         """Add tokens and return the encoded bag, sorted and without `ARTICLES`."""
-        try:
-            return "".join(sorted(map(self._learn, tokens))).lstrip(_ARTICLE_CODES)
-        except ValueError as error:
-            raise _too_many() from error
+        return "".join(sorted(map(self._learn, tokens))).lstrip(_ARTICLE_CODES)
 
     def encode(self, tokens: Iterable[str]) -> str:
         """Encode a sequence of tokens, with `UNKNOWN` for tokens not in the vocabulary."""
@@ -78,13 +70,6 @@ class Vocabulary:
     def encode_bag(self, tokens: Iterable[str]) -> str:
         """Encode a bag of tokens like `encode`, sorted and without `ARTICLES`."""
         return "".join(sorted(map(self._find, tokens, repeat(UNKNOWN)))).lstrip(_ARTICLE_CODES)
-
-
-def _too_many() -> InputError:
-    return InputError(
-        "The references of a question have more than "
-        f"{sys.maxunicode - ord(UNKNOWN):,} distinct tokens."
-    )
 
 
 def position_masks(sequence: str) -> dict[str, int]:
@@ -106,11 +91,6 @@ def lcs_positions(masks: Mapping[str, int], length: int, candidate: str) -> int:
     If there are several, it is the one that rouge-score reads from its table: going backwards, take
     every match; otherwise skip a candidate token if only skipping a reference token would shorten
     the subsequence; otherwise skip a reference token.
-
-    Args:
-        masks: `position_masks` of the reference.
-        length: number of tokens in the reference.
-        candidate: the encoded candidate.
 
     Source: Hyyrö, "Bit-parallel LCS-length computation revisited" (2004). One integer per column
     records the rows in which the length grows.

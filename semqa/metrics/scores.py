@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.errors import InputError
 from semqa.metrics.rouge import RougeText, Vocabulary, closest_rouge, shared_tokens
+from semqa.metrics.statistics import CONFIDENCE
 from semqa.metrics.text import Overlap, split_marks, words_of_spans
 
 if TYPE_CHECKING:
@@ -47,14 +48,8 @@ class NoReferenceError(InputError, ValueError):
 class Example:
     """A prediction and its references; all texts have canonical marks (``[ 1 span ]``).
 
-    Attributes:
-        qid: question id, for reports and errors.
-        references: human answers.
-        short_answers: short answers covered by each reference; "" without any.
-        present: numbers of the question's sources, from 1.
-
-    Raises:
-        InputError: a field has the wrong type, or a source number is below 1.
+    `short_answers` has those covered by each reference, or ""; `present` has the numbers of the
+    question's sources, from 1.
     """
 
     qid: str
@@ -64,26 +59,19 @@ class Example:
     present: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        prediction: object = self.prediction
-        if not isinstance(prediction, str):
-            raise _invalid(self.qid, "prediction", prediction, "a string")
-        for name in ("references", "short_answers"):
-            texts: object = getattr(self, name)
-            if not isinstance(texts, (tuple, list)) or set(map(type, texts)) - {str}:
-                raise _invalid(self.qid, name, texts, "a tuple of strings")
-            object.__setattr__(self, name, tuple(texts))
-        object.__setattr__(self, "present", tuple(self.present))
-        if set(map(type, self.present)) - {int} or min(self.present, default=1) < 1:
-            raise _invalid(self.qid, "present", self.present, "source numbers from 1")
+        for name in ("references", "short_answers", "present"):
+            value: object = getattr(self, name)
+            if isinstance(value, str):
+                rule = f"of question {self.qid} must be a tuple, got {value!r:.80}."
+                raise InputError(rule, field=name)
+            object.__setattr__(self, name, tuple(value))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleScores:
     """Scores of one prediction, 0-100, or None with the reason in `unscored`.
 
-    With ``official=True`` a score is NaN if the official scorer's is. `semqa` is √(sem_f1 ·
-    rougeLsum) of this example; `Report` computes the SEMQA of a corpus from the means of the two,
-    *not* as the mean of these values.
+    With ``official=True`` a score is NaN if the official scorer's is.
     """
 
     qid: str
@@ -113,10 +101,7 @@ class ExampleScores:
         return value
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row for a per-example file: qid, scores, and `unscored` unless empty.
-
-        NaN becomes None with the reason "NaN in the official scorer", because JSON has no NaN.
-        """
+        """Return the row for a per-example file; NaN becomes None with a reason."""
         row: dict[str, Any] = {"qid": self.qid}
         unscored = dict(self.unscored)
         for metric in METRICS:
@@ -127,10 +112,6 @@ class ExampleScores:
         if unscored:
             row["unscored"] = unscored
         return row
-
-
-def _invalid(qid: str, name: str, got: object, rule: str) -> InputError:
-    return InputError(f"of question {qid} must be {rule}, got {got!r:.80}.", field=name)
 
 
 OFFICIAL_SOURCES = range(1, 8)
@@ -147,10 +128,7 @@ class SourceBags:
         self._bags = [(source, {text.get(source, "") for text in texts}) for source in sources]
 
     def best(self, predicted: Mapping[int, str]) -> list[Overlap]:
-        """Return the best F1, recall and precision over the texts for each source, in order.
-
-        The three maxima may come from different texts.
-        """
+        """Return the best F1, recall and precision for each source, maybe from different texts."""
         return [_best_overlap(bags, predicted.get(source, "")) for source, bags in self._bags]
 
 
@@ -194,9 +172,6 @@ class MarkedText:
     Attributes:
         bags: the bag of words quoted from each source.
         rouge: the text without marks.
-
-    Args:
-        learn: add unknown tokens to the vocabulary, as is done for references.
     """
 
     __slots__ = ("bags", "rouge")
@@ -314,7 +289,7 @@ class Target:
         )
 
     def score(self, prediction: str, *, qid: str = "") -> ExampleScores:
-        """Score one prediction; `qid` is copied to the scores."""
+        """Score one prediction."""
         text = MarkedText(prediction, self._vocabulary, all_sources=self._all_sources)
         return self.score_encoded(text, qid=qid)
 
@@ -378,7 +353,6 @@ def score_example(
     """Score one prediction on all metrics.
 
     Args:
-        example: the prediction and its references.
         official: return NaN if the official scorer does.
         all_sources: also score sources beyond 7, which the official scorer ignores, and parse
             source numbers of more than one digit.
@@ -413,13 +387,8 @@ def leave_one_out(
 ) -> list[ExampleScores]:
     """Score each reference of a question against its other references; see `score`.
 
-    To get the human row of the paper, pass the rows of all questions to `summarise`. It averages
-    over answers, not over questions, as the published figures do. A question with a single
-    reference gives one unscored row.
-
-    Raises:
-        InputError: there is no reference, or the number of short answers differs from that of the
-            references.
+    `summarise` of the rows of all questions gives the human row of the paper. A question with a
+    single reference gives one unscored row.
 
     Example:
         >>> rows = leave_one_out("q1", ["[ 1 May ]", "[ 1 May 1942 ]"], ["", ""], [1])
@@ -427,11 +396,8 @@ def leave_one_out(
         [66.7, 66.7]
     """
     if len(short_answers) != len(references):
-        raise InputError(
-            f"of question {qid} has {len(short_answers)} entries for {len(references)} references.",
-            field="short_answers",
-            hint='Write "" for a reference without one.',
-        )
+        message = f"Question {qid} has {len(short_answers)} short_answers for {len(references)} references."
+        raise InputError(message)
     if not references:
         raise NoReferenceError(f"Question {qid} has no reference.")
     if len(references) == 1:
@@ -465,12 +431,10 @@ NO_EXAMPLES = "no examples"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A corpus score, 0-100, with its confidence interval.
+    """A corpus score, 0-100, with its 95% interval.
 
-    Attributes:
-        value: None if no example is scored; NaN only with ``official=True``.
-        n: number of scored examples; for SEMQA, those with a Sem-F1.
-        unscored: number of unscored examples for each reason.
+    The value is None if no example is scored, and NaN only with ``official=True``. `n` is the number
+    of scored examples; `unscored` has the number of others by reason.
     """
 
     value: float | None
@@ -489,7 +453,6 @@ class Report:
     all_sources: bool
     resamples: int
     seed: int
-    confidence: float
 
     @property
     def n(self) -> int:
@@ -503,12 +466,8 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report for JSON, without its rows.
 
-        Keys: ``n``, ``questions``, each of `METRICS` (0-100 or None), ``scored`` (number of
-        examples per metric), ``intervals`` ([low, high] per metric), ``unscored`` (number of
-        examples per metric and reason), ``official``, ``all_sources``, ``resamples``, ``seed``,
-        ``confidence``. With ``official=True`` also ``nan`` (metrics that are NaN in the official
-        scorer and None here) and, without ``all_sources``, ``published`` (the figures printed by
-        the authors' notebook).
+        With ``official=True``, ``nan`` lists metrics that are NaN in the official scorer and None
+        here, and ``published`` has the figures printed by the authors' notebook.
         """
         values = {metric: self.estimates[metric].value for metric in METRICS}
         row: dict[str, Any] = {
@@ -516,21 +475,13 @@ class Report:
             "questions": len({example.qid for example in self.examples}),
             **{m: None if v is None or math.isnan(v) else v for m, v in values.items()},
             "scored": {m: estimate.n for m, estimate in self.estimates.items()},
-            "intervals": {
-                m: list(estimate.interval)
-                for m, estimate in self.estimates.items()
-                if estimate.interval
-            },
-            "unscored": {
-                m: dict(estimate.unscored)
-                for m, estimate in self.estimates.items()
-                if estimate.unscored
-            },
+            "intervals": {m: list(e.interval) for m, e in self.estimates.items() if e.interval},
+            "unscored": {m: dict(e.unscored) for m, e in self.estimates.items() if e.unscored},
             "official": self.official,
             "all_sources": self.all_sources,
             "resamples": self.resamples,
             "seed": self.seed,
-            "confidence": self.confidence,
+            "confidence": CONFIDENCE,
         }
         if self.official:
             row["nan"] = [m for m, v in values.items() if v is not None and math.isnan(v)]
@@ -550,20 +501,13 @@ def score(
     all_sources: bool = False,
     resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> Report:
     """Score the predictions of one system.
 
     Args:
-        examples: one example per prediction.
         official: reproduce the defects of the official scorer; see `docs/metrics.md`.
         all_sources: also score sources beyond 7; see `score_example`.
         resamples: number of bootstrap resamples; 0 gives no intervals.
-        seed: random seed.
-        confidence: confidence level of the intervals, in (0, 1).
-
-    Raises:
-        InputError: an example has no reference, or a setting is out of range.
 
     Example:
         >>> examples = [Example("q1", "By [ 1 Bing Crosby ].", ("[ 1 Bing Crosby ]",), ("",), (1,))]
@@ -580,7 +524,6 @@ def score(
         all_sources=all_sources,
         resamples=resamples,
         seed=seed,
-        confidence=confidence,
     )
 
 
@@ -591,7 +534,6 @@ def summarise(
     all_sources: bool = False,
     resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> Report:
     """Return the report on rows that are already scored; see `score` for the other arguments.
 
@@ -603,7 +545,7 @@ def summarise(
     if resamples:
         from semqa.metrics.bootstrap import bootstrap_intervals
 
-        intervals = bootstrap_intervals(rows, resamples=resamples, seed=seed, confidence=confidence)
+        intervals = bootstrap_intervals(rows, resamples=resamples, seed=seed)
     values = {metric: _mean(rows, metric, official=official) for metric in METRICS[:-1]}
     f1, lsum = values["sem_f1"], values["rougeLsum"]
     values["semqa"] = None if f1 is None or lsum is None else math.sqrt(f1 * lsum)
@@ -622,7 +564,6 @@ def summarise(
         all_sources=all_sources,
         resamples=resamples,
         seed=seed,
-        confidence=confidence,
     )
 
 
@@ -642,13 +583,10 @@ def _reasons(rows: Sequence[ExampleScores], metric: str) -> dict[str, int]:
 
 
 class QuotedScores(NamedTuple):
-    """Scores over the quoted sources, 0-100; None without quoted sources.
+    """Means over the quoted sources, 0-100, of the best over references; None without sources.
 
-    Attributes:
-        f1: mean over sources quoted in the prediction or a reference. Each source counts with its
-            best F1 over the references that quote it.
-        precision: mean best precision over the sources quoted in the prediction.
-        recall: mean best recall over the sources quoted in a reference.
+    F1 is over the sources quoted in the prediction or a reference, precision over those in the
+    prediction, and recall over those in a reference.
     """
 
     f1: float | None
@@ -678,37 +616,8 @@ def quoted_f1(example: Example, *, all_sources: bool = False) -> QuotedScores:
         for text in example.references
     ]
     predicted = bags_of_quotes(example.prediction, vocabulary, learn=True, all_sources=all_sources)
-    return _scores(predicted, references, example.present, all_sources)
-
-
-def quoted_leave_one_out(
-    references: Sequence[str], present: Iterable[int], *, all_sources: bool = False
-) -> list[QuotedScores]:
-    """Score each reference of a question against its other references, like `leave_one_out`.
-
-    A question with a single reference gives one row without scores.
-    """
-    if len(references) < 2:
-        return [QuotedScores(None, None, None) for _ in references]
-    vocabulary = Vocabulary()
-    present = tuple(present)
-    bags = [
-        bags_of_quotes(text, vocabulary, learn=True, all_sources=all_sources) for text in references
-    ]
-    return [
-        _scores(own, [*bags[:k], *bags[k + 1 :]], present, all_sources)
-        for k, own in enumerate(bags)
-    ]
-
-
-def _scores(
-    predicted: Mapping[int, str],
-    references: Sequence[Mapping[int, str]],
-    present: Collection[int],
-    all_sources: bool,
-) -> QuotedScores:
     in_references = {source for bags in references for source, bag in bags.items() if bag}
-    in_references &= set(present)
+    in_references &= set(example.present)
     in_prediction = {source for source, bag in predicted.items() if bag}
     sources = scored_sources(in_references | in_prediction, all_sources=all_sources)
     f1, precision, recall = [], [], []

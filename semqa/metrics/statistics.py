@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Self
 
-from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
@@ -39,32 +38,25 @@ class Statistic:
         return _without_reason(asdict(self))
 
 
-def percentile_interval(drawn: ArrayLike, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the bounds of the middle `confidence` share of resampled scores.
+CONFIDENCE = 0.95
+"""Confidence level of all intervals."""
+
+
+def percentile_interval(drawn: ArrayLike) -> tuple[float, float]:
+    """Return the bounds of the middle 95% of resampled scores.
 
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13.
 
     Example:
-        >>> percentile_interval(range(101), confidence=0.5)
-        (25.0, 75.0)
+        >>> low, high = percentile_interval(range(1001))
+        >>> round(low), round(high)
+        (25, 975)
     """
     import numpy as np
 
-    tail = 50 * (1 - confidence)
+    tail = 50 * (1 - CONFIDENCE)
     low, high = np.percentile(np.asarray(drawn, dtype=np.float64), [tail, 100 - tail])
     return float(low), float(high)
-
-
-def check_resampling(resamples: int, confidence: float, *, least: int = 1) -> None:
-    """Raise InputError if the number of resamples or the confidence level is out of range."""
-    if resamples < least:
-        raise InputError(
-            f"must be at least {least}, got {resamples}.", field="resamples", value=resamples
-        )
-    if not 0 < confidence < 1:
-        raise InputError(
-            f"must be between 0 and 1, got {confidence}.", field="confidence", value=confidence
-        )
 
 
 def compare_rates(first: tuple[int, int], second: tuple[int, int]) -> Statistic:
@@ -169,13 +161,12 @@ def holm(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def wilson_interval(count: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the Wilson score interval of a rate; it lies in [0, 1] and its width is above 0.
+def wilson_interval(count: int, n: int) -> tuple[float, float]:
+    """Return the 95% Wilson score interval of a rate, in [0, 1].
 
     Source: Wilson, "Probable Inference, the Law of Succession, and Statistical Inference" (1927).
     """
-    check_resampling(1, confidence)
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
     middle = (count + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * math.sqrt(count * (n - count) / n + z * z / 4)
     # Exact bounds at the extremes: rounding must not cross 0 or 1.

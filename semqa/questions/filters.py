@@ -39,12 +39,14 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=4)
 def _answering(spec: str, device: str | None) -> AnsweringJudge:
-    return require_ability(create_judge(spec, {"device": device}), "answer")
+    judge: AnsweringJudge = require_ability(create_judge(spec, {"device": device}), "answer")
+    return judge
 
 
 @lru_cache(maxsize=4)
 def _entailing(spec: str, device: str | None) -> EntailmentJudge:
-    return require_ability(create_judge(spec, {"device": device}), "entailment")
+    judge: EntailmentJudge = require_ability(create_judge(spec, {"device": device}), "entailment")
+    return judge
 
 
 def check_judges(rules: Rules) -> None:

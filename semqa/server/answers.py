@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
+from semqa.errors import InputError
 from semqa.quotes import Quote
 from semqa.server.asking import Serializer, prepare, respond
 from semqa.server.context import Turn, exchanges
@@ -35,6 +36,8 @@ router = APIRouter(tags=["answers"])
 class TurnIn(BaseModel):
     """An earlier message of the conversation."""
 
+    model_config = ConfigDict(extra="forbid")
+
     role: Literal["user", "assistant"]
     content: Text
 
@@ -52,6 +55,11 @@ class AnswerRequest(BaseModel):
         [], description="Earlier messages of the conversation, oldest first."
     )
     conversation: Text | None = Field(None, description="Id of a stored conversation to continue.")
+    replace: Text | None = Field(
+        None,
+        description="Id of a question in the conversation. This question replaces it and all that "
+        "follows.",
+    )
     limit: Limit = None
     stream: bool = Field(False, description="Stream the answer as server-sent events.")
     renumber: Renumber = False
@@ -71,10 +79,12 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
     All offsets are Unicode code points, 0-based, end exclusive.
     """
     history = [Turn(turn.role, turn.content) for turn in body.history]
-    stored = None
+    stored, asked = None, None
     if body.conversation is not None:
         stored = _StoredConversation(request, body.conversation)
-        history += await stored.history()
+        history += await stored.history(body.replace)
+    elif body.replace is not None:
+        raise InputError("needs a conversation.", field="replace")
     prepared = await prepare(
         request,
         body.question,
@@ -89,26 +99,32 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
         names = [body.collection] if isinstance(body.collection, str) else body.collection
         content = {"question": body.question, "collections": names, "engine": body.engine}
         content = {name: value for name, value in content.items() if value is not None}
-        await stored.add("user", content)
+        asked = await stored.add("user", content, replace=body.replace)
 
     async def save(result: AnswerResult) -> None:
         if stored is not None:
             await stored.add("assistant", result.to_dict())
 
     return await respond(
-        request, prepared, AnswerReply(prepared), stream=body.stream, headers_first=True, save=save
+        request,
+        prepared,
+        AnswerReply(prepared, asked),
+        stream=body.stream,
+        headers_first=True,
+        save=save,
     )
 
 
 class AnswerReply(Serializer):
     """Serializes our own API."""
 
-    def __init__(self, prepared: PreparedQuestion) -> None:
+    def __init__(self, prepared: PreparedQuestion, asked: str | None) -> None:
         self._prepared = prepared
+        self._asked = asked
 
     def begin(self) -> list[bytes]:
         listed = [source.to_dict(number) for number, source in enumerate(self._prepared.sources, 1)]
-        return [event({"sources": listed}, "sources")]
+        return [event({"sources": listed, "asked": self._asked}, "sources")]
 
     def add(self, piece: Piece) -> list[bytes]:
         chunks = [event({"text": piece.segment.text}, "text")]
@@ -134,11 +150,14 @@ class _StoredConversation:
         self._owner: str = request.state.owner
         self._id = conversation
 
-    async def history(self) -> list[Turn]:
+    async def history(self, before: str | None) -> list[Turn]:
+        """Return the conversation; with `before`, up to the question with this id."""
         found = await run_in_threadpool(self._store.conversation, self._owner, self._id)
         turns: list[Turn] = []
         pending: list[Turn] = []
         for message in found.messages:
+            if before is not None and message.id == before:
+                return turns
             if message.role == "user":
                 pending = [Turn("user", str(message.content.get("question", "")))]
             else:  # questions without an answer are not part of the history
@@ -146,5 +165,9 @@ class _StoredConversation:
                 pending = []
         return turns
 
-    async def add(self, role: str, content: dict[str, Any]) -> None:
-        await run_in_threadpool(self._store.add_message, self._owner, self._id, role, content)
+    async def add(self, role: str, content: dict[str, Any], *, replace: str | None = None) -> str:
+        """Append a message; return its id."""
+        message = await run_in_threadpool(
+            self._store.add_message, self._owner, self._id, role, content, replace=replace
+        )
+        return str(message.id)

@@ -22,9 +22,11 @@ from semqa.server.asking import Serializer, page_address, prepare, respond, sour
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import MODEL, named_model
 from semqa.server.schemas import (
+    MAX_LISTED,
     STREAMED,
     Collection,
     Engine,
+    LenientPart,
     LenientRequest,
     Limit,
     Many,
@@ -32,6 +34,7 @@ from semqa.server.schemas import (
     Sources,
     Text,
     errors,
+    unknown_fields,
 )
 from semqa.server.settings import Citations
 from semqa.server.sse import event
@@ -44,14 +47,14 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["chat"])
 
 
-class Part(BaseModel):
+class Part(LenientPart):
     """A part of a message."""
 
     type: str
     text: Text | None = None
 
 
-class Message(BaseModel):
+class Message(LenientPart):
     """A message of the conversation."""
 
     role: Text
@@ -73,6 +76,16 @@ def turn(message: Message, field: str) -> Turn:
 
 
 _TEXTS = ("text", "input_text", "output_text", "refusal")
+
+
+def unread(messages: Sequence[Message], field: str) -> list[str]:
+    """Return the unknown fields of messages, except those of the assistant's own."""
+    return [
+        name
+        for at, message in enumerate(messages)
+        if message.role != "assistant"
+        for name in unknown_fields(message, f"{field}.{at}")
+    ][:MAX_LISTED]
 
 
 class StreamOptions(BaseModel):
@@ -125,7 +138,13 @@ async def chat(request: Request, body: ChatRequest) -> Response:
     """
     turns = [turn(each, f"messages.{at}") for at, each in enumerate(body.messages)]
     prepared, content = await prepare_conversation(
-        request, body, turns, "messages", collection=body.collection, limit=body.limit
+        request,
+        body,
+        turns,
+        "messages",
+        collection=body.collection,
+        limit=body.limit,
+        unread=unread(body.messages, "messages"),
     )
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
     reply = ChatReply(prepared, content, with_usage)
@@ -140,9 +159,10 @@ async def prepare_conversation(
     *,
     collection: str | Sequence[str] | None,
     limit: int | None,
+    unread: Sequence[str],
 ) -> tuple[PreparedQuestion, Content]:
     """Prepare the last question of a conversation, and the content of its reply."""
-    unused = body.unused()
+    unused = (*body.unused(), *unread)
     reply = side_task(turns)
     if reply is not None:
         prepared = PreparedQuestion("", (), (), MODEL, fixed_reply=reply, unused=unused)
@@ -182,7 +202,7 @@ class Content:
 
     def __init__(self, base: str, form: Citations) -> None:
         self._base = base
-        self._form = form
+        self.form = form
         self._parts: list[str] = []
         self._length = 0
         self.quotes = 0
@@ -198,10 +218,10 @@ class Content:
         text, before = segment.text, 0
         verified = isinstance(segment, Quote) and segment.verified
         if isinstance(segment, Quote):
-            if self._form == "marked" and segment.status is not Status.MALFORMED:
+            if self.form == "marked" and segment.status is not Status.MALFORMED:
                 text = canonical_mark(segment.source, segment.text)
                 before = len(text) - len(segment.text) - 2
-            elif self._form == "numbered" and verified:
+            elif self.form == "numbered" and verified:
                 label = piece.source.label if piece.source else ""
                 text = f"{segment.text} [{label or segment.source}]"
         start = self._length + before
@@ -232,7 +252,7 @@ class Content:
 
         Only in the format ``numbered``, which is for apps that show nothing but the content.
         """
-        if self._form != "numbered" or not result.nearest:
+        if self.form != "numbered" or not result.nearest:
             return []
         sources = dict(result.sources)
         pieces = []
@@ -254,6 +274,7 @@ class ChatReply(Serializer):
         self._content = content
         self._with_usage = with_usage
         self._annotations: list[dict[str, Any]] = []
+        self._late: list[dict[str, Any]] = []
 
     def begin(self) -> list[bytes]:
         return [self._chunk({"role": "assistant", "content": "", "refusal": None})]
@@ -282,7 +303,12 @@ class ChatReply(Serializer):
                 "metadata": [{"source": at["url"], "name": at["title"], "external": True}],
             }
             source = {"type": "source", "data": shown}
-            chunks.append(self._chunk({"annotations": [annotation]}, event=source))
+            if self._content.form == "numbered":
+                # For chat apps: LobeChat reads annotations only where OpenAI sends them, at the end.
+                self._late.append(annotation)
+                chunks.append(self._chunk({}, event=source))
+            else:
+                chunks.append(self._chunk({"annotations": [annotation]}, event=source))
         return chunks
 
     def offer(self, result: AnswerResult) -> list[Piece]:
@@ -290,7 +316,8 @@ class ChatReply(Serializer):
 
     def end(self, result: AnswerResult) -> list[bytes]:
         """Return the last chunk, with the details, and the chunk with the usage."""
-        chunks = [self._chunk({}, _reason(result), semqa=result.details())]
+        last = {"annotations": self._late} if self._late else {}
+        chunks = [self._chunk(last, _reason(result), semqa=result.details())]
         if self._with_usage:
             usage = {"choices": [], "usage": _usage(result)}
             chunks.append(event({**self._head("chat.completion.chunk"), **usage}))

@@ -21,7 +21,7 @@ from semqa.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fastapi import FastAPI, Request
 
@@ -209,9 +209,10 @@ def add_handlers(app: FastAPI) -> None:
                 "The request is invalid: the body must be JSON, with the header Content-Type: "
                 "application/json.",
             )
-        places = [[part for part in each["loc"] if part != "body"] for each in error.errors()]
-        param = ".".join(map(str, places[0])) if len(places) == 1 else None
-        return reply(request, 400, _validation_message(error), param=param and _readable(param))
+        problems = list(dict.fromkeys(_problems(error)))
+        message = "; ".join(f"{place}: {text}" for place, text in problems[:5])
+        param = problems[0][0] if len({place for place, _ in problems}) == 1 else None
+        return reply(request, 400, f"The request is invalid: {message}", param=param)
 
     async def disconnected(_: Request, _error: Exception) -> JSONResponse:
         return JSONResponse(None, 499)
@@ -222,15 +223,30 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
 
 
-def _validation_message(error: RequestValidationError) -> str:
-    """Name the invalid fields, without their values."""
-    messages = []
-    for each in error.errors()[:5]:
-        where = ".".join(str(part) for part in each["loc"] if part != "body") or "body"
-        messages.append(
-            f"{_readable(where)}: {_readable(str(each['msg']).removeprefix('Value error, '))}"
-        )
-    return "The request is invalid: " + "; ".join(messages)
+_BRANCH = re.compile(r"[\w-]+\[.*|[A-Z]\w*", re.DOTALL)
+"""A type in the place of an error: the branch of a union."""
+
+
+def _problems(error: RequestValidationError) -> Iterator[tuple[str, str]]:
+    """Yield the invalid fields, without their values, and what is wrong with each.
+
+    If a value has the type of one branch of a union, the errors of the other branches are left out.
+    """
+    found = []
+    for each in error.errors()[:20]:
+        way = [part for part in each["loc"] if part != "body"]
+        named = [part for part in way[:-1] if not _BRANCH.fullmatch(str(part))]
+        if way and (each["type"] == "extra_forbidden" or not _BRANCH.fullmatch(str(way[-1]))):
+            named.append(way[-1])
+        found.append((named, each["type"].endswith("_type"), each["msg"]))
+    for way, is_type, message in found:
+        if is_type and any(
+            other[: len(way)] == way and (len(other) > len(way) or not other_is_type)
+            for other, other_is_type, _ in found
+        ):
+            continue
+        place = ".".join(map(str, way)) or "body"
+        yield _readable(place), _readable(message.removeprefix("Value error, "))
 
 
 def _readable(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
@@ -28,11 +28,13 @@ from semqa.server.schemas import (
     STREAMED,
     Collection,
     Engine,
+    LenientPart,
     LenientRequest,
     Limit,
     Many,
     Text,
     errors,
+    unknown_fields,
 )
 from semqa.server.sse import event
 
@@ -46,26 +48,20 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["messages"])
 
 
-class _Content(BaseModel):
-    """A part of the content; the reply lists its unknown fields."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class Citations(_Content):
+class Citations(LenientPart):
     """Whether quotes from a document get citations."""
 
     enabled: bool = False
 
 
-class TextPart(_Content):
+class TextPart(LenientPart):
     """A part of a document's content; only text is supported."""
 
     type: str = "text"
     text: Text | None = None
 
 
-class DocumentSource(_Content):
+class DocumentSource(LenientPart):
     """The content of a document: text, base64 (a PDF), or a list of blocks."""
 
     type: str
@@ -74,7 +70,7 @@ class DocumentSource(_Content):
     content: Text | Many[TextPart] | None = None
 
 
-class Block(_Content):
+class Block(LenientPart):
     """A block of a message: text, document, search_result or tool_result."""
 
     type: str
@@ -90,7 +86,7 @@ class Block(_Content):
         return isinstance(self.citations, Citations) and self.citations.enabled
 
 
-class Message(BaseModel):
+class Message(LenientPart):
     """A message of the conversation."""
 
     role: Text
@@ -205,30 +201,10 @@ def _ignored(body: MessagesRequest, read: Conversation) -> list[str]:
             inner = block.content if block.type == "tool_result" else None
             if isinstance(inner, str) or any(each.type == "text" for each in inner or ()):
                 names.append(field)
-            names += _unknown(block, field)
+        names += unknown_fields(message, f"messages.{at}")
     for at, part in enumerate(body.system if isinstance(body.system, list) else ()):
-        names += _unknown(part, f"system.{at}")
+        names += unknown_fields(part, f"system.{at}")
     return names[:MAX_LISTED]
-
-
-def _unknown(part: _Content, field: str) -> Iterator[str]:
-    """Yield the unknown fields of a block and its parts, such as the `context` of a document."""
-    kind = part.type if isinstance(part, Block) else ""
-    if kind in ("tool_use", "thinking", "redacted_thinking"):
-        return  # not read at all
-    for name, value in (part.model_extra or {}).items():
-        if value is not None and not (
-            kind == "tool_result" and name in ("tool_use_id", "is_error")
-        ):
-            yield f"{field}.{name.encode('ascii', 'replace').decode()[:60]}"
-    for name in ("source", "citations", "content"):
-        inner = getattr(part, name, None)
-        if isinstance(inner, _Content):
-            yield from _unknown(inner, f"{field}.{name}")
-        elif isinstance(inner, list):
-            for at, each in enumerate(inner):
-                if isinstance(each, _Content):
-                    yield from _unknown(each, f"{field}.{name}.{at}")
 
 
 _READ = (

@@ -14,7 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from semqa.errors import InputError
 from semqa.server.asking import Serializer, respond
-from semqa.server.chat import Content, ConversationRequest, Message, prepare_conversation, turn
+from semqa.server.chat import (
+    Content,
+    ConversationRequest,
+    Message,
+    prepare_conversation,
+    turn,
+    unread,
+)
 from semqa.server.context import Turn, passages_of
 from semqa.server.schemas import (
     STREAMED,
@@ -141,7 +148,13 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
     """
     searched, limit = body.searched()
     prepared, content = await prepare_conversation(
-        request, body, body.turns(), "input", collection=searched, limit=limit
+        request,
+        body,
+        body.turns(),
+        "input",
+        collection=searched,
+        limit=limit,
+        unread=[] if isinstance(body.input, str) else unread(body.input, "input"),
     )
     reply = ResponseReply(prepared, content, body)
     return await respond(request, prepared, reply, stream=bool(body.stream))

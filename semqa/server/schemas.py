@@ -6,6 +6,7 @@ other vendors' APIs have no models here: tests check them with the official clie
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import MaxLen
@@ -165,6 +166,32 @@ class LenientRequest(BaseModel):
                 raise InputError(why, field=name)
         shown = sorted(name.encode("ascii", "replace").decode()[:60] for name in given)
         return tuple(shown[:MAX_LISTED])
+
+
+class LenientPart(BaseModel):
+    """A part of such a request; the reply lists its unknown fields too."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def unknown_fields(part: LenientPart, field: str) -> Iterator[str]:
+    """Yield the unknown fields of a part and the parts in it, such as a document's `context`."""
+    kind = getattr(part, "type", "")
+    if kind in ("tool_use", "thinking", "redacted_thinking"):
+        return  # not read at all
+    for name, value in (part.model_extra or {}).items():
+        if value is not None and not (
+            kind == "tool_result" and name in ("tool_use_id", "is_error")
+        ):
+            yield f"{field}.{name.encode('ascii', 'replace').decode()[:60]}"
+    for name in ("source", "citations", "content"):
+        inner = getattr(part, name, None)
+        if isinstance(inner, LenientPart):
+            yield from unknown_fields(inner, f"{field}.{name}")
+        elif isinstance(inner, list):
+            for at, each in enumerate(inner):
+                if isinstance(each, LenientPart):
+                    yield from unknown_fields(each, f"{field}.{name}.{at}")
 
 
 STREAMED: dict[str, Any] = {"application/json": {}, "text/event-stream": {}}

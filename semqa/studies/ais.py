@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from semqa.attribution.ais.ratings import Verdict
     from semqa.attribution.ais.report import Report
     from semqa.data.jsonl import Row
-    from semqa.studies.folder import Study
+    from semqa.studies.kind import Study
 
 TWO_STEP, ONE_QUESTION, LIKERT = "two-step", "one-question", "likert"
 

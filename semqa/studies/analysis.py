@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from semqa.metrics.agreement import Level
     from semqa.metrics.bootstrap import Mean
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Item, Rated, Table
+    from semqa.studies.kind import Item, Rated, Study, Table
 
 RESAMPLES = 10_000
 ALL = "all"

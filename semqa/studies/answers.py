@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from semqa.data.jsonl import Row
     from semqa.data.quotesum import Question as QuoteSumQuestion
-    from semqa.studies.folder import Study
+    from semqa.studies.kind import Study
 
 LEVELS = levels("Strongly disagree", "Disagree", "Neither", "Agree", "Strongly agree")
 

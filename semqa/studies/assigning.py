@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from semqa.studies.folder import Study
+    from semqa.studies.kind import Study
 
 
 def deal(

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from semqa.attribution.attrscore.labels import Label
     from semqa.data.csv_rows import CsvFile
     from semqa.data.jsonl import Row
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Input, Part, Rated, Table
+    from semqa.studies.kind import Input, Part, Rated, Study, Table
 
 _LABEL = Question(
     "label",

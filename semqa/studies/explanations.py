@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.tofueval.data import AnnotatedSentence
     from semqa.data.jsonl import Row
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Figures, Format, Input, Part, Rated
+    from semqa.studies.kind import Figures, Format, Input, Part, Rated, Study
 
 _ASKED = (
     Question(

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.data.jsonl import Row
-    from semqa.studies.folder import Study
 
 Part = dict[str, Any]
 """A part of a stage, as JSON; its ``kind`` selects the function in the page that draws it."""
@@ -502,3 +501,101 @@ def counted(number: int, noun: str) -> str:
 def json_bytes(row: Mapping[str, Any]) -> bytes:
     """Return a row as a line of JSON."""
     return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a study.
+
+    Attributes:
+        kind: the task.
+        design: variant of the task.
+        per_item: ratings per item.
+        qualify: number of gold items that each rater must begin with.
+        threshold: share of the qualifying items that a rater must get right to continue.
+        pilot: number of items that every rater gets first. If the study has reviewers, they must
+            accept these before the rater continues.
+        batch: size of the batches in which items are assigned, one after the other; 0 for all.
+    """
+
+    kind: Kind
+    title: str
+    design: str
+    per_item: int
+    qualify: int = 0
+    threshold: float = 0.8
+    seed: int = 0
+    pilot: int = 0
+    batch: int = 0
+
+    def __post_init__(self) -> None:
+        if self.design not in self.kind.designs:
+            raise InputError(
+                f"must be one of {', '.join(self.kind.designs)}, got {self.design!r}.",
+                field="design",
+            )
+        for name, least in (("per_item", 1), ("qualify", 0), ("pilot", 0), ("batch", 0)):
+            if (given := getattr(self, name)) < least:
+                raise InputError(f"must be at least {least}, got {given}.", field=name)
+        if not 0 <= self.threshold <= 1:
+            raise InputError(f"must be from 0 to 1, got {self.threshold}.", field="threshold")
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study's settings and items.
+
+    Attributes:
+        items: the items; item number *k* is ``items[k - 1]``.
+    """
+
+    folder: Path
+    settings: Settings
+    items: tuple[Item, ...] = field(repr=False)
+    guidelines: str = field(repr=False)
+
+    @property
+    def kind(self) -> Kind:
+        """The task."""
+        return self.settings.kind
+
+    @property
+    def places(self) -> dict[tuple[str, ...], int]:
+        """The numbers of the items by key."""
+        return {self.kind.key(item): number for number, item in enumerate(self.items, 1)}
+
+    @property
+    def gold(self) -> list[int]:
+        """The numbers of the gold items."""
+        return [n for n, item in enumerate(self.items, 1) if item.expected is not None]
+
+    @property
+    def ordinary(self) -> list[int]:
+        """The numbers of the items to rate, without gold items and the survey."""
+        return [n for n, item in enumerate(self.items, 1) if _ordinary(item)]
+
+    @property
+    def closing(self) -> list[int]:
+        """The number of the survey, if there is one."""
+        return [n for n, item in enumerate(self.items, 1) if item.closing]
+
+    @property
+    def ordinary_items(self) -> list[Item]:
+        """The items to rate, without gold items and the survey."""
+        return [item for item in self.items if _ordinary(item)]
+
+    @property
+    def pilot(self) -> list[int]:
+        """The numbers of the pilot items."""
+        return self.ordinary[: self.settings.pilot]
+
+    @property
+    def rounds(self) -> list[list[int]]:
+        """The numbers of the items to rate by round: the (possibly empty) pilot, then batches."""
+        rest = self.ordinary[self.settings.pilot :]
+        size = self.settings.batch or max(1, len(rest))
+        return [self.pilot, *(rest[at : at + size] for at in range(0, len(rest), size))]
+
+
+def _ordinary(item: Item) -> bool:
+    return item.expected is None and not item.closing

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from semqa.data.csv_rows import CsvFile, CsvRecord
     from semqa.data.jsonl import Row
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Input, Part, Rated
+    from semqa.studies.kind import Input, Part, Rated, Study
 
 _CONSISTENT = Question(
     "consistent",

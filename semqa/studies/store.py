@@ -19,9 +19,8 @@ from sqlalchemy import func, insert, select, true, update
 from semqa.errors import InputError, NotFoundError
 from semqa.server.store.database import Database
 from semqa.studies.assigning import adjudicate, adjudicates, needed, new_assignment, reassign
-from semqa.studies.folder import Study
+from semqa.studies.folder import DATABASE_FILE, create_study, finish_study
 from semqa.studies.kind import Rated
-from semqa.studies.kinds import kind_of
 from semqa.studies.records import (
     CLOSED,
     OWNER,
@@ -45,8 +44,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from semqa.studies.folder import Settings
-    from semqa.studies.kind import ImportedRating, Item
+    from semqa.studies.kind import ImportedRating, Item, Settings, Study
 
 MAX_NAME = 100
 
@@ -96,7 +94,7 @@ def new_study(
             f"{len(names)}.",
             field="raters",
         )
-    kind = kind_of(settings.kind)
+    kind = settings.kind
     if reviewers and not kind.reviewed:
         raise InputError("are for writing studies only.", field="reviewers")
     if len(names) == settings.per_item and settings.design in kind.adjudicated:
@@ -112,14 +110,14 @@ def new_study(
         check_name(name)
         if people.count(name) > 1:
             raise InputError(f"lists {name!r} twice.", field="raters")
-    study = Study.create(folder, settings, items, kept)
+    study = create_study(folder, settings, items, kept)
     store = Store(study)
     try:
         store.add_raters(names)
         store.add_reviewers(reviewers)
     finally:
         store.close()
-    study.finish()
+    finish_study(study)
     return study
 
 
@@ -140,7 +138,7 @@ class Store:
     def __init__(self, study: Study, clock: Callable[[], int] = now) -> None:
         self.study = study
         self.clock = clock
-        self._database = Database(study.database)
+        self._database = Database(study.folder / DATABASE_FILE)
         self._database.create(metadata)
         with self._database.writing() as connection:
             if not find_rater(connection, OWNER):

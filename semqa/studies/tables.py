@@ -35,8 +35,7 @@ from semqa.studies.kind import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Format, Input, Rated
+    from semqa.studies.kind import Format, Input, Rated, Study
 
 _PREFIX = "released-"
 

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from semqa.attribution.tofueval.data import KeyPoints
     from semqa.data.csv_rows import CsvFile
     from semqa.data.jsonl import Row
-    from semqa.studies.folder import Study
+    from semqa.studies.kind import Study
 
 SENTENCES, KEY_POINTS = "sentences", "key-points"
 NONE = 0

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from semqa.attribution.tofueval.meta import ErrorCounts, Rate
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Item, Rated, Table
+    from semqa.studies.kind import Item, Rated, Study, Table
 
 
 def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:

@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.data.jsonl import Row
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Format, Rated
+    from semqa.studies.kind import Format, Rated, Study
     from semqa.studies.written import Piece
 
 _ASKED = (

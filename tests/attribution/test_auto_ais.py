@@ -18,8 +18,8 @@ from semqa.attribution.ais.auto import (
     check_answers,
     summarise_checks,
 )
-from semqa.attribution.citations.reading import sourced_sentences
-from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
+from semqa.attribution.citations.reading import cited_sentences
+from semqa.attribution.judges import Entailment, Pair, TooLongError
 from semqa.quotes import QuotedAnswer, Source
 
 SOURCES = (
@@ -68,14 +68,14 @@ class Scripted:
 def test_a_sentence_rests_on_what_it_quotes_or_cites(
     text: str, expected: list[tuple[str, tuple[int, ...]]]
 ) -> None:
-    assert [(each.text, each.sources) for each in sourced_sentences(parse(text))] == expected
+    assert [(each.text, each.citations) for each in cited_sentences(parse(text))] == expected
 
 
 @given(st.text(alphabet="ab. [1]23,A!\n-", max_size=60))
 def test_sentences_stand_in_the_plain_answer_in_order(text: str) -> None:
     answer = parse(text)
     at = 0
-    for sentence in sourced_sentences(answer):
+    for sentence in cited_sentences(answer):
         assert at <= sentence.start < sentence.end <= len(answer.plain)
         at = sentence.start + 1
         letters = [c for c in answer.plain[sentence.start : sentence.end] if c.isalpha()]
@@ -201,13 +201,3 @@ def test_nothing_to_judge_is_unscored_and_no_nan() -> None:
         found = summarise_checks(checks)
         assert (found["sentences"], found["answers"]) == (None, None)
         assert found["unscored"] == "no answer has a sentence"
-
-
-def test_misused_quotes_are_found_by_the_judge_that_needs_no_model() -> None:
-    """Every quote is verbatim; one sentence says what its source does not."""
-    answer = parse(
-        "[ 1 Bing Crosby ] sang it [ 1 in 1942 ]. [ 1 Bing Crosby ] never sang Jingle Bells."
-    )
-    assert answer.verified
-    (check,) = check_answers([CheckInput("Who sang it?", answer)], create_judge("lexical"))  # type: ignore[arg-type]
-    assert [each.support.value for each in check.sentences] == ["supported", "not supported"]

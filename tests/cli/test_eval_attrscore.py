@@ -145,11 +145,11 @@ def test_related_data_are_mapped(semqa: Command, tmp_path: Path) -> None:
     ]
     (tmp_path / "nli.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     told = semqa(
-        "eval", "attrscore", "map", "nli.jsonl", "--as", "nli", "--out", "m.tsv", "--balance"
+        "eval", "attrscore", "map", "nli.jsonl", "--as", "nli", "--out", "m.csv", "--balance"
     )
     assert "9 examples: 3 Attributable, 3 Contradictory, 3 Extrapolatory" in told.out
     assert "skipped: 3 (no agreed label)" in told.out
-    assert (tmp_path / "m.tsv").read_text().startswith("query\tanswer\treference\tlabel\tid\thow\n")
+    assert (tmp_path / "m.csv").read_text().startswith("query,answer,reference,label,id,how\n")
     shown = semqa(
         "eval",
         "attrscore",

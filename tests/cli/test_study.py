@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from semqa.data.quotesum import read_quotesum
-from semqa.studies.folder import Study
+from semqa.studies.folder import open_study
 from tests.attribution.commands import Command, command_in
 from tests.studies.made import EXAMPLES, OUTPUTS, served, write_lines
 
@@ -35,7 +35,7 @@ def study(run: Command, tmp_path: Path) -> Path:
         "-o", "s", "--raters", "ann,ben,eve",
     )  # fmt: skip
     assert "6 items, 18 ratings by 3 raters" in made.err
-    with served(Study.open(tmp_path / "s")) as site:
+    with served(open_study(tmp_path / "s")) as site:
         for name, level in (("ann", 2), ("ben", 4)):
             person = site.person(name)
             while "end" not in (task := person.next()):
@@ -80,7 +80,7 @@ def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> No
     }
     for design, values in answers.items():
         run("study", "new", "ais", path, "-o", design, "--design", design, "--per-item", "2")
-        with served(Study.open(tmp_path / design)) as site:
+        with served(open_study(tmp_path / design)) as site:
             for name in ("rater-1", "rater-2"):
                 person = site.person(name)
                 while "end" not in (task := person.next()):
@@ -101,7 +101,7 @@ def test_raters_of_compared_studies_are_different_people(run: Command, tmp_path:
         run(
             "study", "new", "semqa", f"human={EXAMPLES}", "-o", name, "--raters=ann", "--per-item=1"
         )
-        with served(Study.open(tmp_path / name)) as site:
+        with served(open_study(tmp_path / name)) as site:
             person = site.person("ann")
             person.answer(person.next(), **dict.fromkeys(SCALES, 3))
     assert "2 ratings of 1 answer by 2 raters" in run("study", "report", "a", "b").out
@@ -130,7 +130,7 @@ def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Pat
         "study", "new", "writing", EXAMPLES, path, "-o", folder,
         "--raters", "me", "--per-item", "1",
     )  # fmt: skip
-    with served(Study.open(folder)) as site:
+    with served(open_study(folder)) as site:
         me = site.person("me")
         task = me.next()
         part = task["stages"][0]["parts"][1]
@@ -155,7 +155,7 @@ def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> Non
         "study", "new", "writing", EXAMPLES, "-o", folder,
         "--raters", "ann,ben,eve", "--reviewers", "fay",
     )  # fmt: skip
-    with served(Study.open(folder)) as site:
+    with served(open_study(folder)) as site:
         ann, fay = site.person("ann"), site.person("fay")
         quote = {"source": 1, "field": "body", "start": 0, "end": 1}
         for _ in range(2):
@@ -173,7 +173,7 @@ def test_a_survey_is_reported(run: Command, tmp_path: Path) -> None:
     new = ("--raters", "ann", "--per-item", "1", "--survey")
     run("study", "new", "ais", path, "-o", "s", *new)
     given = {"guidelines": 5, "hard_clear": 2, "hard_support": 4, "sure": 3, "reasons": ["long"]}
-    with served(Study.open(tmp_path / "s")) as site:
+    with served(open_study(tmp_path / "s")) as site:
         ann = site.person("ann")
         while "end" not in (task := ann.next()):
             last = "guidelines" in (each["id"] for each in task["stages"][0]["questions"])

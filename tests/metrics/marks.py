@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from semqa.metrics.text import split_marks
 
 
 def non_quoted(text: str, *, all_sources: bool = False) -> str:
     return "".join(split_marks(text, all_sources=all_sources)[::3])
-
-
-def only_quoted(
-    text: str,
-    *,
-    sources: Collection[int] | None = None,
-    separator: str = " ",
-    all_sources: bool = False,
-) -> str:
-    pieces = split_marks(text, all_sources=all_sources)
-    return separator.join(
-        span
-        for number, span in zip(pieces[1::3], pieces[2::3], strict=True)
-        if sources is None or int(number) in sources
-    )
 
 
 def quoted_sources(text: str, *, all_sources: bool = False) -> list[int]:

@@ -56,32 +56,6 @@ def test_two_raters_who_never_say_the_same_have_a_kappa() -> None:
     assert cohen_kappa([], []).unscored == "no items"
 
 
-def alpha_by_definition(units: list[list[str]]) -> float | None:
-    """Observed over expected disagreement, pair by pair."""
-    units = [unit for unit in units if len(unit) > 1]
-    everything = [label for unit in units for label in unit]
-    expected = sum(a != b for a, b in combinations(everything, 2)) / max(
-        1, len(everything) * (len(everything) - 1) / 2
-    )
-    if not expected:
-        return None
-    observed = sum(
-        sum(a != b for a, b in combinations(unit, 2)) * 2 / (len(unit) - 1) for unit in units
-    ) / len(everything)
-    return 1 - observed / expected
-
-
-@given(UNITS)
-def test_alpha_is_its_definition(units: list[list[str]]) -> None:
-    found, expected = krippendorff_alpha(units), alpha_by_definition(units)
-    assert found.n == sum(len(unit) > 1 for unit in units)
-    if expected is None:
-        assert found.value is None
-        assert found.unscored
-    else:
-        assert found.value == pytest.approx(expected, abs=1e-9)
-
-
 def test_alpha_of_numbers_counts_how_far_they_are_apart() -> None:
     near, far = [[1, 2], [9, 9], [1, 1]], [[1, 9], [9, 9], [1, 1]]
     at: dict[str, float] = {}
@@ -209,23 +183,20 @@ def test_bootstrap_agrees_with_drawing_items_one_by_one(
         assert values[1] is not None
         differences.append(values[0] - values[1])
     assert found.groups == len(units)
-    assert found.mean == pytest.approx(np.mean(differences), abs=0.3)
-    assert found.sd == pytest.approx(np.std(differences), rel=0.08)
     assert (found.low, found.high) == pytest.approx(
         np.percentile(differences, [2.5, 97.5]), abs=0.8
     )
-    assert found.p_below == pytest.approx(np.mean(np.array(differences) <= 0), abs=0.03)
+    assert found.p == pytest.approx(2 * np.mean(np.array(differences) <= 0), abs=0.06)
 
 
 def test_bootstrap_says_what_it_is() -> None:
     truth = [True, False] * 30
     same = compare_balanced_accuracy(truth, truth, truth, resamples=500)
-    assert (same.difference, same.p, same.p_below, same.p_above) == (0, 1, 1, 1)
+    assert (same.difference, same.p) == (0, 1)
     better = compare_balanced_accuracy(truth, truth, [not t for t in truth], resamples=500)
     assert (better.difference, better.p) == pytest.approx((100, 2 / 501))
     worse = compare_balanced_accuracy(truth, [not t for t in truth], truth, resamples=500)
     assert worse.difference == -100
     assert worse.p == better.p
     rare = compare_balanced_accuracy([True, *[False] * 5], [True] * 6, [False] * 6, resamples=900)
-    assert rare.left_out > 100
-    assert rare.resamples + rare.left_out == 900
+    assert 0 < rare.resamples < 800

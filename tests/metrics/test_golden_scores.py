@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from semqa.metrics import Example, score
-from semqa.metrics.official import rouge_percentiles
 from semqa.metrics.text import strip_marks as strip
-from tests.metrics.marks import non_quoted, only_quoted, quoted_sources, quotes_by_source
-from tests.reference.scores import normalise, token_overlap
+from tests.metrics.marks import non_quoted, quoted_sources, quotes_by_source
+from tests.reference.scores import normalise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +23,6 @@ Case = dict[str, Any]
 def golden(shared: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((shared / "golden/semqa_cases.json").read_text("utf-8"))
     assert len(content["cases"]) == 44
-    assert len(content["api_cases"]) == 24
     return content
 
 
@@ -112,61 +109,6 @@ def test_sources_beyond_7_count_where_asked_for(golden: dict[str, Any]) -> None:
     swapped = dict(cases["source_8"], predictions=["It aired on [ 1 May 4, 1990 ]."])
     assert score(_examples(swapped), all_sources=True, resamples=0).value("sem_f1") == 50.0
     assert score(_examples(swapped), resamples=0).value("sem_f1") == 100.0
-
-
-def test_api_calls_equal_the_official_ones(golden: dict[str, Any]) -> None:
-    names = {
-        "normalize_answer": normalise,
-        "only_quoted": lambda text, sources="1-9", sep=" ": only_quoted(
-            text,
-            sources=range(int(sources[0]), int(sources[-1]) + 1),
-            separator=sep,
-        ),
-        "non_quoted": non_quoted,
-        "quoted_sources": quoted_sources,
-        "strip_attribution_tokens": strip,
-        "_f1_scorer": _F1Scorer,
-        "score_all_rouge": _score_all_rouge,
-        "score_all_f1": _score_all_f1,
-    }
-    for case in golden["api_cases"]:
-        got = eval(case["call"], {"__builtins__": {}}, names)
-        assert got == case["expected"] or _close(got, case["expected"]), case["call"]
-
-
-class _F1Scorer:
-    def score(self, target: str, prediction: str) -> dict[str, float]:
-        f1, recall, precision = token_overlap(target.split(), prediction.split())
-        return {"F1": f1, "recall": recall, "precision": precision}
-
-
-def _score_all_rouge(references: Any, predictions: Any, *, bootstrap: bool) -> Any:
-    assert bootstrap
-    pairs = zip(predictions, references, strict=True)
-    examples = [Example("q", text, tuple(answers), (), ()) for text, answers in pairs]
-    rows = score(examples, official=True, resamples=0).examples
-    percentiles = {key: list(value) for key, value in rouge_percentiles(rows).items()}
-    del percentiles["rougeL"]  # the official scorer computes it and keeps it to itself
-    return [percentiles, [row.rougeLsum for row in rows]]
-
-
-def _score_all_f1(references: Any, predictions: Any, aggr_measure: str = "F1") -> Any:
-    """The official aggregation, with our overlap: by the best F1, or each measure on its own."""
-    table: dict[str, list[float]] = {"F1": [], "recall": [], "precision": []}
-    for targets, prediction in zip(references, predictions, strict=True):
-        rows = [_F1Scorer().score(target, prediction) for target in targets]
-        for key, values in table.items():
-            by = key if aggr_measure == "independent" else aggr_measure
-            values.append(100 * max(rows, key=itemgetter(by))[key])
-    return table
-
-
-def _close(got: Any, expected: Any) -> bool:
-    if isinstance(expected, dict):
-        return got.keys() == expected.keys() and all(_close(got[k], expected[k]) for k in expected)
-    if isinstance(expected, list):
-        return len(got) == len(expected) and all(map(_close, got, expected))
-    return bool(got == pytest.approx(expected, rel=0, abs=1e-9))
 
 
 def _examples(case: Case) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from statistics import fmean
@@ -26,7 +25,7 @@ from semqa.metrics import (
     score_example,
     summarise,
 )
-from semqa.metrics.scores import quoted_f1, quoted_leave_one_out
+from semqa.metrics.scores import quoted_f1
 from tests.reference import scores as reference
 
 REFERENCES = ("Sung by [ 1 Bing Crosby ] in [ 2 May 1942 ].", "In [ 2 1942 ] by [ 1 Crosby ].")
@@ -69,45 +68,6 @@ def test_equals_the_slow_scorer(
         del expected["sem_recall"]
         assert math.isnan(got.sem_recall or 0)
     assert_equals_reference(got, expected)
-
-
-@given(questions)
-def test_scores_lie_between_0_and_100_and_ignore_the_order_of_references(
-    question: tuple[str, list[str], list[str], tuple[int, ...]],
-) -> None:
-    prediction, references, shorts, present = question
-    got = Target.read(references, shorts, present).score(prediction)
-    turned = Target.read(references[::-1], shorts[::-1], present).score(prediction)
-    for metric in METRICS:
-        value = got.value(metric)
-        assert (value is None) == (metric in got.unscored)
-        assert value is None or -1e-9 <= value <= 100 + 1e-9
-    for metric in ("rougeLsum", "sem_f1", "sem_f1_harmonic", "sem_recall", "semqa"):
-        assert close(got.value(metric), turned.value(metric)), metric
-
-
-@given(st.lists(answers, min_size=1, max_size=3), st.sets(st.integers(1, 4), min_size=1).map(tuple))
-def test_a_reference_itself_scores_100(references: list[str], present: tuple[int, ...]) -> None:
-    got = Target.read(references, references, present).score(references[-1])
-    assert got.sem_f1 == got.sem_f1_harmonic == 100
-    assert got.sem_recall in (None, 100)
-    has_tokens = re.search("[a-z]", reference.strip_marks(references[-1]))
-    assert got.rougeLsum == (100 if has_tokens else 0)
-
-
-def test_released_answers_equal_the_slow_scorer(shared: Path) -> None:
-    compared = 0
-    for question in released(shared):
-        targets, shorts, present, sources = question
-        attempts = [targets[0], targets[-1].replace(". ", ".\n"), "", "[ 1 x ] y [ 2 z"]
-        attempts.append("\n".join(f"[ {k} {sources[k][:150]} ]" for k in present))
-        for official in (False, True):
-            target = Target.read(targets, shorts, present, official=official)
-            for prediction in attempts:
-                expected = reference.scores(prediction, targets, shorts, present)
-                assert_equals_reference(target.score(prediction), expected)
-                compared += 1
-    assert compared == 45 * 5 * 2
 
 
 def test_released_human_row(shared: Path) -> None:
@@ -197,19 +157,9 @@ def test_no_reference_names_the_question(official: bool) -> None:
     assert isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"references": "x"}, "references"),
-        ({"references": (1,)}, "references"),
-        ({"short_answers": None}, "short_answers"),
-        ({"present": (0,)}, "present"),
-        ({"prediction": None}, "prediction"),
-    ],
-)
-def test_fields_of_the_wrong_type_are_input_errors(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        example(**{"prediction": "x", **changes})
+def test_a_string_for_references_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="references"):
+        example("x", references="x")
 
 
 def test_leave_one_out_pairs_short_answers_with_references() -> None:
@@ -268,34 +218,8 @@ def test_as_defined(prediction: str, references: list[str], present: set[int]) -
     assert found.f1 == (expected if expected is None else pytest.approx(expected, abs=1e-9))
 
 
-def test_an_answer_without_quotes_is_worth_nothing(shared: Path) -> None:
-    from semqa.data.quotesum import read_quotesum
-    from semqa.metrics import score
-
-    examples = [
-        Example(q.qid, "no idea", q.texts, q.short_answers, q.numbers)
-        for q in read_quotesum(shared / "data/quotesum/dev_a.jsonl")
-    ]
-    assert fmean(quoted_f1(each).f1 or 0.0 for each in examples) == 0.0
-    official = score(examples, resamples=0).value("sem_f1")
-    assert official is not None
-    assert official > 30
-
-
 def test_precision_and_recall() -> None:
     found = quoted_f1(Example("q", "[ 1 e b ] [ 2 c ]", ("[ 1 b ] [ 3 d ]",), ("",), (1, 2, 3)))
     assert found.precision == pytest.approx((50 + 0) / 2)
     assert found.recall == pytest.approx((100 + 0) / 2)
     assert found.f1 == pytest.approx(100 * (2 / 3) / 3)
-
-
-def test_people_are_compared_with_the_others() -> None:
-    texts = ["[ 1 b ]", "[ 1 b ] [ 2 c ]", "none"]
-    rows = quoted_leave_one_out(texts, (1, 2))
-    expected = [
-        quoted_f1(Example("q", text, (*texts[:k], *texts[k + 1 :]), ("", ""), (1, 2)))
-        for k, text in enumerate(texts)
-    ]
-    assert rows == expected
-    assert [row.f1 for row in rows] == [50.0, 50.0, 0.0]
-    assert quoted_leave_one_out(["[ 1 b ]"], (1,)) == [(None, None, None)]

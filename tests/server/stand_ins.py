@@ -150,6 +150,7 @@ class Library:
 class Message:
     role: str
     content: dict[str, Any]
+    id: str = "msg_1"
 
 
 @dataclass
@@ -181,7 +182,15 @@ class Store:
         return self.kept[owner, id]
 
     def add_message(
-        self, owner: str, conversation: str, role: str, content: dict[str, Any]
-    ) -> None:
+        self,
+        owner: str,
+        conversation: str,
+        role: str,
+        content: dict[str, Any],
+        *,
+        replace: str | None = None,
+    ) -> Message:
         self.before_add()
-        self.conversation(owner, conversation).messages.append(Message(role, content))
+        message = Message(role, content)
+        self.conversation(owner, conversation).messages.append(message)
+        return message

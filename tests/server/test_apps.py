@@ -305,6 +305,18 @@ def test_open_webui_gets_the_text_of_quotes() -> None:
         assert event["data"]["source"]["url"] == annotation["url_citation"]["url"]
 
 
+def test_lobechat_gets_citations_with_the_reason_why_the_stream_ends() -> None:
+    body = {"messages": [{"role": "user", "content": "When?"}], "sources": SOURCES, "stream": True}
+    with client(MODEL, citations="numbered") as server:
+        lines = server.post("/v1/chat/completions", json=body).text.split("\n\n")
+        whole = asked(server, body["messages"], sources=SOURCES)  # type: ignore[arg-type]
+    chunks = [json.loads(line[6:])["choices"][0] for line in lines if line.startswith("data: {")]
+    (last,) = (each for each in chunks if each["finish_reason"])
+    assert last["delta"]["annotations"] == whole["choices"][0]["message"]["annotations"]
+    # Each is sent once: the official client joins the chunks of an index.
+    assert sum(len(each["delta"].get("annotations", ())) for each in chunks) == 3
+
+
 def test_behind_a_path_of_a_proxy() -> None:
     """Whether or not the proxy removes its path."""
     with client(stand_ins.Written("[ 1 x ]"), public_url="https://e.org/semqa") as server:

@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from semqa.errors import NotFoundError
-from semqa.history import Exchange, in_context, stands_alone
+from semqa.history import Exchange, earlier_questions, in_context, stands_alone
 from semqa.retrieval.passages import Library as Real
 from semqa.server import work
 from tests.server.serving import client, serving
@@ -121,6 +121,39 @@ def test_a_follow_up_needs_the_earlier_question(question: str) -> None:
 @pytest.mark.parametrize("question", WHOLE.splitlines())
 def test_a_whole_question_stands_alone(question: str) -> None:
     assert stands_alone(question)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "question", "context"),
+    [
+        ("How much is the deposit?", "And the rent?", "How much is the rent?"),
+        ("how much is the deposit", "ok, and the rent", "how much is the rent"),
+        ("How much is the deposit for this flat?", "What about a garage?", "How much is a garage for this flat?"),
+        ("How long is the bridge?", "And my boat?", "How long is my boat?"),
+        # Otherwise the earlier question stays as it is.
+        ("Who built the Harbour Bridge?", "And the architect?", "Who built the Harbour Bridge?"),
+        ("What is the price of a key?", "And a parking space?", "What is the price of a key?"),
+        ("How much is the deposit?", "And the reason?", "How much is the deposit?"),
+        ("How much is the deposit?", "And the other one?", "How much is the deposit?"),
+        ("When is the deposit returned?", "And the rent?", "When is the deposit returned?"),
+        ("How much is the deposit?", "And when?", "How much is the deposit?"),
+    ],
+)  # fmt: skip
+def test_a_follow_up_about_another_thing(earlier: str, question: str, context: str) -> None:
+    assert earlier_questions(question, [Exchange(earlier)]) == [context]
+
+
+def test_an_answer_about_another_thing_leaves_out_the_first() -> None:
+    lease = [
+        {"text": "Deposit: 1,280 pounds\n\nRent: 640 pounds"},
+        {"text": "Service charge: 80 pounds a month. The deposit is not used for it."},
+    ]
+    history = [{"role": "user", "content": "How much is the deposit?"}]
+    body = {"question": "And the service charge?", "sources": lease, "history": history}
+    with client() as server:
+        reply = server.post("/v1/answers", json=body).json()
+    assert reply["understood"] == "And the service charge? (How much is the service charge?)"
+    assert reply["plain"] == "Service charge: 80 pounds a month."
 
 
 def test_context_goes_back_to_the_last_question_that_stands_alone() -> None:

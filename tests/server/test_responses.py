@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import openai
 import pytest
 
 from tests.server.serving import client, serving
-from tests.server.stand_ins import Library, Scripted
+from tests.server.stand_ins import Library, Scripted, Written
 
 BRIDGE = "It rained. The bridge was opened in 1932 by the mayor. It is painted grey."
 SOURCES = [
@@ -245,8 +246,8 @@ def test_messages_lists_what_has_no_effect(url: str) -> None:
     unused = message.model_extra["semqa"]["unused"]
     first = "messages.0.content.0"
     assert unused == [
-        "messages.1", "system", f"{first}.context", f"{first}.source.languge",
-        f"{first}.citations.style", "messages.0.content.1",
+        "messages.1", "system", "messages.0.content.1", f"{first}.context",
+        f"{first}.source.languge", f"{first}.citations.style",
     ]  # fmt: skip
 
 
@@ -281,3 +282,32 @@ def test_an_unknown_field_of_our_own_interface_is_refused() -> None:
         reply = server.post("/v1/answers", json={"question": "Who?", "collections": ["a"]})
     assert reply.status_code == 400
     assert reply.json()["error"]["param"] == "collections"
+
+
+def test_unknown_fields_of_messages_are_listed_and_errors_name_one_field() -> None:
+    asked = {"role": "user", "content": [{"type": "text", "text": "Who?", "x": 1}], "name": "Ann"}
+    said = {"role": "assistant", "content": "Bing.", "annotations": []}
+    both = [{"role": "user", "content": "Where?", "y": 2}, said, asked]
+    listed = ["messages.0.y", "messages.2.name", "messages.2.content.0.x"]
+    sources = [{"text": "Bing sang it."}]
+    with client(Written("[ 1 Bing ]")) as server:
+
+        def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
+            headers = {"content-type": "application/json"}  # dumps escapes lone surrogates
+            return dict(server.post(path, content=json.dumps(body), headers=headers).json())
+
+        body: dict[str, Any] = {"messages": both, "sources": sources}
+        assert post("/v1/chat/completions", body)["semqa"]["unused"] == listed
+        body = {"input": both, "sources": sources}
+        unused = post("/v1/responses", body)["semqa"]["unused"]
+        assert unused == [name.replace("messages", "input") for name in listed]
+        body = {"question": "Who?", "history": [{"role": "user", "content": "Where?", "y": 2}]}
+        assert post("/v1/answers", body)["error"]["param"] == "history.0.y"
+        for wrong, field in (
+            ({"system": "\ud800"}, "system"),
+            ({"system": [{"type": "text", "text": "\ud800"}]}, "system.0.text"),
+            ({"messages": [{"role": "user", "content": 7}]}, "messages.0.content"),
+        ):
+            error = post("/v1/messages", {"messages": [asked], **wrong})["error"]
+            assert error["param"] == field
+            assert "function-after" not in error["message"]

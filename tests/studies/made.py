@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 
 from semqa.server.settings import ServerSettings
 from semqa.studies.app import create_app
-from semqa.studies.folder import Settings, Study
-from semqa.studies.kind import Input
+from semqa.studies.kind import Input, Settings, Study
 from semqa.studies.kinds import kind_of
 from semqa.studies.store import Store, new_study
 
@@ -76,7 +75,7 @@ def make_study(
     items = chosen.read(inputs, given["design"])
     return new_study(
         folder / "study",
-        Settings(kind=kind, **given),
+        Settings(kind=kind_of(kind), **given),
         items,
         raters.split(","),
         chosen.keep(inputs),

@@ -16,8 +16,9 @@ from semqa.attribution.ais.released import read_released
 from semqa.errors import InputError
 from semqa.studies.ais import Ais
 from semqa.studies.analysis import survey_report
-from semqa.studies.folder import Settings, Study
-from semqa.studies.kind import Input
+from semqa.studies.folder import open_study
+from semqa.studies.kind import Input, Settings
+from semqa.studies.kinds import kind_of
 from semqa.studies.store import Store, new_study
 from tests.attribution.ais.makers import released_csv
 from tests.studies.made import OUTPUTS, Site, make_study, served, write_lines
@@ -119,11 +120,11 @@ def test_an_export_changes_only_the_rated_rows_of_a_released_file(
     ]
     inputs = [Input(released), Input(write_lines(tmp_path / "texts.jsonl", texts))]
     kind = Ais()
-    settings = Settings("ais", "AIS", "two-step", 3)
+    settings = Settings(kind_of("ais"), "AIS", "two-step", 3)
     items = [item for item in kind.read(inputs, "two-step") if item.item == chosen[0].item]
     names = ["ann", "ben", "eve"]
     study = new_study(tmp_path / "study", settings, items, names, kind.keep(inputs))
-    study = Study.open(study.folder)
+    study = open_study(study.folder)
     assert b"".join(kind.export(study, [], "csv")) == released.read_bytes()
     with served(study) as site:
         for name in names:
@@ -206,8 +207,8 @@ def test_every_rater_answers_the_survey_last(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "in" / "outputs.jsonl", OUTPUTS)
     items = [*Ais().read([Input(path)], "two-step"), Ais().survey()]
     names = ["ann", "ben"]
-    new_study(tmp_path / "study", Settings("ais", "AIS", "two-step", 1), items, names)
-    study = Study.open(tmp_path / "study")
+    new_study(tmp_path / "study", Settings(kind_of("ais"), "AIS", "two-step", 1), items, names)
+    study = open_study(tmp_path / "study")
     with served(study) as site:
         for name in names:
             person = site.person(name)

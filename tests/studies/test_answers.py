@@ -12,7 +12,7 @@ import pytest
 
 from semqa.errors import InputError
 from semqa.studies.answers import Answers
-from semqa.studies.folder import Study
+from semqa.studies.folder import open_study
 from semqa.studies.kind import Input, Item, Rated
 from tests.studies.made import EXAMPLES, make_study, served, write_lines
 
@@ -137,7 +137,7 @@ def test_gold_answers_may_accept_several_levels(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "gold.jsonl", [gold])
     inputs = [Input(EXAMPLES, "human"), Input(path, gold=True)]
     study = make_study(tmp_path, "semqa", inputs, per_item=2, qualify=1)
-    assert Study.open(study.folder).gold == [4]
+    assert open_study(study.folder).gold == [4]
     with served(study) as site:
         for name, level in (("ann", 2), ("ben", 3)):
             person = site.person(name)

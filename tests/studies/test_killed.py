@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from semqa.studies.folder import Study
+from semqa.studies.folder import open_study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
 from tests.studies.made import OUTPUTS, make_study, write_lines
@@ -69,7 +69,7 @@ def test_no_acknowledged_answer_is_lost(tmp_path: Path) -> None:
         stop.set()
         for each in raters:
             each.join(30)
-    store = Store(Study.open(study.folder))
+    store = Store(open_study(study.folder))
     tokens = {each.name: each.token for each in store.raters()}
     done = {(tokens[name], number) for name in tokens for number, over in store.order(name) if over}
     rated = store.rated()

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from semqa.errors import InputError
-from semqa.studies.folder import Study
-from semqa.studies.kind import Input
+from semqa.studies.kind import Input, Study
 from semqa.studies.kinds import KINDS
 from semqa.studies.store import Store
 from tests.studies.made import EXAMPLES, OUTPUTS, make_study, served, write_lines

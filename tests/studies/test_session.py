@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from semqa.errors import InputError
-from semqa.studies.folder import Study
-from semqa.studies.kind import ImportedRating, Input
+from semqa.studies.folder import open_study
+from semqa.studies.kind import ImportedRating, Input, Study
 from semqa.studies.store import Store
 from tests.studies.made import OUTPUTS, make_study, served, write_lines
 
@@ -71,7 +71,7 @@ def test_answers_survive_a_restart(study: Study) -> None:
         task = ann.next()
         after = ann.answer(task, interpretable=True)
         ann.draft(after, attributable=False, justification="No year.")
-    with served(Study.open(study.folder)) as site:
+    with served(open_study(study.folder)) as site:
         again = site.person("ann").next()
         assert again["id"] == task["id"]
         assert again["values"]["interpretable"] is True
@@ -188,7 +188,7 @@ def test_removed_raters_keep_their_ratings_and_lose_their_link(tmp_path: Path) -
 
 
 def test_a_study_opens_in_two_processes_at_once(study: Study) -> None:
-    one, other = Store(study), Store(Study.open(study.folder))
+    one, other = Store(study), Store(open_study(study.folder))
     task = one.next("ann")
     assert task == other.next("ann")
     one.close()

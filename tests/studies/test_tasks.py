@@ -16,8 +16,7 @@ from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.tofueval import read_annotations
 from semqa.attribution.tofueval.data import read_key_points
 from semqa.errors import InputError
-from semqa.studies.folder import Study
-from semqa.studies.kind import Format, ImportedRating, Input, Option, Question, Stage
+from semqa.studies.kind import Format, ImportedRating, Input, Option, Question, Stage, Study
 from semqa.studies.store import Store
 from semqa.studies.tables import INDEPENDENT
 from tests.studies.made import Person, make_study, served, write_lines

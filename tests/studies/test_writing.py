@@ -11,8 +11,7 @@ import pytest
 from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
-from semqa.studies.folder import Study
-from semqa.studies.kind import ImportedRating, Input
+from semqa.studies.kind import ImportedRating, Input, Study
 from semqa.studies.kinds import kind_of
 from semqa.studies.written import (
     Place,

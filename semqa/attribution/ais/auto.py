@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.attribution.citations.reading import premise, sourced_sentences
+from semqa.attribution.citations.reading import cited_sentences, premise
 from semqa.attribution.judges.base import Pair, TooLongError, unless_too_long
 from semqa.metrics.statistics import wilson_interval
 from semqa.quotes.render.common import Judged, JudgedSentence
@@ -26,9 +26,9 @@ from semqa.quotes.render.common import Judged, JudgedSentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.attribution.citations.reading import SourcedSentence
+    from semqa.attribution.citations.reading import CitedSentence
     from semqa.attribution.judges.base import Entailment, EntailmentJudge
-    from semqa.quotes import QuotedAnswer, Source
+    from semqa.quotes import QuotedAnswer
 
 
 MARGIN = 0.1
@@ -56,13 +56,9 @@ class CheckInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentenceCheck:
-    """A judge's verdict on one sentence.
+    """A judge's verdict on one sentence, which has the span (`start`, `end`) in the plain answer.
 
-    Attributes:
-        text: the sentence, without its citations.
-        start, end: its span in the plain answer.
-        sources: numbers of the sources in the premise.
-        entailment: the judge's probabilities; if None, `reason` explains it.
+    `sources` are the numbers of those in the premise. If `entailment` is None, see `reason`.
     """
 
     text: str
@@ -145,14 +141,8 @@ def check_answers(
 
     The premise is the full text of these sources, with titles, one after the other. A sentence
     without a source is not supported, without asking the judge. A sentence that is too long for the
-    judge is unclear.
-
-    Args:
-        answers: the answers; the judge gets all of their sentences in one call.
-        judge: judges entailment.
-        margin: entailment is unclear if its probability is closer to one half than this, from 0
-            to 0.5.
-        with_question: whether to put the question before each sentence.
+    judge is unclear, and so is one with a probability of entailment closer to one half than
+    `margin`.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -163,29 +153,30 @@ def check_answers(
         >>> [(each.support.value, each.reason) for each in check.sentences]
         [('supported', ''), ('not supported', 'quotes and cites no source')]
     """
-    work = [
-        (number, sentence, _existing_sources(sentence, one.answer.sources))
-        for number, one in enumerate(answers)
-        for sentence in sourced_sentences(one.answer)
-    ]
+    split = [cited_sentences(one.answer) for one in answers]
     pairs = [
         Pair(
-            premise([answers[number].answer.sources[source - 1] for source in real]),
-            _hypothesis(answers[number].question if with_question else "", sentence.text),
+            premise([one.answer.sources[number - 1] for number in real]),
+            _hypothesis(one.question if with_question else "", sentence.text),
         )
-        for number, sentence, real in work
-        if real
+        for one, sentences in zip(answers, split, strict=True)
+        for sentence in sentences
+        if (real := _existing(sentence, one))
     ]
     results = unless_too_long(judge.entailment, pairs)
     judged = iter(results)
-    found: list[list[SentenceCheck]] = [[] for _ in answers]
-    for number, sentence, real in work:
-        found[number].append(_check(sentence, real, next(judged) if real else None, margin))
-    return [AnswerCheck(judge.name, margin, tuple(sentences)) for sentences in found]
+    checks = []
+    for one, sentences in zip(answers, split, strict=True):
+        found = []
+        for sentence in sentences:
+            real = _existing(sentence, one)
+            found.append(_check(sentence, real, next(judged) if real else None, margin))
+        checks.append(AnswerCheck(judge.name, margin, tuple(found)))
+    return checks
 
 
-def _existing_sources(sentence: SourcedSentence, sources: Sequence[Source]) -> tuple[int, ...]:
-    return tuple(number for number in sentence.sources if 1 <= number <= len(sources))
+def _existing(sentence: CitedSentence, given: CheckInput) -> tuple[int, ...]:
+    return tuple(n for n in sentence.citations if 1 <= n <= len(given.answer.sources))
 
 
 def _hypothesis(question: str, sentence: str) -> str:
@@ -197,27 +188,23 @@ def _hypothesis(question: str, sentence: str) -> str:
 
 
 def _check(
-    sentence: SourcedSentence,
+    sentence: CitedSentence,
     real: tuple[int, ...],
     judged: Entailment | TooLongError | None,
     margin: float,
 ) -> SentenceCheck:
     reason = ""
     if isinstance(judged, TooLongError):
-        judged, reason = None, TOO_LONG
+        judged, reason, support = None, TOO_LONG, Support.UNCLEAR
     elif judged is None:
-        reason = NO_SUCH_SOURCE if sentence.sources else QUOTES_NOTHING
-    text, start, end, _ = sentence
-    support = _support(judged, margin, reason)
+        reason = NO_SUCH_SOURCE if sentence.citations else QUOTES_NOTHING
+        support = Support.NOT_SUPPORTED
+    elif abs(judged.entailment - 0.5) < margin:
+        support = Support.UNCLEAR
+    else:
+        support = Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED
+    text, _, start, end = sentence
     return SentenceCheck(text, start, end, real, support, judged, reason)
-
-
-def _support(judged: Entailment | None, margin: float, reason: str) -> Support:
-    if judged is None:
-        return Support.UNCLEAR if reason == TOO_LONG else Support.NOT_SUPPORTED
-    if abs(judged.entailment - 0.5) < margin:
-        return Support.UNCLEAR
-    return Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED
 
 
 RESAMPLES = 1_000
@@ -236,8 +223,7 @@ def summarise_checks(
     Args:
         checks: one check per answer.
         qids: the id of each answer's question; None if every answer has its own question.
-        resamples: number of bootstrap resamples of questions; 0 for no bootstrap intervals.
-        seed: random seed.
+        resamples: number of resamples of questions; 0 for no bootstrap intervals.
 
     Returns:
         ``sentences``: percentage of supported sentences, with a bootstrap interval over questions

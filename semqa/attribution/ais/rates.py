@@ -5,7 +5,7 @@ outputs. Int & AIS, over outputs that are not flagged, is the rate that readers 
 
 The paper stars rates that are significantly below the best rate of their column (p < 0.01). A
 two-sided z-test of two independent proportions reproduces its stars. McNemar's exact test compares
-systems, or task designs, on the same outputs; `experts` compares designs by correctness.
+systems, or task designs, on the same outputs; `report` compares designs by correctness.
 
 Agreement is computed from single ratings, or from released files, which only state how many of five
 annotators agree with the majority. Rows with a count outside 3 to 5 are left out.
@@ -20,7 +20,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from semqa.attribution.ais.released import drop_duplicates
 from semqa.errors import InputError
@@ -34,12 +34,13 @@ from semqa.metrics.agreement import (
 from semqa.metrics.statistics import McNemar, compare_rates, holm, mcnemar, wilson_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.attribution.ais.ratings import RatedUnit, Rating, Verdict
     from semqa.metrics.statistics import Statistic
 
 
+_Key = TypeVar("_Key")
 Measure = Literal["flag", "int", "ais", "int_and_ais"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
@@ -66,16 +67,12 @@ class Rate:
     @property
     def interval(self) -> tuple[float, float] | None:
         """Wilson's 95% interval in percent; None if n is 0."""
-        if not self.n:
-            return None
-        low, high = wilson_interval(self.count, self.n)
-        return 100 * low, 100 * high
+        ends = wilson_interval(self.count, self.n) if self.n else None
+        return ends and (100 * ends[0], 100 * ends[1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return count, n, percent and interval."""
-        ends = self.interval
-        interval = None if ends is None else list(ends)
-        return asdict(self) | {"percent": self.percent, "interval": interval}
+        return asdict(self) | {"percent": self.percent, "interval": self.interval}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +131,12 @@ MIN_SHARED = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison of two systems' rates.
+    """A comparison of a system with the best one, or with the baseline.
 
     Attributes:
-        other: the best system for the measure, or the baseline.
         difference: system minus other, in percentage points; None if a rate is undefined.
         p: p-value of the test before correction; if None, `unscored` is the reason.
         adjusted: p-value after correction for all comparisons of this measure.
-        significant: whether `adjusted` is below `LEVEL`.
         pairs: McNemar's test on the examples of both systems.
     """
 
@@ -178,17 +173,11 @@ def compare_systems(
         baseline: name of a system; None for the best one, or the first of several best ones.
         test: ``z`` for independent rates, or ``mcnemar`` on the examples of both systems.
         correct: whether to correct for multiple comparisons, with Holm's method.
-
-    Raises:
-        InputError: the baseline is not a system of the task.
     """
     rates = {each.system: each for each in system_rates(verdicts)}
     if baseline is not None and baseline not in rates:
-        raise InputError(
-            f"must be one of {', '.join(rates)}, got {baseline!r}.",
-            field="baseline",
-            value=baseline,
-        )
+        rule = f"must be one of {', '.join(rates)}, got {baseline!r}."
+        raise InputError(rule, field="baseline", value=baseline)
     other = rates[baseline] if baseline is not None else _best(list(rates.values()), measure)
     if other is None:
         return []
@@ -201,23 +190,20 @@ def compare_systems(
         pairs = None
         if test == "mcnemar":
             pairs = compare_paired(verdicts, name, other.system, measure)
-            p, unscored = pairs.p, pairs.unscored or _not_comparable(pairs, min(a.n, b.n))
+            unscored = pairs.unscored or _not_comparable(pairs, min(a.n, b.n))
+            p = pairs.p if unscored is None else None
         else:
             tested = compare_rates((a.count, a.n), (b.count, b.n))
             p, unscored = tested.value, tested.unscored
-        p = p if unscored is None else None
         found.append(
             Comparison(measure, name, other.system, gap, p, pairs=pairs, unscored=unscored)
         )
-    known = {each.system: each.p for each in found if each.p is not None}
-    ps = list(known.values())
-    adjusted = dict(zip(known, holm(ps) if correct else ps, strict=True))
+    ps = [each.p for each in found if each.p is not None]
+    adjusted = iter(holm(ps) if correct else ps)
     return [
-        replace(
-            each,
-            adjusted=adjusted.get(each.system),
-            significant=adjusted.get(each.system, 1.0) < LEVEL,
-        )
+        each
+        if each.p is None
+        else replace(each, adjusted=(p := next(adjusted)), significant=p < LEVEL)
         for each in found
     ]
 
@@ -226,15 +212,11 @@ def compare_paired(
     verdicts: Sequence[Verdict], first: str, second: str, measure: Measure
 ) -> McNemar:
     """Compare two systems on the items where both have a value; duplicates count once."""
-    answers: dict[str, dict[str, bool]] = {first: {}, second: {}}
+    own: dict[str, dict[str, Verdict]] = {first: {}, second: {}}
     for verdict in drop_duplicates(verdicts):
-        answer = verdict_value(verdict, measure)
-        if verdict.system in answers and answer is not None:
-            answers[verdict.system][verdict.item] = answer
-    shared = [item for item in answers[first] if item in answers[second]]
-    return mcnemar(
-        [answers[first][item] for item in shared], [answers[second][item] for item in shared]
-    )
+        if verdict.system in own:
+            own[verdict.system][verdict.item] = verdict
+    return _mcnemar(own[first], own[second], measure)
 
 
 def _best(rates: Sequence[SystemRates], measure: Measure) -> SystemRates | None:
@@ -265,33 +247,37 @@ class DesignComparison:
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object with the fields of the test."""
         row = asdict(self)
-        del row["pairs"]
-        return row | self.pairs.to_dict()
+        return {k: v for k, v in row.items() if k != "pairs"} | self.pairs.to_dict()
 
 
 def compare_designs(verdicts: Iterable[Verdict]) -> list[DesignComparison]:
-    """Compare each pair of designs of a task in every measure.
-
-    There is one verdict per output and design.
-    """
+    """Compare each pair of designs of a task in every measure; each output has one verdict."""
     tasks: dict[str, dict[str, dict[tuple[str, str], Verdict]]] = {}
     for verdict in verdicts:
         designs = tasks.setdefault(verdict.task, {})
         designs.setdefault(verdict.design, {})[verdict.item, verdict.system] = verdict
-    found = []
-    for task, designs in tasks.items():
-        for first, second in combinations(designs, 2):
-            for measure in MEASURES:
-                pairs = [
-                    (a, b)
-                    for key, verdict in designs[first].items()
-                    if key in designs[second]
-                    and (a := verdict_value(verdict, measure)) is not None
-                    and (b := verdict_value(designs[second][key], measure)) is not None
-                ]
-                test = mcnemar([a for a, _ in pairs], [b for _, b in pairs])
-                found.append(DesignComparison(task, measure, first, second, test))
-    return found
+    return [
+        DesignComparison(
+            task, measure, first, second, _mcnemar(designs[first], designs[second], measure)
+        )
+        for task, designs in tasks.items()
+        for first, second in combinations(designs, 2)
+        for measure in MEASURES
+    ]
+
+
+def _mcnemar(
+    first: Mapping[_Key, Verdict], second: Mapping[_Key, Verdict], measure: Measure
+) -> McNemar:
+    """Compare two sets of verdicts on the outputs where both have a value."""
+    pairs = [
+        (a, b)
+        for key, verdict in first.items()
+        if key in second
+        and (a := verdict_value(verdict, measure)) is not None
+        and (b := verdict_value(second[key], measure)) is not None
+    ]
+    return mcnemar([a for a, _ in pairs], [b for _, b in pairs])
 
 
 Question = Literal["flag", "int", "ais"]
@@ -304,13 +290,10 @@ _MAJORITIES = (3, 4, 5)
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of annotators on one question.
+    """Agreement of annotators on one question; `dropped` outputs have fewer than two answers.
 
     Attributes:
-        question: ``flag``, ``int``, or ``ais`` (for outputs with an interpretable consensus).
-        items, dropped: numbers of outputs used and left out.
         alpha: nominal Krippendorff's alpha.
-        pairs: pairwise agreement.
         fit: single answers compared with the consensus.
         unanimous: share of outputs with unanimous answers.
         levels: ordinal Krippendorff's alpha of the levels; None if the design has no levels.
@@ -327,21 +310,18 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object."""
-        row = {
-            "question": self.question,
-            "items": self.items,
-            "dropped": self.dropped,
-            "krippendorff_alpha": self.alpha.to_dict(),
-            "pairwise_agreement": self.pairs.to_dict(),
-            "f1_yes": self.fit.f1[True].to_dict() if True in self.fit.f1 else None,
-            "f1_no": self.fit.f1[False].to_dict() if False in self.fit.f1 else None,
-            "f1_macro": self.fit.macro.to_dict(),
-            "accuracy": self.fit.accuracy.to_dict(),
-            "unanimous": self.unanimous.to_dict(),
+        found = {
+            "krippendorff_alpha": self.alpha,
+            "pairwise_agreement": self.pairs,
+            "f1_yes": self.fit.f1.get(True),
+            "f1_no": self.fit.f1.get(False),
+            "f1_macro": self.fit.macro,
+            "accuracy": self.fit.accuracy,
+            "unanimous": self.unanimous,
+            **({} if self.levels is None else {"krippendorff_alpha_levels": self.levels}),
         }
-        if self.levels is not None:
-            row["krippendorff_alpha_levels"] = self.levels.to_dict()
-        return row
+        row = {"question": self.question, "items": self.items, "dropped": self.dropped}
+        return row | {name: each and each.to_dict() for name, each in found.items()}
 
 
 def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
@@ -412,12 +392,9 @@ Grouping = Literal["task", "design", "annotator", "system"]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Completion times of a group of ratings, in seconds.
+    """Completion times of a group of ratings, in seconds; `n` ratings have a time.
 
-    Attributes:
-        group: the values that define the group, by name.
-        n, untimed: numbers of ratings with and without a time.
-        sd: sample standard deviation.
+    `group` has the values that define the group, by name; `sd` is the sample standard deviation.
     """
 
     group: dict[str, str]
@@ -448,15 +425,9 @@ def completion_times(
     found = []
     for key, all_seconds in groups.items():
         seconds = [each for each in all_seconds if each is not None]
-        found.append(
-            Times(
-                dict(zip(by, key, strict=True)),
-                len(seconds),
-                len(all_seconds) - len(seconds),
-                median(seconds) if seconds else None,
-                fmean(seconds) if seconds else None,
-                stdev(seconds) if len(seconds) > 1 else None,
-                sum(seconds),
-            )
-        )
+        n = len(seconds)
+        middle, mean = (median(seconds), fmean(seconds)) if n else (None, None)
+        sd = stdev(seconds) if n > 1 else None
+        group = {str(name): value for name, value in zip(by, key, strict=True)}
+        found.append(Times(group, n, len(all_seconds) - n, middle, mean, sd, sum(seconds)))
     return found

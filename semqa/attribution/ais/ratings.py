@@ -55,9 +55,8 @@ class Verdict:
         interpretable: whether the output can be understood without the source; None if not judged.
         attributable: whether the source supports all of the output; None if not compared.
         agree_int, agree_ais: number of annotators in the majority; None if unknown.
-        task: such as ``qrecc``; results of different tasks are reported separately.
-        design: the task design, that is, how annotators were asked.
-        doc_url, doc_url_hash: URL of the source, and the SHA-1 of the URL.
+        design: how annotators were asked.
+        doc_url_hash: SHA-1 of the source's URL.
     """
 
     item: str
@@ -73,13 +72,6 @@ class Verdict:
     doc_url: str = ""
     doc_url_hash: str = ""
 
-    def __post_init__(self) -> None:
-        if self.flagged and self.interpretable is not None:
-            raise ValueError("a flagged output is not judged")
-        asked = self.design != ATTRIBUTION_ONLY
-        if asked and self.attributable is not None and not self.interpretable:
-            raise ValueError("an output that is not interpretable is not compared with its source")
-
     @property
     def key(self) -> tuple[str, str, str, str]:
         """The identity of the verdict: task, design, item and system."""
@@ -88,13 +80,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One annotator's judgement of one output.
+    """One annotator's judgement of one output; an answer is None if its question was not asked.
 
-    Attributes:
-        flagged, interpretable, attributable: as in `Verdict`; None if not asked.
-        seconds: time from the first view to the last answer; None if not measured.
-        interpretable_level, attributable_level: answers from 1 to 5, in a design that asks for
-            levels.
+    `seconds` is the time from the first view to the last answer. The levels are answers from 1 to 5,
+    in a design that asks for levels.
 
     Raises:
         ValueError: an answer is missing, or present although its question was not asked.
@@ -146,11 +135,7 @@ class Rating:
 
 
 def read_ratings(path: Path | str) -> list[Rating]:
-    """Read a ratings file; ``-`` is standard input.
-
-    Raises:
-        InputError: a line is invalid, or an annotator rated an output twice.
-    """
+    """Read a ratings file; ``-`` is standard input."""
     ratings: list[Rating] = []
     places: dict[tuple[object, ...], str] = {}
     for row in read_rows(path):
@@ -203,17 +188,9 @@ def _unit(group: Sequence[Rating]) -> RatedUnit:
         answers = [r.attributable for r in group if r.attributable is not None]
         attributable, agree_ais = _vote(answers)
         tied += ["ais"] * _ties(answers)
+    answers_and_counts = (flagged, interpretable, attributable, agree_int, agree_ais)
     verdict = Verdict(
-        item=first.item,
-        system=first.system,
-        output=first.output,
-        flagged=flagged,
-        interpretable=interpretable,
-        attributable=attributable,
-        agree_int=agree_int,
-        agree_ais=agree_ais,
-        task=first.task,
-        design=first.design,
+        first.item, first.system, first.output, *answers_and_counts, first.task, first.design
     )
     return RatedUnit(tuple(group), verdict, tuple(tied))
 

@@ -1,13 +1,8 @@
 """The paper's released files of verdicts: one CSV per task, one row per output.
 
-Columns: ``ex-idx``, ``doc-url``, ``doc-url-hash``, ``model-name``, ``output``, ``INT``, ``INT &
-AIS``, ``Flagged``, ``Q1``, ``Q2`` (the majority's answers in words) and ``# agree (INT)``, ``#
-agree (AIS)`` (in the
-readme: ``Q1 agree`` and ``Q2 agree``). Column names are matched without case and surrounding
-spaces; other columns are kept.
-
-Verdicts only depend on INT, INT & AIS and Flagged. `data_checks` counts suspicious rows; no row is
-silently corrected.
+Q1 and Q2 are the majority's answers in words. Column names are matched without case and surrounding
+spaces; other columns are kept. Verdicts only depend on INT, INT & AIS and Flagged. `data_checks`
+counts suspicious rows; no row is silently corrected.
 
 Source: github.com/google-research-datasets/AIS, readme.
 """
@@ -32,18 +27,8 @@ if TYPE_CHECKING:
 
 
 COLUMNS = (
-    "ex-idx",
-    "doc-url",
-    "doc-url-hash",
-    "model-name",
-    "output",
-    "INT",
-    "INT & AIS",
-    "Flagged",
-    "Q1",
-    "Q2",
-    "# agree (INT)",
-    "# agree (AIS)",
+    *("ex-idx", "doc-url", "doc-url-hash", "model-name", "output", "INT", "INT & AIS", "Flagged"),
+    *("Q1", "Q2", "# agree (INT)", "# agree (AIS)"),
 )
 """The header of a released file."""
 
@@ -84,16 +69,10 @@ class ReleasedFile:
     @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Self:
         """Create a file from verdicts, with the released wording."""
-        return cls(
-            tuple(
-                ReleasedRow(
-                    each,
-                    _label(each.interpretable, CLEAR, UNCLEAR),
-                    _label(each.attributable, ATTRIBUTABLE, NOT_ATTRIBUTABLE),
-                )
-                for each in verdicts
-            )
-        )
+        clear = {None: "", True: CLEAR, False: UNCLEAR}
+        whole = {None: "", True: ATTRIBUTABLE, False: NOT_ATTRIBUTABLE}
+        rows = (ReleasedRow(v, clear[v.interpretable], whole[v.attributable]) for v in verdicts)
+        return cls(tuple(rows))
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -107,9 +86,6 @@ def read_released(
     """Read a released file; ``-`` is standard input.
 
     By default, the task is the file name without ``ann_`` and suffix.
-
-    Raises:
-        InputError: the file is not CSV, a column is missing, or a cell is not a valid number.
     """
     return released_of(read_csv(path, budget), task)
 
@@ -140,18 +116,13 @@ def _columns(file: CsvFile) -> dict[str, int]:
     for place, cell in enumerate(file.header):
         name = _NAMES.get(" ".join(cell.split()).lower())
         if name in found:
-            raise InputError(
-                f"The column {shown(name)} is duplicated: columns {found[name] + 1} and {place + 1}.",
-                where=file.name,
-            )
+            message = f"The column {shown(name)} is duplicated."
+            raise InputError(message, where=file.name)
         if name is not None:
             found[name] = place
-    for name in _REQUIRED:
-        if name not in found:
-            raise InputError(
-                f"The column {shown(name)} is missing; a released AIS file has {', '.join(_REQUIRED)}.",
-                where=file.name,
-            )
+    if missing := [name for name in _REQUIRED if name not in found]:
+        message = f"The column {shown(missing[0])} is missing; a released AIS file has {', '.join(_REQUIRED)}."
+        raise InputError(message, where=file.name)
     return found
 
 
@@ -228,10 +199,6 @@ def _record(row: ReleasedRow, columns: Mapping[str, int], width: int) -> CsvReco
 
 def _text_or_empty(cell: str) -> str:
     return "" if _MISSING.fullmatch(cell) else cell
-
-
-def _label(answer: bool | None, yes: str, no: str) -> str:
-    return "" if answer is None else yes if answer else no
 
 
 _STRAY = "{}[] \t\r\n"

@@ -19,24 +19,17 @@ from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, enc
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from semqa.attribution.attrscore.labels import Label
     from semqa.data.files import InputFile
 
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-"""Column delimiters by file suffix."""
-
-
 def read_table(path: Path | str) -> Iterator[Row]:
     """Read the rows of a file.
 
-    The suffix selects the format: ``.csv`` or ``.tsv`` with a header, ``.json`` for an array,
-    ``.txt`` for TSV or JSON lines; otherwise JSON lines. ``-`` is standard input, as JSON lines.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
+    The suffix selects the format: ``.csv`` or ``.tsv`` with a header, ``.json`` for an array;
+    otherwise JSON lines. ``-`` is standard input, as JSON lines.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".csv":
@@ -45,30 +38,23 @@ def read_table(path: Path | str) -> Iterator[Row]:
     with open_input(path) as opened:
         if suffix == ".json":
             yield from _array(opened)
-            return
-        lines = lines_of(opened)
-        if suffix not in (".tsv", ".txt"):
-            yield from map(decode_row, lines)
-            return
-        columns: dict[str, int] = {}
-        width = 0
-        for line in lines:
-            text = decode_text(line.raw, line.where, line.offset).rstrip("\r\n")
-            if suffix == ".txt" and not width and text.startswith("{"):
-                yield decode_row(line)
-                continue
-            cells = text.split("\t")
-            if not width:
-                columns, width = columns_of(cells, opened.name), len(cells)
-                continue
-            # Files of SNLI and MultiNLI omit empty cells at the end of a line.
-            if len(cells) > width:
-                raise InputError(
-                    f"The line has {len(cells)} cells, but the header has {width}.",
-                    where=line.where,
-                )
-            cells += [""] * (width - len(cells))
+        elif suffix == ".tsv":
+            yield from _tab_separated(opened)
+        else:
+            yield from map(decode_row, lines_of(opened))
+
+
+def _tab_separated(file: InputFile) -> Iterator[Row]:
+    columns: dict[str, int] = {}
+    for line in lines_of(file):
+        cells = decode_text(line.raw, line.where, line.offset).rstrip("\r\n").split("\t")
+        if not columns:
+            columns, width = columns_of(cells, file.name), len(cells)
+        elif len(cells) == width:
             yield Row(line.where, {name: cells[place] for name, place in columns.items()})
+        else:
+            message = f"The line has {len(cells)} cells, but the header has {width}."
+            raise InputError(message, where=line.where)
 
 
 def _array(file: InputFile) -> Iterator[Row]:
@@ -88,32 +74,23 @@ def _array(file: InputFile) -> Iterator[Row]:
 
 
 def column_of(row: Row, names: Sequence[str], what: str) -> str:
-    """Return the first of several column names that a row has.
-
-    Raises:
-        InputError: the row has none of them.
-    """
-    found = next((name for name in names if name in row.fields), None)
-    if found is None:
-        present = ", ".join(map(repr, row.fields)) or "none"
-        raise InputError(
-            f"The {what} is missing: expected one of {', '.join(map(repr, names))}. The fields are {present}.",
-            where=row.where,
-        )
-    return found
+    """Return the first of several column names that a row has."""
+    for name in names:
+        if name in row.fields:
+            return name
+    present = ", ".join(map(repr, row.fields)) or "none"
+    raise InputError(
+        f"The {what} is missing: expected one of {', '.join(map(repr, names))}. The fields are {present}.",
+        where=row.where,
+    )
 
 
-COLUMNS = ("query", "answer", "reference", "label")
 _MISSING = "nan"
 """An empty cell as written by pandas; the released code treats it as empty, too."""
 
 
 def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
-    """Read a file of examples with `read_table`; with `labelled`, each must have a label.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
-    """
+    """Read a file of examples with `read_table`; with `labelled`, each must have a label."""
     examples = []
     places: dict[str, str] = {}
     for number, row in enumerate(read_table(path), start=1):
@@ -171,34 +148,23 @@ def _label(row: Row, labelled: bool) -> Label | None:
 
 
 def _how(row: Row) -> dict[str, object]:
-    how = row.fields.get("how", {})
-    if isinstance(how, str) and how:
+    how = row.fields.get("how")
+    if isinstance(how, str):
         try:
             how = json.loads(how)
         except ValueError:
-            how = {"note": how}
+            how = {"note": how} if how else {}
     return how if isinstance(how, dict) else {}
 
 
 def write_examples(path: Path | str, examples: Sequence[Example]) -> None:
-    """Write examples atomically, as CSV or TSV by the file suffix, otherwise as JSON lines."""
+    """Write examples atomically: as CSV if the suffix is ``.csv``, otherwise as JSON lines."""
     path = Path(path)
-    delimiter = DELIMITERS.get(path.suffix.lower())
-    if delimiter is None:
+    if path.suffix.lower() != ".csv":
         write_atomic(path, (encode_row(example.to_dict()) for example in examples))
-    else:
-        write_atomic(path, _lines(examples, delimiter))
-
-
-def _lines(examples: Iterable[Example], delimiter: str) -> Iterator[bytes]:
-    yield _line((*COLUMNS, "id", "how"), delimiter)
-    for example in examples:
-        how = json.dumps(dict(example.how), ensure_ascii=False) if example.how else ""
-        cells = (example.query, example.answer, example.reference, example.label or "")
-        yield _line((*cells, example.id, how), delimiter)
-
-
-def _line(cells: Iterable[str], delimiter: str) -> bytes:
-    if delimiter == "\t":  # TSV has no quoting
-        return ("\t".join(" ".join(cell.split()) for cell in cells) + "\n").encode("utf-8")
-    return encode_record(cells).encode("utf-8")
+        return
+    rows = [("query", "answer", "reference", "label", "id", "how")]
+    for each in examples:
+        how = json.dumps(dict(each.how), ensure_ascii=False) if each.how else ""
+        rows.append((each.query, each.answer, each.reference, each.label or "", each.id, how))
+    write_atomic(path, (encode_record(row).encode("utf-8") for row in rows))

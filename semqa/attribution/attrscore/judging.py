@@ -1,22 +1,26 @@
-"""Ask a judge for the label of each claim, with prompts or by entailment."""
+"""Ask a judge for the label of each claim, with prompts or by entailment; records of runs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.labels import (
     DEFAULT_FAMILY,
+    LABEL_OF,
     LABELS,
+    Example,
     family_named,
     label_named,
-    label_of_relation,
+    official_label,
     parse_label,
 )
+from semqa.attribution.attrscore.scores import official_scores, score_by_domain, score_labels
 from semqa.attribution.judges import (
     CompletingJudge,
     EntailmentJudge,
@@ -27,16 +31,16 @@ from semqa.attribution.judges import (
 from semqa.attribution.judges.base import abilities_of, require_ability
 from semqa.attribution.judges.replies import verdict_schema
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.records import invalid_field
-from semqa.data.jsonl import Row
+from semqa.attribution.records import invalid_field, kind_of, read_record
+from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 from semqa.prompting.template import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from semqa.attribution.attrscore.labels import Example, Family, Label
+    from semqa.attribution.attrscore.labels import Family, Label
     from semqa.attribution.judges import Entailment, Judge
 
 
@@ -54,12 +58,9 @@ class Shot:
 class AttrPrompt:
     """A prompt for a language model; create it with `create`.
 
-    Attributes:
-        family: the prompt family, which defines the label words.
-        template: a template with the variables ``claim``, ``reference``, ``words`` (by lower-case
-            label, such as ``words.attributable``) and ``exemplars`` (each with ``claim``,
-            ``reference``, ``word`` and ``why``).
-        shots: the exemplars shown in every prompt, in order.
+    The template has the variables ``claim``, ``reference``, ``words`` (by lower-case label, such as
+    ``words.attributable``) and ``exemplars`` (each with ``claim``, ``reference``, ``word`` and
+    ``why``).
     """
 
     family: Family
@@ -74,19 +75,13 @@ class AttrPrompt:
         prompt: Path | str | None = None,
         shots: Sequence[Shot] = (),
     ) -> AttrPrompt:
-        """Load the prompt of a family, or the user's own template.
-
-        Raises:
-            InputError: the family is unknown, or the template is invalid.
-        """
+        """Load the prompt of a family, or the user's own template."""
         chosen = family_named(family)
         made = cls(chosen, JudgePrompt.load(prompt or chosen.prompt), tuple(shots))
         filled = made.fill("A test claim?", "A test reference.")
-        for part in ("A test claim?", "A test reference."):
-            if part not in filled:
-                raise InputError(
-                    f"The prompt {made.template.name} must contain {'{{ claim }}' if '?' in part else '{{ reference }}'}."
-                )
+        for name in ("claim", "reference"):
+            if f"A test {name}" not in filled:
+                raise InputError(f"The prompt {made.template.name} must contain {{{{ {name} }}}}.")
         return made
 
     def fill(self, claim: str, reference: str) -> str:
@@ -159,13 +154,9 @@ Method = Literal["prompt", "entailment"]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judge's label of an example.
+    """A judge's label of an example; None if it is too long for the judge or the output unparsed.
 
-    Attributes:
-        label: None if the output is unparsed or the example is too long for the judge.
-        output: the judge's output, if a prompt was used.
-        entailment: the judge's probabilities, if entailment was used.
-        too_long: whether the example is too long for the judge.
+    There is an `output` if a prompt was used, otherwise an `entailment`.
     """
 
     example: Example
@@ -176,11 +167,7 @@ class Judged:
 
 
 def choose_method(judge: Judge, *, prompted: bool = False) -> Method:
-    """Return prompts for a judge that completes them or if `prompted`, otherwise entailment.
-
-    Raises:
-        InputError: the judge does not support the method.
-    """
+    """Return prompts for a judge that completes them or if `prompted`, otherwise entailment."""
     method: Method = "prompt" if prompted or "complete" in abilities_of(judge) else "entailment"
     require_ability(judge, "complete" if method == "prompt" else "entailment")
     return method
@@ -205,13 +192,12 @@ def judge_by_prompt(
     outputs = unless_too_long(
         lambda some: judge.complete(some, max_new_tokens=max_new_tokens, schema=schema), prompts
     )
-    judged = []
-    for example, output in zip(examples, outputs, strict=True):
-        if isinstance(output, TooLongError):
-            judged.append(Judged(example, None, too_long=True))
-            continue
-        judged.append(Judged(example, parse_label(output), output=output))
-    return judged
+    return [
+        Judged(example, None, too_long=True)
+        if isinstance(output, TooLongError)
+        else Judged(example, parse_label(output), output=output)
+        for example, output in zip(examples, outputs, strict=True)
+    ]
 
 
 def judge_by_entailment(
@@ -224,10 +210,151 @@ def judge_by_entailment(
     """
     pairs = [Pair(each.reference, each.claim(with_query)) for each in examples]
     relations = unless_too_long(judge.entailment, pairs)
-    judged = []
-    for example, found in zip(examples, relations, strict=True):
-        if isinstance(found, TooLongError):
-            judged.append(Judged(example, None, too_long=True))
-            continue
-        judged.append(Judged(example, label_of_relation(found), entailment=found))
-    return judged
+    return [
+        Judged(example, None, too_long=True)
+        if isinstance(found, TooLongError)
+        else Judged(example, LABEL_OF[found.relation], entailment=found)
+        for example, found in zip(examples, relations, strict=True)
+    ]
+
+
+_OUTPUT = ("output", "Prediction", "prediction", "response")
+_LABEL = ("label", "Label", "gold")
+
+
+def read_outputs(path: Path | str) -> tuple[tuple[Judged, ...], str | None]:
+    """Read outputs with gold labels from a table or from the record of a run.
+
+    In CSV, TSV, JSON lines or a JSON array, the output is in ``output``, ``prediction`` or
+    ``response``, and the label in ``label`` or ``gold``. The released code's ``predictions.json``
+    has this format.
+
+    Returns:
+        The parsed outputs, and the prompt family if the file is a record.
+    """
+    if kind_of(path) is None:
+        rows = enumerate(read_table(path), start=1)
+        return tuple(_judged_output(row, number) for number, row in rows), None
+    record = read_record(path, KIND)
+    family = Row(record.name, record.fields).text("family")
+    return tuple(map(_judged_row, record.rows)), family
+
+
+def _judged_output(row: Row, number: int) -> Judged:
+    given = row.text(column_of(row, _LABEL, "gold label"))
+    output = row.text(column_of(row, _OUTPUT, "output"))
+    example = _example(row, str(row.fields.get("id") or number), given)
+    return Judged(example, parse_label(output), output=output)
+
+
+def _judged_row(row: Row) -> Judged:
+    given = row.fields.get("label")
+    example = _example(row, row.text("id"), None if given is None else row.text("label"))
+    if row.fields.get("too_long"):
+        return Judged(example, None, too_long=True)
+    if "output" not in row.fields:
+        message = "There is no output to parse, because the run used entailment."
+        raise InputError(message, where=row.where)
+    return Judged(example, parse_label(row.text("output")), row.text("output"))
+
+
+def _example(row: Row, key: str, given: str | None) -> Example:
+    label = None if given is None else label_named(given)
+    if given is not None and label is None:
+        rule = f"must be one of {', '.join(LABELS)}, got {describe(given)}."
+        raise InputError(rule, field="label", where=row.where)
+    query, answer, reference = (row.text(name, "") for name in ("query", "answer", "reference"))
+    domain = row.text("domain", "").strip()
+    return Example(key, query, answer, reference, label, where=row.where, domain=domain)
+
+
+KIND = "semqa-attrscore"
+
+_NO_LABELS = "no example has a gold label"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The record of a run; `settings` has judge, way, prompt, data and versions, JSON-ready."""
+
+    settings: Mapping[str, Any]
+    judged: tuple[Judged, ...]
+    family: str = DEFAULT_FAMILY
+    resamples: int = 1_000
+    seed: int = 0
+
+    def scores(self) -> dict[str, Any]:
+        """Score the labelled examples, overall and by domain.
+
+        ``unlabelled`` is the number of other examples.
+        """
+        rows = [
+            (each.example.domain, each.example.label, each.label)
+            for each in self.judged
+            if each.example.label
+        ]
+        scores = score_labels(
+            [gold for _, gold, _ in rows],
+            [label for _, _, label in rows],
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+        if not rows:
+            scores["unscored"] = dict.fromkeys(scores["unscored"], _NO_LABELS)
+        domains = score_by_domain(rows, resamples=self.resamples, seed=self.seed)
+        return {**scores, "domains": domains, "unlabelled": len(self.judged) - len(rows)}
+
+    @property
+    def too_long(self) -> int:
+        """Number of examples that are too long for the judge."""
+        return sum(each.too_long for each in self.judged)
+
+    def official(self) -> dict[str, Any] | None:
+        """Score outputs like the released code; None without labelled outputs.
+
+        NaN becomes None and is listed in ``nan``.
+        """
+        pairs = [
+            (each.example.label, official_label(each.output, self.family))
+            for each in self.judged
+            if each.output is not None and each.example.label is not None
+        ]
+        if not pairs:
+            return None
+        scores = official_scores([gold for gold, _ in pairs], [label for _, label in pairs])
+        values = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
+        for name in ("f1", "precision", "recall"):
+            figures = zip(LABELS, getattr(scores, name), strict=True)
+            values |= {f"{name} {label}": value for label, value in figures}
+        return {
+            **{name: None if math.isnan(value) else value for name, value in values.items()},
+            "nan": [name for name, value in values.items() if math.isnan(value)],
+            "unparsed": sum(label is None for _, label in pairs),
+            "confusion": [list(row) for row in scores.confusion],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON-ready record."""
+        official = self.official()
+        return {
+            "kind": KIND,
+            **self.settings,
+            "family": self.family,
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "scores": self.scores(),
+            **({} if official is None else {"official": official}),
+            **({"too_long": self.too_long} if self.too_long else {}),
+            "rows": [_row(each) for each in self.judged],
+        }
+
+
+def _row(judged: Judged) -> dict[str, object]:
+    row = judged.example.to_dict() | {"predicted": judged.label}
+    if judged.too_long:
+        row["too_long"] = True
+    if judged.output is not None:
+        row["output"] = judged.output
+    if judged.entailment is not None:
+        row["entailment"] = judged.entailment._asdict()
+    return row

@@ -14,7 +14,6 @@ paper; the prompts in ``prompts/judge/attrscore-*.jinja`` are ours.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
@@ -25,7 +24,6 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from semqa.attribution.judges import Entailment
     from semqa.attribution.judges.base import Relation
 
 
@@ -43,6 +41,7 @@ RELATIONS: Final[Mapping[Label, Relation]] = {
 """The entailment relation of each label."""
 
 LABEL_OF: Final[Mapping[Relation, Label]] = {name: label for label, name in RELATIONS.items()}
+"""The label of each relation; a tie is extrapolatory, because the evidence is not sufficient."""
 
 _BY_NAME: Final[Mapping[str, Label]] = {label.lower(): label for label in LABELS}
 
@@ -57,19 +56,6 @@ def label_named(name: str) -> Label | None:
     return _BY_NAME.get(name.strip().lower())
 
 
-def label_of_relation(found: Entailment) -> Label:
-    """Return the label of the most probable relation.
-
-    A tie is extrapolatory, because an undecided judge has not found sufficient evidence.
-
-    Example:
-        >>> from semqa.attribution.judges import Entailment
-        >>> label_of_relation(Entailment(0.4, 0.2, 0.4))
-        'Extrapolatory'
-    """
-    return LABEL_OF[found.relation]
-
-
 DEFAULT_FAMILY = "attribution-defined"
 """As in the paper, where the attribution prompt defines the labels."""
 
@@ -79,13 +65,9 @@ PAPER_FAMILIES = (DEFAULT_FAMILY, "fact-checking", "nli", "summarization")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A prompt family: its name here and in the released code, and the label of each word.
-
-    The words are in the order in which the released code searches for them.
-    """
+    """A prompt family and the label of each word, in the order of the released code's search."""
 
     name: str
-    official: str
     words: Mapping[str, Label]
 
     @property
@@ -103,74 +85,26 @@ class Family:
         return next(word for word, its_label in self.words.items() if its_label == label)
 
 
-_PLAIN_WORDS: Final[Mapping[str, Label]] = {
-    "Attributable": "Attributable",
-    "Extrapolatory": "Extrapolatory",
-    "Contradictory": "Contradictory",
+_ORDER: Final[tuple[Label, ...]] = ("Attributable", "Extrapolatory", "Contradictory")
+_WORDS: Final = {
+    "attribution": _ORDER,
+    DEFAULT_FAMILY: _ORDER,
+    "fact-checking": ("Supported", "Not Enough Information", "Refuted"),
+    "nli": ("Entailment", "Neutral", "Contradiction"),
+    "summarization": ("Support", "Not Enough Information", "Contradict"),
 }
-
 FAMILIES: Final[Mapping[str, Family]] = {
-    family.name: family
-    for family in (
-        Family("attribution", "attribution-no-definition", _PLAIN_WORDS),
-        Family("attribution-defined", "attribution-with-definition", _PLAIN_WORDS),
-        Family(
-            "fact-checking",
-            "fact-checking",
-            {
-                "Supported": "Attributable",
-                "Not Enough Information": "Extrapolatory",
-                "Refuted": "Contradictory",
-            },
-        ),
-        Family(
-            "nli",
-            "nli",
-            {
-                "Entailment": "Attributable",
-                "Neutral": "Extrapolatory",
-                "Contradiction": "Contradictory",
-            },
-        ),
-        Family(
-            "summarization",
-            "summarization",
-            {
-                "Support": "Attributable",
-                "Not Enough Information": "Extrapolatory",
-                "Contradict": "Contradictory",
-            },
-        ),
-    )
+    name: Family(name, dict(zip(words, _ORDER, strict=True))) for name, words in _WORDS.items()
 }
 """All families by name."""
 
-_FAMILY_BY_NAME: Final[Mapping[str, Family]] = {
-    **FAMILIES,
-    **{family.official: family for family in FAMILIES.values()},
-}
-
 
 def family_named(name: str) -> Family:
-    """Return a family by its name here or in the released code.
-
-    Raises:
-        InputError: the family is unknown.
-
-    Example:
-        >>> family_named("attribution-no-definition").name
-        'attribution'
-    """
-    found = _FAMILY_BY_NAME.get(name)
-    if found is None:
-        close = difflib.get_close_matches(name, _FAMILY_BY_NAME, n=1, cutoff=0.5)
-        raise InputError(
-            f"must be one of {', '.join(FAMILIES)}, got {name!r}.",
-            field="family",
-            value=name,
-            hint=f"Did you mean {close[0]}?" if close else None,
-        )
-    return found
+    """Return a family by its name."""
+    if name not in FAMILIES:
+        rule = f"must be one of {', '.join(FAMILIES)}, got {name!r}."
+        raise InputError(rule, field="family", value=name)
+    return FAMILIES[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +113,7 @@ class Example:
 
     Attributes:
         id: id of the row; by default its number, from 1.
-        query: the question; can be empty.
         answer: the answer to the question, or the whole claim.
-        reference: the text that should support the claim.
-        label: the gold label, or None.
         how: how a simulated or mapped row was created.
         domain: the group that the example is also scored in, such as a subject; can be empty.
         where: ``file:line``, for error messages.
@@ -209,19 +140,9 @@ class Example:
 
     def to_dict(self) -> dict[str, object]:
         """Return a row for a data file, without missing fields."""
-        row: dict[str, object] = {
-            "id": self.id,
-            "query": self.query,
-            "answer": self.answer,
-            "reference": self.reference,
-        }
-        if self.label is not None:
-            row["label"] = self.label
-        if self.domain:
-            row["domain"] = self.domain
-        if self.how:
-            row["how"] = dict(self.how)
-        return row
+        row = {name: getattr(self, name) for name in ("id", "query", "answer", "reference")}
+        more = {"label": self.label, "domain": self.domain, "how": dict(self.how)}
+        return row | {name: value for name, value in more.items() if value}
 
 
 def official_label(output: str, family: str) -> Label | None:

@@ -39,73 +39,56 @@ class Task:
     `words` maps spellings to labels, or to None if no label corresponds.
     """
 
-    name: str
     claims: tuple[str, ...]
     references: tuple[str, ...]
     labels: tuple[str, ...]
     words: Mapping[str, Label | None]
 
 
-def _spellings(
-    attributable: str, extrapolatory: str, contradictory: str, none: str = ""
-) -> dict[str, Label | None]:
-    words: dict[str, Label | None] = {}
-    spellings: tuple[tuple[str, Label | None], ...] = (
-        (attributable, "Attributable"),
-        (extrapolatory, "Extrapolatory"),
-        (contradictory, "Contradictory"),
-        (none, None),
-    )
-    for spelled, label in spellings:
-        words |= dict.fromkeys(spelled.split(), label)
-    return words
+def _spellings(*spelled: str) -> dict[str, Label | None]:
+    """Return the label of each word of an attributable, extrapolatory, contradictory, no label."""
+    labels: tuple[Label | None, ...] = ("Attributable", "Extrapolatory", "Contradictory", None)
+    pairs = zip(spelled, labels, strict=True)
+    return {word: label for words, label in pairs for word in words.split()}
 
 
-_LABEL_COLUMNS = ("label", "gold_label", "verdict", "labels")
-
-TASKS: Final[Mapping[str, Task]] = {
-    task.name: task
-    for task in (
-        Task(
-            "fact-checking",
-            ("claim", "query", "hypothesis", "statement"),
-            ("evidence", "evidence_text", "context", "premise", "reference", "abstract"),
-            _LABEL_COLUMNS,
-            _spellings(
-                "supports supported support true",
-                "notenoughinfo notenoughinformation notenoughevidence nei unproven mixture",
-                "refutes refuted refute contradict contradicts false",
-                "conflictingevidencecherrypicking conflictingevidence disputed",
-            ),
+TASKS: Final = {
+    "fact-checking": Task(
+        ("claim", "query", "hypothesis", "statement"),
+        ("evidence", "evidence_text", "context", "premise", "reference", "abstract"),
+        ("label", "gold_label", "verdict", "labels"),
+        _spellings(
+            "supports supported support true",
+            "notenoughinfo notenoughinformation notenoughevidence nei unproven mixture",
+            "refutes refuted refute contradict contradicts false",
+            "conflictingevidencecherrypicking conflictingevidence disputed",
         ),
-        Task(
-            "nli",
-            ("hypothesis", "sentence2"),
-            ("premise", "sentence1", "context"),
-            ("gold_label", "label"),
-            _spellings(
-                "entailment entail entails e 0",
-                "neutral n 1",
-                "contradiction contradict contradicts c 2",
-                "notentailment nonentailment",
-            ),
+    ),
+    "nli": Task(
+        ("hypothesis", "sentence2"),
+        ("premise", "sentence1", "context"),
+        ("gold_label", "label"),
+        _spellings(
+            "entailment entail entails e 0",
+            "neutral n 1",
+            "contradiction contradict contradicts c 2",
+            "notentailment nonentailment",
         ),
-        Task(
-            "summarization",
-            ("summary", "claim", "hypothesis", "sentence"),
-            ("source", "document", "article", "reference", "premise", "text"),
-            ("label", "hallucination_type", "gold_label"),
-            _spellings(
-                "factual faithful consistent correct support supported supports attributable"
-                " nonhallucinated",
-                "extrinsic extrinsichallucination extrinsicerror notenoughinformation neutral"
-                " incorrect nonfactualhallucination factualhallucination",
-                "intrinsic intrinsichallucination intrinsicerror contradict contradicts refuted"
-                " contradiction",
-                "inconsistent unfaithful",
-            ),
+    ),
+    "summarization": Task(
+        ("summary", "claim", "hypothesis", "sentence"),
+        ("source", "document", "article", "reference", "premise", "text"),
+        ("label", "hallucination_type", "gold_label"),
+        _spellings(
+            "factual faithful consistent correct support supported supports attributable"
+            " nonhallucinated",
+            "extrinsic extrinsichallucination extrinsicerror notenoughinformation neutral"
+            " incorrect nonfactualhallucination factualhallucination",
+            "intrinsic intrinsichallucination intrinsicerror contradict contradicts refuted"
+            " contradiction",
+            "inconsistent unfaithful",
         ),
-    )
+    ),
 }
 """All tasks by name."""
 
@@ -119,17 +102,14 @@ class Mapped:
 
 
 def map_examples(
-    path: Path | str, task: Task, words: Mapping[str, Label | None] | None = None
+    path: Path | str, name: str, words: Mapping[str, Label | None] | None = None
 ) -> Mapped:
-    """Read a data set of a related task: CSV, TSV, JSON lines or a JSON array.
+    """Read a data set of one of `TASKS`: CSV, TSV, JSON lines or a JSON array.
 
     `words` has additional spellings of labels; rows with a label mapped to None are skipped. If a
     reference has several texts, they are joined.
-
-    Raises:
-        InputError: the file or a row is invalid, or a label is unknown; the message names the file
-            and line.
     """
+    task = TASKS[name]
     known = {**task.words, **{_key(word): label for word, label in (words or {}).items()}}
     examples: list[Example] = []
     skipped: Counter[str] = Counter()
@@ -157,25 +137,13 @@ def map_examples(
         if not answer or not reference:
             skipped["no claim or no reference"] += 1
             continue
-        examples.append(
-            Example(
-                id=str(number),
-                query="",
-                answer=answer,
-                reference=reference,
-                label=label,
-                how={"made": f"mapped from {task.name}", "label": row.fields[column]},
-            )
-        )
+        how = {"made": f"mapped from {name}", "label": row.fields[column]}
+        examples.append(Example(str(number), "", answer, reference, label, how))
     return Mapped(tuple(examples), skipped)
 
 
 def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> tuple[Example, ...]:
-    """Sample the same number of examples of each label, at most `per_label`, in random order.
-
-    Raises:
-        InputError: a label has no example.
-    """
+    """Sample the same number of examples of each label, at most `per_label`, in random order."""
     by_label = {label: [each for each in examples if each.label == label] for label in LABELS}
     missing = [label for label, some in by_label.items() if not some]
     if missing:

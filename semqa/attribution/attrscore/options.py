@@ -11,11 +11,7 @@ from semqa.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOptions:
-    """Options of a training run. As in the paper, a step has 64 examples by default.
-
-    Raises:
-        InputError: an option is out of range.
-    """
+    """Options of a training run. As in the paper, a step has 64 examples by default."""
 
     model: Annotated[str, Option(help="Base model: a folder or a Hub name.")]
     kind: Annotated[

@@ -91,19 +91,18 @@ def score_by_domain(
 ) -> dict[str, dict[str, Any]]:
     """Score rows of domain, true label and predicted label by domain; see `score_labels`.
 
-    Returns:
-        The scores of each domain in order of appearance; empty if there are fewer than two domains.
+    Fewer than two domains have no scores.
     """
-    domains: dict[str, tuple[list[Label], list[Label | None]]] = {}
+    domains: dict[str, list[tuple[Label, Label | None]]] = {}
     for domain, gold, guess in rows:
-        true, predicted = domains.setdefault(domain, ([], []))
-        true.append(gold)
-        predicted.append(guess)
+        domains.setdefault(domain, []).append((gold, guess))
     if len(domains) < 2:
         return {}
     return {
-        domain: score_labels(true, predicted, resamples=resamples, seed=seed)
-        for domain, (true, predicted) in domains.items()
+        domain: score_labels(
+            [g for g, _ in own], [p for _, p in own], resamples=resamples, seed=seed
+        )
+        for domain, own in domains.items()
     }
 
 
@@ -126,15 +125,10 @@ def f1_rows(scores: Mapping[str, Mapping[str, Any]], missing: str) -> list[list[
 
 
 def mean_scores(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Average F1 over several prompts, for each label and overall, as reported in the paper.
+    """Average ``micro_f1``, ``macro_f1`` and ``f1 LABEL`` over several prompts, as in the paper."""
 
-    The keys are ``micro_f1``, ``macro_f1`` and ``f1 LABEL``. A mean is None if one of its scores
-    is.
-    """
-
-    def mean(values: Sequence[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return fmean(known) if known and len(known) == len(values) else None
+    def mean(values: list[Any]) -> float | None:
+        return None if None in values else fmean(values)
 
     found = {name: mean([each[name] for each in scores]) for name in ("micro_f1", "macro_f1")}
     return found | {
@@ -168,22 +162,12 @@ class OfficialScores(NamedTuple):
 def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) -> OfficialScores:
     """Score like the released code; None is an unparsed output."""
     confusion = tuple(row[:-1] for row in _confusion(true, predicted))
-    precision, recall, f1 = [], [], []
-    for i in range(len(LABELS)):
-        hits = confusion[i][i]
-        p = _ratio(hits, sum(row[i] for row in confusion))
-        r = _ratio(hits, sum(confusion[i]))
-        precision.append(p)
-        recall.append(r)
-        f1.append(_ratio(2 * p * r, p + r))
-    return OfficialScores(
-        confusion=confusion,
-        precision=tuple(precision),
-        recall=tuple(recall),
-        f1=tuple(f1),
-        micro_f1=_ratio(sum(confusion[i][i] for i in range(len(LABELS))), sum(map(sum, confusion))),
-        macro_f1=sum(f1) / len(f1),
-    )
+    hits = [row[i] for i, row in enumerate(confusion)]
+    precision = tuple(map(_ratio, hits, map(sum, zip(*confusion, strict=True))))
+    recall = tuple(map(_ratio, hits, map(sum, confusion)))
+    f1 = tuple(_ratio(2 * p * r, p + r) for p, r in zip(precision, recall, strict=True))
+    micro = _ratio(sum(hits), sum(map(sum, confusion)))
+    return OfficialScores(confusion, precision, recall, f1, micro, sum(f1) / len(f1))
 
 
 def _ratio(part: float, whole: float) -> float:

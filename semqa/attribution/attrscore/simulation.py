@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from semqa.attribution.attrscore.answers import (
     AnswerMatcher,
@@ -37,7 +37,7 @@ from semqa.attribution.judges.base import require_ability
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.records import invalid_field
 from semqa.data.files import decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json, describe
+from semqa.data.jsonl import Row, as_row, decode_json
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -77,9 +77,6 @@ def read_qa(path: Path | str) -> QASet:
 
     Questions without an answer, or with an answer that does not occur in the context, are skipped
     and counted.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
     """
     items: list[QAItem] = []
     skipped: Counter[str] = Counter()
@@ -105,43 +102,36 @@ def _rows(path: Path | str) -> Iterator[Row]:
     if not text.lstrip().startswith("{") or "\n{" in text.strip():
         yield from read_table(path)
         return
-    articles = as_row(decode_json(text, file.name), file.name).fields.get("data")
-    if not isinstance(articles, list):
-        raise InputError(
-            f"must be an array of SQuAD articles, got {describe(articles)}.",
-            field="data",
-            hint="Or use a .jsonl file with question, answers and context.",
-            where=file.name,
-        )
-    for article in articles:
-        yield from _squad(as_row(article, f"{file.name}: data"), file.name)
-
-
-def _squad(article: Row, name: str) -> Iterator[Row]:
-    for paragraph in _list(article, "paragraphs"):
-        parent = as_row(paragraph, f"{name}: a paragraph")
-        for asked in _list(parent, "qas"):
-            qa = as_row(asked, f"{name}: a question")
-            where = f"{name}: question {qa.fields.get('id', '?')!s:.80}"
-            texts = [
-                answer.get("text") if isinstance(answer, dict) else answer
-                for answer in _list(Row(where, qa.fields), "answers")
-            ]
-            yield Row(where, {**qa.fields, "answers": texts, "context": parent.text("context")})
+    name = file.name
+    for article in _list(as_row(decode_json(text, name), name), "data"):
+        for paragraph in _list(as_row(article, f"{name}: data"), "paragraphs"):
+            parent = as_row(paragraph, f"{name}: a paragraph")
+            for asked in _list(parent, "qas"):
+                qa = as_row(asked, f"{name}: a question").fields
+                where = f"{name}: question {qa.get('id', '?')!s:.80}"
+                answers = map(_text, _list(Row(where, qa), "answers"))
+                yield Row(where, {**qa, "answers": [*answers], "context": parent.text("context")})
 
 
 def _list(row: Row, name: str) -> list[object]:
-    value = row.fields.get(name, [])
+    value = row.fields.get(name)
     if not isinstance(value, list):
         raise invalid_field(row, name, "an array")
     return value
+
+
+def _text(value: object) -> object:
+    return value.get("text") if isinstance(value, dict) else value
 
 
 def _item(row: Row, number: int) -> QAItem | str:
     question = " ".join(row.text(column_of(row, _QUESTION, "question")).split())
     if not question:
         raise InputError("is empty.", field="question", where=row.where)
-    answers = _answers(row)
+    column = column_of(row, _ANSWERS, "answer")
+    value = _text(row.fields[column])
+    given = _strings(row, column, [value] if isinstance(value, str) else value)
+    answers = list(dict.fromkeys(text for each in given if (text := " ".join(each.split()))))
     contexts = _contexts(row)
     if not answers or row.fields.get("is_impossible") is True:
         return "no answer"
@@ -151,37 +141,22 @@ def _item(row: Row, number: int) -> QAItem | str:
         present = [answer for answer in answers if matchers[answer].within(forms)]
         if present:
             rest = tuple(answer for answer in answers if answer != present[0])
-            given = row.fields.get("id")
-            name = str(number) if given is None or given == "" else str(given)
-            return QAItem(name, question, (present[0], *rest), context)
+            name = row.fields.get("id")
+            name = number if name in (None, "") else name
+            return QAItem(str(name), question, (present[0], *rest), context)
     return "the answer is not in the context"
-
-
-def _answers(row: Row) -> list[str]:
-    value = row.fields[column_of(row, _ANSWERS, "answer")]
-    if isinstance(value, dict):
-        value = value.get("text", [])
-    if isinstance(value, str):
-        value = [value]
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise invalid_field(
-            row,
-            column_of(row, _ANSWERS, "answer"),
-            "strings, or an object with strings under 'text'",
-        )
-    return list(dict.fromkeys(text for each in value if (text := " ".join(each.split()))))
 
 
 def _contexts(row: Row) -> list[str]:
     column = next((name for name in _CONTEXTS if name in row.fields), None)
     if column is None:
         return [row.text(column_of(row, _CONTEXT, "passage"))]
-    texts = []
-    for passage in _list(row, column):
-        text = passage.get("text") if isinstance(passage, dict) else passage
-        if not isinstance(text, str):
-            raise invalid_field(row, column, "strings, or objects with a 'text'")
-        texts.append(text)
+    return _strings(row, column, [*map(_text, _list(row, column))])
+
+
+def _strings(row: Row, column: str, texts: object) -> list[str]:
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise invalid_field(row, column, "strings, or objects with a 'text'")
     return texts
 
 
@@ -232,19 +207,8 @@ _MAX_PASSAGES = 100
 """Number of top passages to search for one without an answer."""
 
 
-class Negative(NamedTuple):
-    """A passage and its BM25 rank, from 1."""
-
-    text: str
-    rank: int
-
-
 class Negatives:
-    """A BM25 index of the passages of a data set.
-
-    Raises:
-        MissingExtraError: bm25s is not installed.
-    """
+    """A BM25 index of the passages of a data set."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         bm25s: Any = require("bm25s", extra="eval", purpose="simulation of extrapolatory claims")
@@ -263,8 +227,8 @@ class Negatives:
         )
         return words
 
-    def find(self, question: str, own: str, answers: AnswerMatcher) -> Negative | None:
-        """Return the best match for a question without any of its answers, or None.
+    def find(self, question: str, own: str, answers: AnswerMatcher) -> tuple[str, int] | None:
+        """Return the best match for a question without any of its answers, and its rank from 1.
 
         The question's own passage is excluded. Ties are broken by data set order.
         """
@@ -280,7 +244,7 @@ class Negatives:
                 return None
             text = self._passages[number]
             if text != own and not answers.within(self._forms[number]):
-                return Negative(text, rank)
+                return text, rank
         return None
 
 
@@ -311,14 +275,9 @@ def simulate(
 ) -> Simulation:
     """Create the same number of examples of each label, at most `per_label`.
 
-    The result is deterministic. Other questions affect which label a question gets, but not the
-    example of that label. `every_label` creates an example of each label for every question,
-    instead of one example per question. Then a model cannot infer labels from questions, but
-    training and test data must be split by question.
-
-    Raises:
-        InputError: there is no example of some label.
-        MissingExtraError: bm25s is not installed.
+    Other questions affect which label a question gets, but not the example of that label.
+    `every_label` creates an example of each label for every question: then a model cannot infer
+    labels from questions, but training and test data must be split by question.
     """
     maker = _ExampleMaker(items, seed)
     made: dict[Label, list[tuple[int, Example]]] = {label: [] for label in LABELS}
@@ -393,21 +352,17 @@ class _ExampleMaker:
 
     def make(self, item: QAItem, label: Label) -> Example | None:
         """Create an example with this label; None if the question does not allow one."""
-        match label:
-            case "Attributable":
-                how: dict[str, object] = {"made": "as is"}
-                return self._example(item, label, item.answers[0], item.context, how)
-            case "Extrapolatory":
-                return self._extrapolatory(item)
-            case "Contradictory":
-                # Try the less used method first.
-                methods = sorted((ANSWER, CONTEXT), key=lambda method: self._method_counts[method])
-                for method in methods:
-                    made = self._by_answer(item) if method == ANSWER else self._by_context(item)
-                    if made is not None:
-                        self._method_counts[method] += 1
-                        return made
-                    self.failed[f"no {method}"] += 1
+        if label == "Attributable":
+            return self._example(item, label, item.answers[0], item.context, {"made": "as is"})
+        if label == "Extrapolatory":
+            return self._extrapolatory(item)
+        # Try the less used method first.
+        for method in sorted((ANSWER, CONTEXT), key=lambda method: self._method_counts[method]):
+            made = self._by_answer(item) if method == ANSWER else self._by_context(item)
+            if made is not None:
+                self._method_counts[method] += 1
+                return made
+            self.failed[f"no {method}"] += 1
         return None
 
     def _extrapolatory(self, item: QAItem) -> Example | None:
@@ -416,8 +371,9 @@ class _ExampleMaker:
         if found is None or not answers.searchable:
             self.failed["no similar passage without the answer"] += 1
             return None
-        how: dict[str, object] = {"made": "BM25 negative", "rank": found.rank}
-        return self._example(item, "Extrapolatory", item.answers[0], found.text, how)
+        text, rank = found
+        how: dict[str, object] = {"made": "BM25 negative", "rank": rank}
+        return self._example(item, "Extrapolatory", item.answers[0], text, how)
 
     def _by_answer(self, item: QAItem) -> Example | None:
         for wrong in self._candidates.of(item, self._draws(item, ANSWER)):
@@ -432,13 +388,10 @@ class _ExampleMaker:
             text, count = replace_answers(item.context, item.answers, wrong)
             if not count or answers.within(Forms.of(text)):
                 continue  # an answer occurs in a spelling that exact search missed
-            how: dict[str, object] = {
-                "made": CONTEXT,
-                "substitute": wrong,
-                "places": count,
-                "kind": kind_of(item.answers[0]),
-            }
-            return self._example(item, "Contradictory", item.answers[0], text, how)
+            right = item.answers[0]
+            how: dict[str, object] = {"made": CONTEXT, "substitute": wrong, "places": count}
+            how["kind"] = kind_of(right)
+            return self._example(item, "Contradictory", right, text, how)
         return None
 
     def _draws(self, item: QAItem, method: str) -> Random:
@@ -447,21 +400,12 @@ class _ExampleMaker:
     def _example(
         self, item: QAItem, label: Label, answer: str, reference: str, how: dict[str, object]
     ) -> Example:
-        return Example(
-            id=f"{item.id}-{label.lower()}",
-            query=item.question,
-            answer=answer,
-            reference=reference,
-            label=label,
-            how={**how, "question": item.id},
-        )
+        name, how = f"{item.id}-{label.lower()}", {**how, "question": item.id}
+        return Example(name, item.question, answer, reference, label, how)
 
 
 def replace_answers(text: str, answers: Sequence[str], substitute: str) -> tuple[str, int]:
-    """Replace all occurrences of answers in a text, longest answers first.
-
-    Returns:
-        The new text, and the number of replacements.
+    """Replace all occurrences of answers in a text, longest answers first, and count them.
 
     Example:
         >>> replace_answers("Ann Lee came. Lee sang.", ["Ann Lee", "Lee"], "Bob Ray")

@@ -61,10 +61,6 @@ def load(options: TrainingOptions) -> Trained:
 
     An entailment classifier with three relations keeps its last layer, because they correspond to
     the labels. Other classifiers get a new last layer.
-
-    Raises:
-        InputError: the model was not found, or cannot be trained this way.
-        UnavailableError: the Hub could not be reached.
     """
     files = ModelFiles.find(options.model)
     from transformers import set_seed
@@ -219,9 +215,6 @@ def split_by_question(
     """Split examples into training and dev sets without common questions.
 
     `share` is the share of the dev set, in (0, 1). The order is kept.
-
-    Raises:
-        InputError: a set is empty.
     """
     keys = [" ".join((each.query or each.answer).split()).casefold() for each in examples]
     questions = sorted(set(keys))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.citations.reading import (
@@ -15,7 +17,7 @@ from semqa.attribution.citations.reading import (
     remove_citations_officially,
 )
 from semqa.attribution.records import invalid_field
-from semqa.data.files import ByteBudget, decode_text, open_input
+from semqa.data.files import ByteBudget, InputFile, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, shown
 from semqa.data.sources import answers_of
 from semqa.errors import InputError
@@ -41,13 +43,7 @@ class ShortAnswers(NamedTuple):
 class AnswerExample:
     """An answer with the data that its scores need.
 
-    Attributes:
-        text: the answer as written, with its citations; a quoted answer is rendered with one group
-            of citations per sentence.
-        passages: passage *k* is ``passages[k - 1]``.
-        references: answers written by people.
-        short_answers: the short answers that a complete answer contains, by sub-question.
-        quoted: the quoted answer, if it is one.
+    The text has citations; a quoted answer is rendered with one group of citations per sentence.
     """
 
     key: str
@@ -81,12 +77,7 @@ class AnswerExample:
 
 def read_examples(path: Path | str) -> list[AnswerExample]:
     """Read an ALCE run (see `read_alce`), or answers with their sources."""
-    with open_input(path, ByteBudget()) as file:
-        raw, name = file.read_all(), file.name
-    try:
-        value = decode_json(decode_text(raw, name), name)
-    except InputError:
-        value = None  # JSON lines, or a file that the other reader rejects with a better message
+    value, raw, name = _try(path)
     if _is_alce(value):
         return _alce(value, name)
     return [
@@ -116,21 +107,13 @@ def _alce(value: Any, name: str) -> list[AnswerExample]:
     found = []
     for number, item in enumerate(data, 1):
         row = as_row(item, f"{name}: item {number}")
-        key = next(
-            (
-                str(row.fields[n])
-                for n in ("sample_id", "qid", "id")
-                if row.fields.get(n) is not None
-            ),
-            str(number),
-        )
-        docs = _rows(row, "docs")
+        ids = [each for n in ("sample_id", "qid", "id") if (each := row.fields.get(n)) is not None]
         found.append(
             AnswerExample(
-                key,
+                str((*ids, number)[0]),
                 row.text("question", ""),
                 row.text("output"),
-                tuple(_passage(doc) for doc in docs),
+                tuple(map(_passage, _rows(row, "docs"))),
                 _references(row),
                 _short_answers(row),
             )
@@ -139,42 +122,26 @@ def _alce(value: Any, name: str) -> list[AnswerExample]:
 
 
 def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> list[AnswerExample]:
-    """Read ASQA and predictions for it.
+    """Read ASQA.json, or a JSON object that maps keys to instances, and predictions for it.
 
-    Args:
-        path: ASQA.json, or a JSON object that maps keys to instances.
-        predictions: a JSON object that maps keys to answers, or JSON lines with ``qid`` and
-            ``prediction``.
-        split: the split of ASQA.json.
+    Predictions are a JSON object that maps keys to answers, or JSON lines with ``qid`` and
+    ``prediction``.
     """
     value, name = _read(path)
-    if not isinstance(value, dict):
-        raise InputError(
-            f"Not an ASQA file: expected an object, got {describe(value)}.", where=name
-        )
-    instances: dict[str, Any] = value
-    if not any(isinstance(each, dict) and "qa_pairs" in each for each in value.values()):
-        if split not in value or not isinstance(value[split], dict):
-            raise InputError(
-                f"must be one of {', '.join(value)}, got {split!r}.",
-                field="split",
-                value=split,
-                where=name,
-            )
-        instances = value[split]
+    instances = as_row(value, name).fields
+    if not any(isinstance(each, dict) and "qa_pairs" in each for each in instances.values()):
+        if not isinstance(instances.get(split), dict):
+            rule = f"must be one of {', '.join(instances)}, got {split!r}."
+            raise InputError(rule, field="split", value=split, where=name)
+        instances = as_row(instances[split], name).fields
     answers = _answers(predictions)
-    for key in answers:
-        if key not in instances:
-            raise InputError(
-                f"{shown(key)} is not among the {len(instances)} keys of {name}.",
-                where=str(predictions),
-            )
-    missing = [key for key in instances if key not in answers]
-    if missing:
-        raise InputError(
-            f"{len(missing)} of {len(instances)} instances have no answer, such as {shown(missing[0])}.",
-            where=str(predictions),
-        )
+    for some, others, problem in (
+        (answers, instances, "predictions are for unknown keys"),
+        (instances, answers, "instances have no answer"),
+    ):
+        if odd := [key for key in some if key not in others]:
+            message = f"{len(odd)} of {len(some)} {problem}, such as {shown(odd[0])}."
+            raise InputError(message, where=str(predictions))
     found = []
     for key, instance in instances.items():
         row = as_row(instance, f"{name}: {shown(key)}")
@@ -193,21 +160,22 @@ def _is_alce(value: object) -> bool:
 
 
 def _answers(path: Path | str) -> dict[str, str]:
-    from io import BytesIO
+    value, raw, name = _try(path)
+    if isinstance(value, dict) and not {"qid", "prediction"} <= value.keys():
+        row = Row(name, value)
+        return {key: row.text(key) for key in value}
+    rows = map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget())))
+    return {row.text("qid"): row.text("prediction") for row in rows}
 
-    from semqa.data.files import InputFile
 
+def _try(path: Path | str) -> tuple[object, bytes, str]:
+    """Return the value of a JSON file, or None for JSON lines; its bytes; and its name."""
     with open_input(path, ByteBudget()) as file:
         raw = file.read_all()
-    try:
+    value = None
+    with suppress(InputError):
         value = decode_json(decode_text(raw, file.name), file.name)
-    except InputError:
-        value = None  # JSON lines
-    if isinstance(value, dict) and not {"qid", "prediction"} <= value.keys():
-        row = Row(file.name, value)
-        return {key: row.text(key) for key in value}
-    rows = map(decode_row, lines_of(InputFile(file.name, BytesIO(raw), ByteBudget())))
-    return {row.text("qid"): row.text("prediction") for row in rows}
+    return value, raw, file.name
 
 
 def _read(path: Path | str) -> tuple[object, str]:

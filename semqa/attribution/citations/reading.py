@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.sentences import sentence_ranges, split_sentences
@@ -29,19 +28,20 @@ if TYPE_CHECKING:
     from semqa.quotes.source import Source
 
 
-@dataclass(frozen=True, slots=True)
-class CitedSentence:
-    """A sentence of an answer, without its citations, and the numbers of the cited passages.
+class CitedSentence(NamedTuple):
+    """A sentence without citations and with single spaces, and the numbers of the cited passages.
 
-    Numbers start at 1, in order of citation; numbers without a passage are kept.
+    Numbers start at 1, in order of citation; numbers without a passage are kept. The sentence of a
+    quoted answer has a span in the plain answer (`start`, `end`).
     """
 
     text: str
     citations: tuple[int, ...] = ()
+    start: int = 0
+    end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CitedAnswer:
+class CitedAnswer(NamedTuple):
     """An answer as cited sentences, and its passages; passage *k* is ``passages[k - 1]``."""
 
     sentences: tuple[CitedSentence, ...]
@@ -97,23 +97,16 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
     if official:
         # NLTK ends a sentence before a bracket and before a lower-case letter, too.
         spaced = re.sub(r"(?<=[.!?])(?=\[\d)", " ", official_output(text))
-        sentences = split_sentences(spaced, any_case=True)
-        return CitedAnswer(
-            tuple(
-                CitedSentence(
-                    remove_citations_officially(sentence).strip(),
-                    tuple(number + 1 for number in official_citations(sentence)),
-                )
-                for sentence in sentences
-            ),
-            tuple(passages),
+        sentences = tuple(
+            CitedSentence(
+                remove_citations_officially(sentence).strip(),
+                tuple(number + 1 for number in official_citations(sentence)),
+            )
+            for sentence in split_sentences(spaced, any_case=True)
         )
+        return CitedAnswer(sentences, tuple(passages))
     plain, marks = _split_off_citations(text.replace(_END_OF_TURN, ""))
-    ranges = [
-        (start, end)
-        for start, end in sentence_ranges(plain)
-        if any(char.isalnum() for char in plain[start:end])
-    ]
+    ranges = [(start, end) for start, end in sentence_ranges(plain) if _has_text(plain[start:end])]
     starts = [start for start, _ in ranges]
     ends = [end for _, end in ranges]
     citations_first = bool(marks) and bool(ranges) and marks[0][0] <= starts[0]
@@ -194,54 +187,37 @@ def _numbers(listed: str) -> list[int]:
 _CITATION = re.compile(r"\[[\s0-9,;–-]+\]?")
 
 
-class SourcedSentence(NamedTuple):
-    """A sentence, without citations and with single spaces, and its sources.
+def cited_sentences(answer: QuotedAnswer) -> tuple[CitedSentence, ...]:
+    """Return the sentences of a quoted answer, with the sources that they quote or cite.
 
-    Attributes:
-        start, end: its span in the plain answer, without white space around it.
-        sources: numbers of the sources that it quotes or cites, in order, without duplicates;
-            includes sources that do not exist.
-    """
-
-    text: str
-    start: int
-    end: int
-    sources: tuple[int, ...]
-
-
-def sourced_sentences(answer: QuotedAnswer) -> list[SourcedSentence]:
-    """Return the sentences of a quoted answer; those without a letter or digit are left out.
-
-    A citation after the end of a sentence belongs to that sentence. If the answer begins with a
+    Each source counts once per sentence. Sentences without a letter or digit are left out. A
+    citation after the end of a sentence belongs to that sentence. If the answer begins with a
     citation, each citation belongs to the text after it instead.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
         >>> answer = QuotedAnswer.parse("[ 2 Bing ] sang it. [1, 3] It sold [2].", [Source("Bing")])
-        >>> [(each.text, each.sources) for each in sourced_sentences(answer)]
+        >>> [(each.text, each.citations) for each in cited_sentences(answer)]
         [('Bing sang it.', (2, 1, 3)), ('It sold.', (2,))]
     """
     plain = answer.plain
     citations = [quote for quote in answer.quotes if _is_citation(quote)]
     citations_first = bool(citations) and not _has_text(plain[: citations[0].plain_start])
-    found: list[SourcedSentence] = []
+    found: list[CitedSentence] = []
     for start, end in sentence_spans(answer):
         own = [each for each in answer.quotes if start <= each.plain_start < end]
         # Citations before the first word belong to the previous sentence.
         trailing = [] if citations_first or not found else _leading(plain, start, own)
         if trailing:
-            found[-1] = found[-1]._replace(sources=_quoted_numbers((*trailing,), found[-1].sources))
+            found[-1] = found[-1]._replace(citations=_numbers_of(trailing, found[-1].citations))
         first = trailing[-1].plain_end if trailing else start
         text = _without_citations(plain, first, end, [each for each in own if _is_citation(each)])
-        if not _has_text(text):
-            continue
-        piece = plain[first:end]
-        begin = first + len(piece) - len(piece.lstrip())
-        kept = [each for each in own if each not in trailing]
-        found.append(
-            SourcedSentence(text, begin, begin + len(piece.strip()), _quoted_numbers(kept, ()))
-        )
-    return found
+        if _has_text(text):
+            piece = plain[first:end]
+            begin = first + len(piece) - len(piece.lstrip())
+            numbers = _numbers_of([each for each in own if each not in trailing])
+            found.append(CitedSentence(text, numbers, begin, begin + len(piece.strip())))
+    return tuple(found)
 
 
 def _is_citation(quote: Quote) -> bool:
@@ -264,7 +240,7 @@ def _leading(plain: str, start: int, own: Sequence[Quote]) -> list[Quote]:
     return leading
 
 
-def _quoted_numbers(quotes: Sequence[Quote], before: tuple[int, ...]) -> tuple[int, ...]:
+def _numbers_of(quotes: Sequence[Quote], before: tuple[int, ...] = ()) -> tuple[int, ...]:
     numbers = list(before)
     for quote in quotes:
         if _is_citation(quote):
@@ -282,18 +258,3 @@ def _without_citations(plain: str, start: int, end: int, citations: Sequence[Quo
             start = quote.plain_end
     text = " ".join("".join([*pieces, plain[start:end]]).split())
     return re.sub(r"\s+(?=[.,;:!?]+$)", "", text)
-
-
-def cited_sentences(answer: QuotedAnswer) -> tuple[CitedSentence, ...]:
-    """Return the sentences of a quoted answer, with the sources that they quote or cite.
-
-    A source is cited if a quote of it begins in the sentence, verified or not, or if its number is
-    in brackets. Each source counts once per sentence, in order of appearance.
-
-    Example:
-        >>> from semqa import QuotedAnswer, Source
-        >>> answer = QuotedAnswer.parse("[ 2 Bing ] sang it [ 1 late ]. It sold. [1]", [Source("late")])
-        >>> [(sentence.text, sentence.citations) for sentence in cited_sentences(answer)]
-        [('Bing sang it late.', (2, 1)), ('It sold.', (1,))]
-    """
-    return tuple(CitedSentence(each.text, each.sources) for each in sourced_sentences(answer))

@@ -26,6 +26,7 @@ matches (there: always); ROUGE does not stem; a question without sub-questions i
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from statistics import fmean
@@ -35,6 +36,7 @@ from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, cite
 from semqa.attribution.judges.base import Pair, Reading
 from semqa.attribution.sentences import split_sentences
 from semqa.extras import require
+from semqa.metrics.bootstrap import mean_with_interval
 from semqa.metrics.rouge import rouge_scores
 from semqa.metrics.statistics import Statistic
 from semqa.metrics.text import exact_match, normalise_answer, token_f1
@@ -56,14 +58,9 @@ NO_CITATIONS = "the answer has no citations"
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """The scores of one sentence.
+    """The scores of one sentence, without its citations, and of those that count.
 
-    Attributes:
-        text: the sentence, without its citations.
-        citations: the citations that count, in order.
-        entailment: the judgement on the union of the cited passages; None if no existing passage
-            is cited.
-        precise: whether each citation is precise.
+    `entailment` is the judgement on the union of the cited passages; None if there are none.
     """
 
     text: str
@@ -89,53 +86,31 @@ class SentenceScore:
 
 @dataclass(frozen=True, slots=True)
 class CitationScores:
-    """Citation recall and precision of one answer.
-
-    Attributes:
-        recall: percentage of sentences that their citations support; None without a sentence.
-        precision: percentage of citations that are precise; None without a citation.
-        unscored: the reason for each score that is None.
-    """
+    """Citation recall and precision of one answer, 0-100, or the reason in `unscored`."""
 
     recall: float | None
     precision: float | None
     sentences: tuple[SentenceScore, ...]
     unscored: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def n_sentences(self) -> int:
-        """Number of sentences."""
-        return len(self.sentences)
-
-    @property
-    def n_supported(self) -> int:
-        """Number of sentences that their citations support."""
-        return sum(sentence.supported for sentence in self.sentences)
-
-    @property
-    def n_citations(self) -> int:
-        """Number of citations that count."""
-        return sum(len(sentence.precise) for sentence in self.sentences)
-
-    @property
-    def n_precise(self) -> int:
-        """Number of precise citations."""
-        return sum(sum(sentence.precise) for sentence in self.sentences)
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of sentences and of citations, and how many are right."""
+        return {
+            "n_sentences": len(self.sentences),
+            "n_supported": sum(sentence.supported for sentence in self.sentences),
+            "n_citations": sum(len(sentence.precise) for sentence in self.sentences),
+            "n_precise": sum(sum(sentence.precise) for sentence in self.sentences),
+        }
 
     def to_dict(self) -> dict[str, object]:
         """Return the scores, with each sentence, as a JSON-ready object."""
-        row: dict[str, object] = {
+        return {
             "recall": self.recall,
             "precision": self.precision,
-            "n_sentences": self.n_sentences,
-            "n_supported": self.n_supported,
-            "n_citations": self.n_citations,
-            "n_precise": self.n_precise,
+            **self.counts(),
             "sentences": [sentence.to_dict() for sentence in self.sentences],
+            **({"unscored": dict(self.unscored)} if self.unscored else {}),
         }
-        if self.unscored:
-            row["unscored"] = dict(self.unscored)
-        return row
 
 
 def citation_scores(
@@ -155,8 +130,8 @@ def citation_scores(
         >>> sources = [Source("Bing Crosby sang it."), Source("Frank did not.")]
         >>> answer = QuotedAnswer.parse("[ 1 Bing ] sang. [ 2 Frank ] sang. So did Kay.", sources)
         >>> scores = citation_scores(answer, Contains())
-        >>> scores.n_supported, scores.n_sentences, scores.precision
-        (2, 3, 100.0)
+        >>> round(scores.recall), scores.precision
+        (67, 100.0)
     """
     cited = CitedAnswer(cited_sentences(answer), answer.sources)
     return score_citations([cited], judge, at_most=at_most)[0]
@@ -172,8 +147,6 @@ def score_citations(
     """Score answers together; the judge gets at most three batches, for any number of answers.
 
     Args:
-        answers: the answers.
-        judge: judges entailment.
         at_most: maximum number of citations that count per sentence; None counts all, or
             `OFFICIAL_AT_MOST` with `official`.
         official: reproduce ALCE's eval.py, defects included (see `docs/attribution/citations.md`).
@@ -186,7 +159,8 @@ def score_citations(
         for sentence in answer.sentences
     ]
     pending = [each for each in work if each.resolved]
-    for each, found in zip(pending, judge.entailment([e.whole() for e in pending]), strict=True):
+    whole = judge.entailment([each.pair(each.resolved) for each in pending])
+    for each, found in zip(pending, whole, strict=True):
         each.entailment = found
     multiple = [
         (each, place)
@@ -194,11 +168,11 @@ def score_citations(
         if each.supported and len(each.resolved) > 1
         for place in range(len(each.resolved))
     ]
-    alone = judge.entailment([each.alone(place) for each, place in multiple]) if multiple else []
+    single = [each.pair([each.resolved[place]]) for each, place in multiple]
+    alone = judge.entailment(single) if single else []
     doubtful = [pair for pair, found in zip(multiple, alone, strict=True) if not found.entailed]
-    without = (
-        judge.entailment([each.without(place) for each, place in doubtful]) if doubtful else []
-    )
+    others = [each.without(place) for each, place in doubtful]
+    without = judge.entailment(others) if others else []
     for (each, place), found in zip(doubtful, without, strict=True):
         if found.entailed:
             each.needless.add(place)
@@ -242,16 +216,10 @@ class _Sentence:
     def supported(self) -> bool:
         return self.entailment is not None and self.entailment.entailed
 
-    def whole(self) -> Pair:
-        return self._pair(self.resolved)
-
-    def alone(self, place: int) -> Pair:
-        return self._pair([self.resolved[place]])
-
     def without(self, place: int) -> Pair:
         others = list(self.resolved)
         others.remove(self.resolved[place])
-        return self._pair(others)
+        return self.pair(others)
 
     def score(self) -> SentenceScore:
         places = iter(range(len(self.resolved)))
@@ -260,26 +228,20 @@ class _Sentence:
         )
         return SentenceScore(self._text, self._numbers, self.entailment, precise)
 
-    def _pair(self, indices: Sequence[int]) -> Pair:
+    def pair(self, indices: Sequence[int]) -> Pair:
         cited = [self._passages[index] for index in indices]
         return Pair(premise(cited, official=self._official), self._text)
 
 
 def _summarise(sentences: Sequence[SentenceScore], *, official: bool) -> CitationScores:
-    scores = CitationScores(None, None, tuple(sentences))
-    unscored = {}
-    recall = precision = None
-    if sentences:
-        recall = 100 * scores.n_supported / scores.n_sentences
-    else:
-        unscored["recall"] = NO_SENTENCES
-    if scores.n_citations:
-        precision = 100 * scores.n_precise / scores.n_citations
-    elif official and sentences:
-        precision = 0.0
-    else:
-        unscored["precision"] = NO_CITATIONS if sentences else NO_SENTENCES
-    return CitationScores(recall, precision, scores.sentences, unscored)
+    if not sentences:
+        return CitationScores(None, None, (), dict.fromkeys(("recall", "precision"), NO_SENTENCES))
+    recall = 100 * sum(sentence.supported for sentence in sentences) / len(sentences)
+    precise = [each for sentence in sentences for each in sentence.precise]
+    if precise or official:
+        precision = 100 * sum(precise) / max(1, len(precise))
+        return CitationScores(recall, precision, tuple(sentences))
+    return CitationScores(recall, None, tuple(sentences), {"precision": NO_CITATIONS})
 
 
 NO_SHORT_ANSWERS = "the question has no short answers"
@@ -325,14 +287,12 @@ def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> 
         # The official scripts lower-case the text before they split it into sentences.
         return "\n".join(split_sentences(given, any_case=official)).lower()
 
-    if official:
-        scorer = _scorer()
-        scores = [
-            100 * scorer.score(lines(reference), lines(text))["rougeLsum"].fmeasure
-            for reference in references[:2]
-        ]
-    else:
-        scores = [rouge_scores(lines(reference), lines(text)).rougeLsum for reference in references]
+    def score(reference: str) -> float:
+        if not official:
+            return rouge_scores(lines(reference), lines(text)).rougeLsum
+        return 100 * float(_scorer().score(lines(reference), lines(text))["rougeLsum"].fmeasure)
+
+    scores = map(score, references[:2] if official else references)
     return Statistic(max(scores), len(references))
 
 
@@ -356,7 +316,7 @@ class PairScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object."""
-        return asdict(self) | {"short_answers": list(self.short_answers)}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,23 +348,16 @@ def disambig_scores(
     """Score answers together; with `official`, remove citations like ALCE's eval.py."""
     # Like eval.py, replace an empty answer with a space, because models reject empty passages.
     texts = [example.plain(official=official) or " " for example in examples]
-    found = iter(
-        judge.answer(
-            [
-                Reading(pair.question, text)
-                for example, text in zip(examples, texts, strict=True)
-                for pair in example.short_answers
-            ]
-        )
-    )
+    readings = [
+        Reading(pair.question, text)
+        for example, text in zip(examples, texts, strict=True)
+        for pair in example.short_answers
+    ]
+    found = iter(["" if span is None else span.text for span in judge.answer(readings)])
     scores = []
     for example in examples:
-        pairs = []
-        for expected in example.short_answers:
-            span = next(found)
-            pairs.append(score_pair(expected, "" if span is None else span.text))
-        reason = None if pairs else NO_SHORT_ANSWERS
-        scores.append(DisambigScores(tuple(pairs), reason))
+        pairs = tuple(score_pair(expected, next(found)) for expected in example.short_answers)
+        scores.append(DisambigScores(pairs, None if pairs else NO_SHORT_ANSWERS))
     return scores
 
 
@@ -427,3 +380,108 @@ def dr_score(disambig_f1: float | None, rouge: float | None) -> float | None:
         32.1337
     """
     return None if disambig_f1 is None or rouge is None else math.sqrt(disambig_f1 * rouge)
+
+
+CITATIONS = "citations"
+DISAMBIG = "disambig"
+
+CITATION_SCORES = ("recall", "precision", "str_em", "str_hit", "rouge_l", "length")
+DISAMBIG_SCORES = ("disambig_f1", "disambig_em", "disambig_hit", "rouge_l", "str_em", "length")
+
+
+def citation_rows(
+    examples: Sequence[AnswerExample],
+    judge: EntailmentJudge,
+    *,
+    at_most: int | None = None,
+    official: bool = False,
+) -> list[dict[str, Any]]:
+    """Return one row per answer: citation scores, short answers, ROUGE-L and word count."""
+    cited = [example.cited(official=official) for example in examples]
+    scores = score_citations(cited, judge, at_most=at_most, official=official)
+    rows = []
+    for example, found in zip(examples, scores, strict=True):
+        row = _row_of(example, official=official)
+        row |= found.to_dict()
+        row["unscored"] = {**row.pop("unscored", {}), **_answer_scores(row, example, official)}
+        rows.append(row)
+    return rows
+
+
+def disambig_rows(
+    examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool
+) -> list[dict[str, Any]]:
+    """Return one row per answer: Disambig-F1, short answers, ROUGE-L and word count."""
+    scores = disambig_scores(examples, judge, official=official)
+    rows = []
+    for example, found in zip(examples, scores, strict=True):
+        row = _row_of(example, official=official)
+        row["pairs"] = [pair.to_dict() for pair in found.pairs]
+        values = {"disambig_f1": found.f1, "disambig_em": found.exact, "disambig_hit": found.hit}
+        row |= values
+        unscored = {} if found.unscored is None else dict.fromkeys(values, found.unscored)
+        row["unscored"] = {**unscored, **_answer_scores(row, example, official)}
+        rows.append(row)
+    return rows
+
+
+def summarise_citations(
+    rows: Sequence[Mapping[str, Any]], *, resamples: int = 1000, seed: int = 0
+) -> dict[str, Any]:
+    """Return means over answers, 0-100 (``length`` in words), each with n and an interval."""
+    results = _means(rows, CITATION_SCORES, resamples, seed)
+    sentences = [sentence for row in rows for sentence in row["sentences"]]
+    return results | {
+        "answers": len(rows),
+        "sentences": len(sentences),
+        "sentences_supported": sum(sentence["supported"] for sentence in sentences),
+        "sentences_uncited": sum(not sentence["citations"] for sentence in sentences),
+        "citations": sum(len(sentence["precise"]) for sentence in sentences),
+        "citations_precise": sum(sum(sentence["precise"]) for sentence in sentences),
+    }
+
+
+def summarise_disambig(
+    rows: Sequence[Mapping[str, Any]], *, resamples: int = 1000, seed: int = 0
+) -> dict[str, Any]:
+    """Return means over answers, and the corpus-level DR of the answers with both scores."""
+    results = _means(rows, DISAMBIG_SCORES, resamples, seed)
+    both = [row for row in rows if None not in (row["disambig_f1"], row["rouge_l"])]
+    f1, rouge = (
+        fmean(row[name] for row in both) if both else None for name in ("disambig_f1", "rouge_l")
+    )
+    return {"answers": len(rows), "dr": dr_score(f1, rouge), "dr_n": len(both), **results}
+
+
+def _row_of(example: AnswerExample, *, official: bool) -> dict[str, Any]:
+    return {
+        "id": example.key,
+        "question": example.question,
+        "output": example.text,
+        "length": len(example.plain(official=official).split()),
+    }
+
+
+def _answer_scores(row: dict[str, Any], example: AnswerExample, official: bool) -> dict[str, str]:
+    """Add the scores that need no judge to a row; return reasons for missing scores."""
+    plain = example.plain(official=official)
+    match = string_match(plain, example.short_answers, official=official)
+    rouge = rouge_l(plain, example.references, official=official)
+    row["str_em"] = match.value
+    row["str_hit"] = None if match.value is None else 100.0 * (match.value == 100)
+    row["rouge_l"] = rouge.value
+    reasons = {"str_em": match.unscored, "str_hit": match.unscored, "rouge_l": rouge.unscored}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _means(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], resamples: int, seed: int
+) -> dict[str, Any]:
+    results: dict[str, Any] = {}
+    for name in names:
+        values = [row[name] for row in rows if row[name] is not None]
+        results[name] = mean_with_interval(values, resamples=resamples, seed=seed)._asdict()
+        reasons = Counter(row["unscored"][name] for row in rows if name in row["unscored"])
+        if reasons:
+            results[name]["unscored"] = dict(reasons)
+    return results

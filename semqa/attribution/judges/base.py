@@ -8,16 +8,7 @@ content. (A language model that samples is as deterministic as its engine is wit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NamedTuple,
-    Protocol,
-    TypeVar,
-    overload,
-    runtime_checkable,
-)
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.errors import InputError
 
@@ -88,7 +79,6 @@ class Judge(Protocol):
     identity: str
 
 
-@runtime_checkable
 class EntailmentJudge(Judge, Protocol):
     """A judge that decides whether one text follows from another."""
 
@@ -97,7 +87,6 @@ class EntailmentJudge(Judge, Protocol):
         ...
 
 
-@runtime_checkable
 class AnsweringJudge(Judge, Protocol):
     """A judge that answers questions with a span of a passage."""
 
@@ -106,7 +95,6 @@ class AnsweringJudge(Judge, Protocol):
         ...
 
 
-@runtime_checkable
 class AskingJudge(Judge, Protocol):
     """A judge that generates questions."""
 
@@ -115,7 +103,6 @@ class AskingJudge(Judge, Protocol):
         ...
 
 
-@runtime_checkable
 class CompletingJudge(Judge, Protocol):
     """A judge that completes prompts."""
 
@@ -142,22 +129,13 @@ _ABILITIES: dict[Ability, tuple[str, str]] = {
 
 def abilities_of(judge: Judge) -> frozenset[Ability]:
     """Return the ``abilities`` of a judge; without that attribute, they follow from its methods."""
-    stated: frozenset[Ability] | None = getattr(judge, "abilities", None)
-    if stated is not None:
-        return stated
-    return frozenset(ability for ability in _ABILITIES if hasattr(judge, ability))
+    own = frozenset(ability for ability in _ABILITIES if hasattr(judge, ability))
+    abilities: frozenset[Ability] = getattr(judge, "abilities", own)
+    return abilities
 
 
-@overload
-def require_ability(judge: Judge, ability: Literal["entailment"]) -> EntailmentJudge: ...
-@overload
-def require_ability(judge: Judge, ability: Literal["answer"]) -> AnsweringJudge: ...
-@overload
-def require_ability(judge: Judge, ability: Literal["ask"]) -> AskingJudge: ...
-@overload
-def require_ability(judge: Judge, ability: Literal["complete"]) -> CompletingJudge: ...
 def require_ability(judge: Judge, ability: Ability) -> Any:
-    """Return the judge, typed by an ability; raise `InputError` if it lacks that ability."""
+    """Return the judge, or raise `InputError` if it lacks an ability."""
     if ability not in abilities_of(judge):
         task, alternatives = _ABILITIES[ability]
         raise InputError(f"The judge {judge.name} cannot {task}.", hint=f"Choose {alternatives}.")

@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -55,17 +56,11 @@ class CachedJudge:
     a language model, replies are cached, and parsed again on each use.
 
     Args:
-        judge: the wrapped judge.
         path: the file, or a folder that gets `FILE_NAME`; None keeps results in memory only.
-        chunk: number of inputs per call of the wrapped judge.
 
     Attributes:
-        asked: number of inputs that the wrapped judge has judged so far.
-        kept: number of results found in the cache so far.
+        asked, kept: numbers of inputs judged, and found in the cache, so far.
         on_progress: called with the number of finished inputs of a call, and their total.
-
-    Raises:
-        InputError: the file is not a cache, is damaged, or cannot be written.
     """
 
     def __init__(self, judge: Judge, path: Path | str | None, *, chunk: int = 64) -> None:
@@ -121,35 +116,25 @@ class CachedJudge:
             """Leave out the text, because it can be sliced from the passage."""
             return [span and [span.start, span.end, span.score] for span in judge.answer(batch)]
 
-        return [
-            None if place is None else Span(reading.passage[place[0] : place[1]], *place)
-            for reading, place in zip(
-                readings, self._all("answer", {}, readings, places), strict=True
-            )
-        ]
+        found = zip(readings, self._all("answer", {}, readings, places), strict=True)
+        return [place and Span(one.passage[place[0] : place[1]], *place) for one, place in found]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return at most `count` questions for each (answer, passage) pair, best first."""
         judge: Any = self.judge
         if self._model is not None:
             return self._model.ask(readings, count=count)
-        call_settings = {"count": count}
-        return self._all(
-            "ask", call_settings, readings, lambda batch: judge.ask(batch, count=count)
-        )
+        return self._all("ask", {"count": count}, readings, lambda b: judge.ask(b, count=count))
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
         """Complete each prompt."""
         judge: Any = self.judge
-        call_settings: dict[str, object] = {"max_new_tokens": max_new_tokens}
-        return self._all(
-            "complete",
-            call_settings if schema is None else {**call_settings, "schema": schema},
-            prompts,
-            lambda batch: judge.complete(batch, max_new_tokens=max_new_tokens, schema=schema),
-        )
+        options: dict[str, Any] = {"max_new_tokens": max_new_tokens}
+        if schema is not None:
+            options["schema"] = schema
+        return self._all("complete", options, prompts, lambda b: judge.complete(b, **options))
 
     def _all(
         self,
@@ -165,7 +150,8 @@ class CachedJudge:
         counts = Counter(keys)
         done = len(inputs) - sum(counts[key] for key in missing)
         self.kept += done
-        self._report_progress(done, len(inputs))
+        report = self.on_progress or (lambda _done, _total: None)
+        report(done, len(inputs))
         for batch in _chunks(missing.items(), self._chunk):
             values = ask([each for _, each in batch])
             # Decoded from JSON below, so that new and cached results are the same.
@@ -177,12 +163,8 @@ class CachedJudge:
             results |= made
             self.asked += len(made)
             done += sum(counts[key] for key in made)
-            self._report_progress(done, len(inputs))
+            report(done, len(inputs))
         return [json.loads(results[key]) for key in keys]
-
-    def _report_progress(self, done: int, total: int) -> None:
-        if self.on_progress is not None:
-            self.on_progress(done, total)
 
 
 _NEUTRAL = Entailment(0.0, 1.0, 0.0)
@@ -193,9 +175,6 @@ class TolerantJudge:
 
     Such a pair is neutral, such a reading has no answer, and such a prompt gets an empty reply. Use
     it for measures that cannot report why an input was not judged; others call `unless_too_long`.
-
-    Attributes:
-        too_long: number of inputs so far that were too long.
     """
 
     def __init__(self, judge: Judge) -> None:
@@ -220,12 +199,8 @@ class TolerantJudge:
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
         """Complete each prompt."""
-
-        def replies(batch: Sequence[str]) -> list[str]:
-            call_settings: dict[str, Any] = {"max_new_tokens": max_new_tokens, "schema": schema}
-            return list(self._judge.complete(batch, **call_settings))
-
-        return self._all(replies, prompts, "")
+        reply = partial(self._judge.complete, max_new_tokens=max_new_tokens, schema=schema)
+        return self._all(reply, prompts, "")
 
     def _all(
         self, ask: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In], fallback: _Out
@@ -245,11 +220,9 @@ class _Store:
         with self._locked():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
+            settings: Any = {"isolation_level": None, "check_same_thread": False}
             self._connection = sqlite3.connect(
-                path or ":memory:",
-                timeout=_LOCK_TIMEOUT,
-                isolation_level=None,
-                check_same_thread=False,
+                path or ":memory:", timeout=_LOCK_TIMEOUT, **settings
             )
             try:
                 self._prepare()
@@ -266,7 +239,8 @@ class _Store:
         if found != _APPLICATION_ID and (found or tables):
             raise sqlite3.DatabaseError("another program's database")
         if not tables:
-            with self._transaction():
+            with self._connection:
+                run("BEGIN IMMEDIATE")
                 run(
                     "CREATE TABLE IF NOT EXISTS judgements "
                     "(key BLOB PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
@@ -285,24 +259,15 @@ class _Store:
 
     def put(self, results: Mapping[bytes, str]) -> None:
         """Store results in one transaction."""
-        with self._locked(), self._transaction():
-            self._connection.executemany(
+        with self._locked(), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany(
                 "INSERT OR REPLACE INTO judgements VALUES (?, ?)", results.items()
             )
 
     def close(self) -> None:
         with self._lock:
             self._connection.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -57,17 +57,10 @@ class EngineJudge:
     verdicts are requested as JSON.
 
     Args:
-        engine: runs the model.
-        identity: identifies the model and its settings.
         prompts: for each task, the name or file of a template that replaces the one in `PROMPTS`.
         sample: whether to sample with the engine's options; otherwise decoding is greedy.
-        name: the specification that creates this judge again; by default the engine's name.
         complete: replaces the engine, for example with a cache; has the signature of the method
             `complete`.
-
-    Attributes:
-        identity: the engine, its model's digest, its options and the prompts' digests.
-        unparsed: number of unparsed replies so far.
     """
 
     def __init__(
@@ -124,9 +117,7 @@ class EngineJudge:
             raise InputError(f"engine:{spec} does not complete prompts.")
         kept = sorted((k, v) for k, v in given.items() if k not in _NOT_IN_IDENTITY)
         # Only the endpoint knows which model it serves, so its address identifies the model.
-        where = None
-        if spec.startswith("openai:"):
-            where = given.get("base_url") or default_url()
+        where = (given.get("base_url") or default_url()) if spec.startswith("openai:") else None
         digest = model_identity(spec, given.get("revision"))
         temperature = given.get("temperature")
         return cls(
@@ -150,11 +141,7 @@ class EngineJudge:
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Complete each prompt.
-
-        Raises:
-            TooLongError: a prompt does not fit into the model's context.
-        """
+        """Complete each prompt."""
         try:
             return self._complete(prompts, max_new_tokens=max_new_tokens, schema=schema)
         except PromptTooLongError as error:
@@ -194,10 +181,8 @@ class EngineJudge:
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return at most `count` questions for each (answer, passage) pair."""
-        prompt = self._prompts["ask"]
-        prompts = [
-            prompt.fill(answer=answer, passage=text, count=count) for answer, text in readings
-        ]
+        fill = self._prompts["ask"].fill
+        prompts = [fill(answer=answer, passage=text, count=count) for answer, text in readings]
         found = []
         for reply in self.complete(prompts, max_new_tokens=_QUESTION_TOKENS * count):
             questions = read_questions(reply)[:count]

@@ -1,9 +1,8 @@
 """A judge that needs no model: it compares words.
 
 It makes every command usable without models and is a baseline for other judges. It knows no
-synonyms,
-syntax or facts: a paraphrase counts as neutral, and the same words in another order count as
-entailed. Do not report scores based on it as results of a metric.
+synonyms, syntax or facts: a paraphrase counts as neutral, and the same words in another order count
+as entailed. Do not report scores based on it as results of a metric.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import math
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.judges.base import Entailment, Span
@@ -55,20 +55,7 @@ _NUMBER_WORDS = (
 )
 _NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS.split())}
 del _NUMBERS["one"]  # often used like an article
-_SUFFIXES = (
-    "ational",
-    "ations",
-    "ation",
-    "ings",
-    "ing",
-    "edly",
-    "ies",
-    "ied",
-    "es",
-    "ed",
-    "ly",
-    "s",
-)
+_SUFFIXES = "ational ations ation ings ing edly ies ied es ed ly s"
 _MIN_STEM = 3
 
 
@@ -139,7 +126,7 @@ def _stem(word: str) -> str:
     """Return a rough stem of a word."""
     if not word.isascii():
         return word
-    for end in _SUFFIXES:
+    for end in _SUFFIXES.split():
         if word.endswith(end) and len(word) - len(end) >= _MIN_STEM and not word.endswith("ss"):
             word = word[: -len(end)]
             break
@@ -169,10 +156,9 @@ class LexicalJudge:
     """A judge that only compares words: deterministic, fast (microseconds) and weak.
 
     Entailment is a logistic function of the share of the hypothesis's stemmed content words that
-    occur in the premise. If a number or a name is missing from the premise, the hypothesis is not
-    entailed. If a sentence of the premise has nearly the same words, a negation in only one of the
-    two, or a different number, is a contradiction. Questions in the hypothesis are ignored; a
-    hypothesis without statements is neutral.
+    occur in the premise. A number or a name that the premise lacks is not entailed. If a sentence
+    of the premise has nearly the same words, a negation in only one of the two, or a different
+    number, is a contradiction. Questions in the hypothesis are ignored.
 
     An answer comes from the sentence with most of the question's words: the run of other words
     whose context and type fit the question word best. A question is the sentence of the answer
@@ -199,7 +185,7 @@ class LexicalJudge:
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
         """Return the span that answers each question, or None if too few words match."""
-        return [answer_reading(reading) for reading in readings]
+        return list(map(answer_reading, readings))
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return at most `count` questions per answer; none if the passage lacks the answer."""
@@ -225,7 +211,7 @@ class _Claim(NamedTuple):
             _content(tokens),
             frozenset(token.key for token in tokens if token.content and token.fixed),
             frozenset(token.key for token in tokens if token.number),
-            tuple(_content(clause) for clause in clauses if _denies(clause)),
+            tuple(_content(each) for each in clauses if sum(t.negation for t in each) % 2),
         )
 
     def denies(self, other: frozenset[str]) -> bool:
@@ -235,10 +221,6 @@ class _Claim(NamedTuple):
 
 def _content(tokens: Sequence[Token]) -> frozenset[str]:
     return frozenset(token.key for token in tokens if token.content)
-
-
-def _denies(tokens: Sequence[Token]) -> bool:
-    return sum(token.negation for token in tokens) % 2 == 1
 
 
 def _entailment(premise: str, hypothesis: str) -> Entailment:
@@ -298,11 +280,10 @@ _QUESTION_WORD = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:1[0-9]|20)[0-9]{2}$")
-_MONTHS_AND_DAYS = (
+_DATE_WORDS = _word_set(
     "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday"
 )
-_DATE_WORDS = frozenset(_MONTHS_AND_DAYS.split())
 
 
 def questions_for(answer: str, passage: str) -> list[str]:
@@ -316,25 +297,16 @@ def questions_for(answer: str, passage: str) -> list[str]:
     if not wanted:
         return []
     found: list[str] = []
+    whole = re.compile(rf"(?<![^\W_]){re.escape(wanted)}(?![^\W_])")
     for start, end in sentence_ranges(passage):
-        at = _find(passage, wanted, start, end)
-        if at < 0:
+        match = whole.search(passage, start, end)
+        if match is None:
             continue
-        before, after = passage[start:at], passage[at + len(wanted) : end].rstrip(" .!?;:")
+        before, after = passage[start : match.start()], passage[match.end() : end].rstrip(" .!?;:")
         for word in _question_words(wanted, before):
             shown = word if before.strip() else word.capitalize()
             found.append(" ".join(f"{before}{shown}{after}?".split()))
     return list(dict.fromkeys(found))
-
-
-def _find(passage: str, wanted: str, start: int, end: int) -> int:
-    at = passage.find(wanted, start, end)
-    while at >= 0:
-        edges = (passage[at - 1 : at], passage[at + len(wanted) : at + len(wanted) + 1])
-        if not any(edge.isalnum() for edge in edges):
-            return at
-        at = passage.find(wanted, at + 1, end)
-    return -1
 
 
 def _question_words(answer: str, before: str) -> list[str]:
@@ -393,33 +365,23 @@ def _candidate_runs(
     """
     first = 0
     while first < len(tokens):
-        if not _may_answer(tokens[first], wanted):
+        if not tokens[first].content or tokens[first].key in wanted:
             first += 1
             continue
         last = at = first
         while at + 1 < len(tokens) and tokens[at + 1].key not in wanted:
-            between = passage[tokens[at].end : tokens[at + 1].start]
-            if re.search(r"[,;:()—–]", between):
+            if re.search(r"[,;:()—–]", passage[tokens[at].end : tokens[at + 1].start]):
                 break
             at += 1
-            if _may_answer(tokens[at], wanted):
+            if tokens[at].content:
                 last = at
         yield first, last
         # Numbers and names within the run are candidates, too.
-        inner = first
-        while inner <= last:
-            end = inner
-            if tokens[inner].fixed:
-                while end < last and tokens[end + 1].fixed:
-                    end += 1
-                if (inner, end) != (first, last):
-                    yield inner, end
-            inner = end + 1
+        for fixed, group in groupby(range(first, last + 1), lambda place: tokens[place].fixed):
+            inner = list(group)
+            if fixed and len(inner) <= last - first:
+                yield inner[0], inner[-1]
         first = last + 1
-
-
-def _may_answer(token: Token, wanted: set[str]) -> bool:
-    return token.content and token.key not in wanted
 
 
 def _score_run(
@@ -437,7 +399,7 @@ def _score_run(
     around += _common_prefix(after, [token.key for token in right])
     run = tokens[first : last + 1]
     kind = 0.0
-    if asked.startswith("how ") and asked != "how":
+    if asked.startswith("how "):
         kind = 1.0 if any(token.number for token in run) else -0.5
     elif asked == "when" or asked.endswith(("year", "date", "day", "month")):
         dated = any(_YEAR.match(token.key) or token.key in _DATE_WORDS for token in run)
@@ -448,11 +410,6 @@ def _score_run(
     return around / _CONTEXT_WORDS + kind - 0.01 * len(run)
 
 
-def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the common prefix."""
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+def _common_prefix(one: list[str], other: list[str]) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

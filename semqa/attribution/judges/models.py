@@ -11,7 +11,8 @@ Long texts are split into overlapping windows.
 - A *question* is generated with beam search from as much of the passage as fits, centred on the
   answer.
 
-torch and transformers are imported only when a model is loaded.
+torch and transformers are imported only when a model is loaded. A run with all judgements in the
+cache loads no model.
 
 Sources: AutoAIS as in ALCE (Gao et al. 2023, section 4), where the model generates "1" or "0";
 here, the probabilities of the two are compared instead. The rule of SQuAD 2.0 (Devlin et al. 2019,
@@ -23,60 +24,34 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
 from semqa.attribution.sentences import split_sentences
-from semqa.checks import check_number
 from semqa.engines.model.hub import ModelFiles, folder_of, model_identity, quiet_log
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers.loading import check_tokenizer, choose_device, dtype_option
 from semqa.errors import InputError
+from semqa.extras import require
 from semqa.prompting.prompt import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from semqa.attribution.judges.base import Reading, Relation
+    from semqa.attribution.judges.base import Ability, Reading, Relation
 
 
-_LABEL_NAMES: dict[str, Relation] = {
-    **dict.fromkeys(
-        [
-            "entailment",
-            "entails",
-            "entailed",
-            "attributable",
-            "supported",
-            "supports",
-            "support",
-            "consistent",
-        ],
-        "entailment",
+_SPELLINGS: dict[Relation, str] = {
+    "entailment": "entailment entails entailed attributable supported supports support consistent",
+    "neutral": (
+        "neutral extrapolatory notentailment nonentailment notentailed unsupported notsupported nei "
+        "notenoughinfo notenoughinformation inconsistent unattributable notattributable"
     ),
-    **dict.fromkeys(
-        [
-            "neutral",
-            "extrapolatory",
-            "notentailment",
-            "nonentailment",
-            "notentailed",
-            "unsupported",
-            "notsupported",
-            "nei",
-            "notenoughinfo",
-            "notenoughinformation",
-            "inconsistent",
-            "unattributable",
-            "notattributable",
-        ],
-        "neutral",
-    ),
-    **dict.fromkeys(
-        ["contradiction", "contradicts", "contradictory", "refuted", "refutes", "refute"],
-        "contradiction",
-    ),
+    "contradiction": "contradiction contradicts contradictory refuted refutes refute",
 }
+_LABEL_NAMES = {name: relation for relation, names in _SPELLINGS.items() for name in names.split()}
 """Label names, letters only. With two labels, the one that is not entailment is neutral."""
 
 
@@ -85,13 +60,7 @@ def read_labels(
 ) -> tuple[Relation | None, ...]:
     """Return the relation of each output of a classifier.
 
-    Args:
-        model: name of the model, for error messages.
-        named: label names from the model's configuration, by index.
-        given: the user's names for the labels, in order, separated by slashes; None uses `named`.
-
-    Raises:
-        InputError: the number of labels differs, or a label is unknown.
+    The user's names (`given`, separated by slashes) replace those of the model's configuration.
 
     Example:
         >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
@@ -100,11 +69,8 @@ def read_labels(
     names = [named[number] for number in sorted(named)]
     words = names if given is None else [word.strip() for word in given.split("/")]
     if len(words) != len(names):
-        raise InputError(
-            f"must name the {len(names)} labels of {model}, got {given!r}.",
-            field="labels",
-            value=given,
-        )
+        rule = f"must name the {len(names)} labels of {model}, got {given!r}."
+        raise InputError(rule, field="labels")
     read = tuple(_LABEL_NAMES.get(re.sub(r"[^a-z]", "", word.casefold())) for word in words)
     if None in read or read.count("entailment") != 1:
         raise InputError(
@@ -114,6 +80,7 @@ def read_labels(
     return read
 
 
+_In = TypeVar("_In")
 _Out = TypeVar("_Out")
 _Row = dict[str, list[int]]
 """Tokenizer output for a text or a pair of texts."""
@@ -123,15 +90,15 @@ _DIGITS = 6
 
 
 def in_batches(
-    rows: Sequence[_Row], size: int, run: Callable[[list[int]], Sequence[_Out]]
+    inputs: Sequence[_In], lengths: Sequence[int], size: int, run: Callable[[list[_In]], list[_Out]]
 ) -> list[_Out]:
-    """Call `run` on batches of row indices, sorted by length; return results in row order."""
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]["input_ids"]))
+    """Call `run` on batches of inputs sorted by length; return results in input order."""
+    order = sorted(range(len(inputs)), key=lengths.__getitem__)
     results: dict[int, _Out] = {}
     for start in range(0, len(order), size):
         numbers = order[start : start + size]
-        results.update(zip(numbers, run(numbers), strict=True))
-    return [results[number] for number in range(len(rows))]
+        results |= zip(numbers, run([inputs[number] for number in numbers]), strict=True)
+    return [results[number] for number in range(len(inputs))]
 
 
 def pad_batch(tokenizer: Any, rows: Sequence[_Row], device: Any) -> dict[str, Any]:
@@ -164,27 +131,25 @@ DEFAULTS: dict[Part, str] = {
 }
 """Default models: those of AutoAIS and ALCE (11 billion parameters), and of Q²."""
 
-_TEXT_SETTINGS = ("labels", "words", "premise-format")
+_SETTINGS: dict[str, type] = {
+    "labels": str,
+    "words": str,
+    "premise_format": str,
+    "threshold": float,
+}
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Settings for loading and running models.
+    """Settings for loading and running models; see `docs/attribution/judges.md`.
 
     Attributes:
-        device: such as ``cpu`` or ``cuda:1``; by default a GPU if available.
+        device: by default a GPU if available.
         dtype: of the weights; by default ``float32`` on a CPU, otherwise as saved.
-        batch_size: number of inputs per forward pass.
-        labels: meanings of a classifier's labels 0, 1, …, if their names are not known:
-            ``contradiction/neutral/entailment``.
         words: the outputs of a model that generates its verdict: for entailment and everything
             else, or for entailment, neutral and contradiction.
-        premise_format: the input of such a model, with ``{premise}`` and ``{hypothesis}``.
         threshold: an answer must exceed the "no answer" score by more than this.
-
-    Raises:
-        InputError: a setting is invalid.
     """
 
     device: str | None = None
@@ -196,25 +161,18 @@ class ModelSettings:
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.dtype is not None and self.dtype not in _DTYPES:
-            raise InputError(
-                f"must be one of {', '.join(_DTYPES)}, got {self.dtype!r}.",
-                field="dtype",
-                value=self.dtype,
-            )
-        check_number("batch_size", self.batch_size, 1, whole=True)
-        check_number("threshold", self.threshold, -1e6, 1e6)
+        if self.dtype not in (None, *_DTYPES):
+            names = ", ".join(_DTYPES)
+            raise InputError(f"must be one of {names}, got {self.dtype!r}.", field="dtype")
         if len(self.verdicts) not in (2, 3) or len(set(self.verdicts)) < len(self.verdicts):
             raise InputError(
                 f"must be two or three different words, such as 1/0, got {self.words!r}.",
                 field="words",
-                value=self.words,
             )
         if any(self.premise_format.count(hole) != 1 for hole in ("{premise}", "{hypothesis}")):
             raise InputError(
                 f"must contain {{premise}} and {{hypothesis}}, each once, got {self.premise_format!r}.",
                 field="premise_format",
-                value=self.premise_format,
             )
 
     @property
@@ -231,9 +189,6 @@ class ModelSettings:
 def read_parts(spec: str, arguments: str) -> tuple[dict[Part, str], dict[str, object]]:
     """Parse the part of a specification after its first colon into models and settings.
 
-    Raises:
-        InputError: a setting is unknown, repeated or invalid.
-
     Example:
         >>> read_parts("transformers:nli=a/b,threshold=1", "nli=a/b,threshold=1")
         ({'nli': 'a/b'}, {'threshold': 1.0})
@@ -242,22 +197,18 @@ def read_parts(spec: str, arguments: str) -> tuple[dict[Part, str], dict[str, ob
     settings: dict[str, object] = {}
     for piece in filter(None, map(str.strip, arguments.split(","))):
         name, equals, value = (part.strip() for part in piece.partition("="))
-        key = name.replace("_", "-")
-        if key in (*models, *settings) or key.replace("-", "_") in settings:
+        key = name.replace("-", "_")
+        if key in models or key in settings:
             raise InputError(f"is given twice in {spec!r}.", field=name)
         if key in DEFAULTS:
             models[key] = value or DEFAULTS[key]
-        elif key in _TEXT_SETTINGS and equals:
-            settings[key.replace("-", "_")] = value
-        elif key == "threshold" and equals:
+        elif key in _SETTINGS and equals:
             try:
-                settings[key] = float(value)
+                settings[key] = _SETTINGS[key](value)
             except ValueError:
-                raise InputError(
-                    f"must be a number, got {value!r}.", field=name, value=value
-                ) from None
+                raise InputError(f"must be a number, got {value!r}.", field=name) from None
         else:
-            names = ", ".join(f"{each}=" for each in (*DEFAULTS, *_TEXT_SETTINGS, "threshold"))
+            names = ", ".join(f"{each}=" for each in (*DEFAULTS, *_SETTINGS)).replace("_", "-")
             raise InputError(
                 f"{piece!r} in {spec!r} must begin with one of {names}.",
                 hint="Example: transformers:nli=MODEL.",
@@ -281,10 +232,8 @@ _MAX_WITHOUT_POSITIONS = 4096
 class Loaded:
     """A model and its tokenizer.
 
-    Attributes:
-        generates: whether it is an encoder-decoder that generates its output.
-        longest: maximum number of input tokens.
-        spelled: splits control tokens that occur in a text, so that they are read as plain text.
+    It `generates` its output if it is an encoder-decoder. `longest` is the maximum number of input
+    tokens. `spelled` splits control tokens in a text, so that they are read as plain text.
     """
 
     name: str
@@ -376,22 +325,17 @@ class Entailer:
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         self._loaded = loaded
         self._settings = settings
-        self._relations: tuple[Relation | None, ...]
+        self._relations: tuple[Relation | None, ...] = ("entailment", "neutral", "contradiction")
         if loaded.generates:
             self._words = _word_tokens(loaded, settings.verdicts)
-            all_three: tuple[Relation, ...] = ("entailment", "neutral", "contradiction")
-            self._relations = all_three[: len(self._words)]
+            self._relations = self._relations[: len(self._words)]
         else:
             self._relations = read_labels(
                 loaded.name, dict(loaded.model.config.id2label), settings.labels
             )
 
     def run(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise.
-
-        Raises:
-            TooLongError: a sentence of a hypothesis is too long for the model.
-        """
+        """Return the relation of each hypothesis to its premise."""
         spelled = self._loaded.spelled
         pairs = [Pair(spelled(pair.premise), spelled(pair.hypothesis)) for pair in pairs]
         parts = [self._parts(pair) for pair in pairs]
@@ -405,13 +349,8 @@ class Entailer:
         by_pair = [self._windows(pair) for pair in pairs]
         rows = [row for own in by_pair for row in own]
         judge = self._generate if self._loaded.generates else self._classify
-        judged = iter(
-            in_batches(
-                rows,
-                self._settings.batch_size,
-                lambda numbers: judge([rows[number] for number in numbers]),
-            )
-        )
+        lengths = [len(row["input_ids"]) for row in rows]
+        judged = iter(in_batches(rows, lengths, self._settings.batch_size, judge))
         return [_combine_windows([self._read(next(judged)) for _ in own]) for own in by_pair]
 
     def _parts(self, pair: Pair) -> list[str]:
@@ -450,11 +389,8 @@ class Entailer:
         if len(row["input_ids"]) <= self._loaded.longest or len(premise) < 2:
             return [row]
         half = len(premise) // 2
-        return [
-            each
-            for part in (premise[:half], premise[half:])
-            for each in self._split_to_fit(part, hypothesis)
-        ]
+        halves = (premise[:half], premise[half:])
+        return [row for part in halves for row in self._split_to_fit(part, hypothesis)]
 
     def _spans(self, text: str, budget: int) -> list[tuple[int, int]]:
         """Return the character spans of a text's windows."""
@@ -463,27 +399,18 @@ class Entailer:
         tokenizer = self._loaded.tokenizer
         made = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         offsets = made["offset_mapping"]
-        spans = []
-        for first in range(0, len(offsets), size - stride):
-            last = min(first + size, len(offsets)) - 1
-            spans.append((offsets[first][0], offsets[last][1]))
-            if last + 1 == len(offsets):
-                break
-        return spans
+        # The last window is the first one that reaches the end.
+        firsts = range(0, max(1, len(offsets) - stride), size - stride)
+        windows = (offsets[first : first + size] for first in firsts)
+        return [(tokens[0][0], tokens[-1][1]) for tokens in windows if tokens]
 
     def _encode(self, premise: str, hypothesis: str) -> _Row:
         tokenizer = self._loaded.tokenizer
-        if self._loaded.generates:
-            form = self._settings.premise_format
-            # Not with `format`, because the texts may contain braces.
-            before, _, rest = form.partition("{premise}")
-            text = (
-                before.replace("{hypothesis}", hypothesis)
-                + premise
-                + rest.replace("{hypothesis}", hypothesis)
-            )
-            return dict(tokenizer(text))
-        return dict(tokenizer(premise, hypothesis))
+        if not self._loaded.generates:
+            return dict(tokenizer(premise, hypothesis))
+        # Not with `format`, because the texts may contain braces.
+        parts = self._settings.premise_format.split("{premise}")
+        return dict(tokenizer(premise.join(p.replace("{hypothesis}", hypothesis) for p in parts)))
 
     def _classify(self, rows: Sequence[_Row]) -> list[list[float]]:
         import torch
@@ -528,15 +455,21 @@ def _combine_sentences(parts: Sequence[Entailment]) -> Entailment:
     """Combine the judgements of a hypothesis's sentences."""
     if len(parts) == 1:
         return parts[0]
-    entailed = min(each.entailment for each in parts)
-    contradicted = min(max(each.contradiction for each in parts), 1 - entailed)
-    return Entailment(entailed, round_probability(1 - entailed - contradicted), contradicted)
+    return _entailment(
+        min(each.entailment for each in parts), max(each.contradiction for each in parts)
+    )
 
 
 def _combine_windows(windows: Sequence[Entailment]) -> Entailment:
     """Combine the judgements of a premise's windows."""
-    entailed = round_probability(max(each.entailment for each in windows))
-    contradicted = min(round_probability(max(each.contradiction for each in windows)), 1 - entailed)
+    return _entailment(
+        max(each.entailment for each in windows), max(each.contradiction for each in windows)
+    )
+
+
+def _entailment(entailed: float, contradicted: float) -> Entailment:
+    entailed = round_probability(entailed)
+    contradicted = min(round_probability(contradicted), 1 - entailed)
     return Entailment(entailed, round_probability(1 - entailed - contradicted), contradicted)
 
 
@@ -563,10 +496,7 @@ _SCORE_DECIMALS = 4
 
 
 class _Window(NamedTuple):
-    """A question and a window of its passage, with each token's character offsets.
-
-    The offsets are None for tokens that are not part of the passage.
-    """
+    """A question and a window of its passage, with the offsets of the passage's tokens."""
 
     row: _Row
     offsets: list[tuple[int, int] | None]
@@ -586,28 +516,16 @@ class Reader:
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         if not loaded.tokenizer.is_fast:
-            raise InputError(
-                f"The model {loaded.name} has a slow tokenizer, which does not return offsets.",
-                hint="Choose a model with a tokenizer.json.",
-            )
+            raise InputError(f"{loaded.name} needs a fast tokenizer, with a tokenizer.json.")
         self._loaded = loaded
         self._settings = settings
 
     def run(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None.
-
-        Raises:
-            TooLongError: a question is too long for the model.
-        """
+        """Return the span that answers each question, or None."""
         by_reading = [self._windows(reading) for reading in readings]
         windows = [window for own in by_reading for window in own]
-        found = iter(
-            in_batches(
-                [window.row for window in windows],
-                self._settings.batch_size,
-                lambda numbers: self._read([windows[number] for number in numbers]),
-            )
-        )
+        lengths = [len(window.row["input_ids"]) for window in windows]
+        found = iter(in_batches(windows, lengths, self._settings.batch_size, self._read))
         return [
             self._combine_windows(reading.passage, [next(found) for _ in own])
             for reading, own in zip(readings, by_reading, strict=True)
@@ -665,18 +583,15 @@ class Reader:
         import torch
 
         size = len(window.offsets)
-        allowed = torch.zeros(size, dtype=torch.bool)
-        allowed[inside] = True
-        scores = starts[:size, None] + ends[None, :size]
-        band = torch.ones(size, size, dtype=torch.bool).triu()
-        band &= ~torch.ones(size, size, dtype=torch.bool).triu(_MAX_ANSWER_TOKENS)
-        scores = scores.masked_fill(~(band & allowed[:, None] & allowed[None, :]), -math.inf)
+        allowed = torch.zeros(size, size, dtype=torch.bool)
+        allowed[torch.tensor(inside)[:, None], torch.tensor(inside)] = True
+        allowed = allowed.triu() & ~allowed.triu(_MAX_ANSWER_TOKENS)
+        scores = (starts[:size, None] + ends[None, :size]).masked_fill(~allowed, -math.inf)
         # Rounded, so that padding cannot break ties between spans.
         place = int((scores * 10**_SCORE_DECIMALS).round().flatten().argmax())
         a, b = divmod(place, size)
         begin, end = window.offsets[a], window.offsets[b]
-        if begin is None or end is None:
-            return _Found(-math.inf, 0, 0, null)
+        assert begin is not None and end is not None  # noqa: PT018, S101  (both are inside)
         return _Found(float(scores[a, b]), begin[0], end[1], null)
 
     def _combine_windows(self, passage: str, windows: Sequence[_Found]) -> Span | None:
@@ -713,18 +628,12 @@ class QuestionGenerator:
         self._longest = min(loaded.longest, _MAX_INPUT_TOKENS)
 
     def run(self, readings: Sequence[tuple[str, str]], count: int) -> list[list[str]]:
-        """Return questions for each answer, best first, without duplicates.
-
-        Raises:
-            TooLongError: an answer is too long for the model.
-        """
+        """Return questions for each answer, best first, without duplicates."""
         spelled = self._loaded.spelled
         rows = [self._encode(spelled(answer), spelled(passage)) for answer, passage in readings]
-        return in_batches(
-            rows,
-            max(1, self._settings.batch_size // max(1, count // 2)),
-            lambda numbers: self._generate([rows[number] for number in numbers], count),
-        )
+        size = max(1, self._settings.batch_size // max(1, count // 2))
+        lengths = [len(row["input_ids"]) for row in rows]
+        return in_batches(rows, lengths, size, lambda batch: self._generate(batch, count))
 
     def _encode(self, answer: str, passage: str) -> _Row:
         def encoded(text: str) -> _Row:
@@ -779,3 +688,62 @@ class QuestionGenerator:
 def _read(texts: Sequence[str]) -> list[str]:
     questions = (" ".join(_PREFIX.sub("", text).split()) for text in texts)
     return list(dict.fromkeys(question for question in questions if question))
+
+
+_ABILITIES: dict[Part, Ability] = {"nli": "entailment", "qa": "answer", "qg": "ask"}
+_KINDS: dict[Part, Any] = {"nli": Entailer, "qa": Reader, "qg": QuestionGenerator}
+_VERSION = 1
+"""Increase this when the same models give different results."""
+
+
+class TransformersJudge:
+    """A judge with any of three models: entailment, question answering and question generation.
+
+    `models` has a folder or a name on the Hub for each part. Calls are serialized, for threads.
+    """
+
+    def __init__(self, models: Mapping[Part, str], settings: ModelSettings, name: str) -> None:
+        self.name = name
+        self._settings = settings
+        self._models = dict(models)
+        self._lock = Lock()
+        self._loaded: dict[Part, Any] = {}
+        for package in ("transformers", "torch"):
+            if find_spec(package) is None:  # imported only when a model is loaded
+                require(package, extra="local", purpose=f"the judge {self.name}")
+        digests = []
+        for part, model in self._models.items():
+            if model_digest(model) is None:
+                self._part(part)  # download the model
+            digests.append(f"{part}={model_digest(model)}")
+        self.identity = f"transformers/{_VERSION}:{','.join(digests)};{settings.identity()}"
+        self.abilities: frozenset[Ability] = frozenset(_ABILITIES[part] for part in self._models)
+
+    def close(self) -> None:
+        """Release the models."""
+        with self._lock:
+            self._loaded.clear()
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return the relation of each hypothesis to its premise."""
+        return self._run("nli", pairs)
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return the span that answers each question, or None."""
+        return self._run("qa", readings)
+
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        """Return at most `count` questions for each (answer, passage) pair, best first."""
+        return self._run("qg", readings, count)
+
+    def _run(self, part: Part, *inputs: Any) -> list[Any]:
+        with self._lock:
+            found: list[Any] = self._part(part).run(*inputs)
+        return found
+
+    def _part(self, part: Part) -> Any:
+        """Return the model of a part; load it on first use."""
+        if part not in self._loaded:
+            model = load(self._models[part], part, self._settings)
+            self._loaded[part] = _KINDS[part](model, self._settings)
+        return self._loaded[part]

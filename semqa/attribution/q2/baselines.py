@@ -38,10 +38,6 @@ class BertScore:
 
     For models that bert-score knows, it selects the best layer and rescales the scores, as in the
     paper. Other models need `layers` and are not rescaled. Runs on a GPU if available.
-
-    Raises:
-        InputError: `layers` is missing.
-        MissingExtraError: a package is missing.
     """
 
     def __init__(self, model: str = MODEL, *, layers: int | None = None) -> None:
@@ -96,8 +92,6 @@ class BertScore:
 BASELINES = ("overlap", "words", "bleu", "bertscore", "nli")
 """Names of the baselines; BLEU is at most 100, the others at most 1."""
 
-_PUNCTUATION = re.compile(r"[^\w\s]")
-
 
 class Overlap:
     """Word-overlap F1 of a response and its knowledge; 0 if no word matches.
@@ -133,7 +127,7 @@ def word_overlap(response: str, knowledge: str) -> float:
         >>> word_overlap("the bridge", "The old bridge!")
         0.8
     """
-    sides = [_PUNCTUATION.sub(" ", text.lower()).split() for text in (knowledge, response)]
+    sides = [re.sub(r"[^\w\s]", " ", text.lower()).split() for text in (knowledge, response)]
     return bag_f1(*sides)
 
 
@@ -183,20 +177,18 @@ def baseline_scores(
     """Compute one baseline for each response; None if it is too long for the judge.
 
     Args:
-        name: one of `BASELINES`.
-        responses: the responses to score.
-        judge: an entailment judge; required for ``nli``.
+        name: one of `BASELINES`; ``nli`` needs an entailment judge.
         bertscore: the scorer for ``bertscore``; by default that of the paper.
         official: see `end_to_end`.
         on_progress: called with the number of finished responses and the total.
     """
     score: Callable[[Sequence[Response]], Sequence[float | None]]
-    if name == "overlap":
-        score = _one_by_one(Overlap().score)
-    elif name == "words":
-        score = _one_by_one(word_overlap)
-    elif name == "bleu":
-        score = _one_by_one(bleu)
+    if name in ("overlap", "words", "bleu"):
+        one = {"words": word_overlap, "bleu": bleu}.get(name) or Overlap().score
+
+        def score(part: Sequence[Response]) -> Sequence[float | None]:
+            return [one(each.text, each.knowledge) for each in part]
+
     elif name == "bertscore":
         scorer = bertscore or BertScore()
 
@@ -212,9 +204,8 @@ def baseline_scores(
             return end_to_end(entails, part, official=official)
 
     else:
-        raise InputError(
-            f"must be one of {', '.join(BASELINES)}, got {name!r}.", field="--baseline", value=name
-        )
+        rule = f"must be one of {', '.join(BASELINES)}, got {name!r}."
+        raise InputError(rule, field="--baseline", value=name)
     found: list[float | None] = []
     for start in range(0, len(responses), _CHUNK):
         found += score(responses[start : start + _CHUNK])
@@ -224,9 +215,3 @@ def baseline_scores(
 
 
 _CHUNK = 64
-
-
-def _one_by_one(
-    score: Callable[[str, str], float],
-) -> Callable[[Sequence[Response]], Sequence[float | None]]:
-    return lambda part: [score(each.text, each.knowledge) for each in part]

@@ -145,9 +145,6 @@ def read_responses(
             begins with a brace, or a JSON array; ``-`` is standard input.
         drop_repeated: leave out duplicate responses with the same knowledge.
         measures: names of score columns to read, too.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
     """
     with open_input(path) as file:
         name, raw = file.name, file.read_all()

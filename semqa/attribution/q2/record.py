@@ -27,14 +27,7 @@ KIND = "semqa-q2"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Scored responses, and the settings they were scored with.
-
-    Attributes:
-        judge: see `semqa.attribution.records.describe_judge`.
-        spans: name of the span finder.
-        files: description of each input file: ``name``, ``sha256``, ``kind`` and counts.
-        baselines: settings of the baselines among the scores, by name.
-    """
+    """Scored responses; the settings, judge, span finder and files; settings of the baselines."""
 
     scores: tuple[ResponseScore, ...]
     settings: Settings
@@ -72,9 +65,7 @@ class Run:
             "kind": KIND,
             "n": len(self.scores),
             "scores": summary(self.scores),
-            "systems": {name: summary(group) for name, group in groups.items()}
-            if len(groups) > 1
-            else {},
+            "systems": {n: summary(group) for n, group in groups.items() if len(groups) > 1},
             "questions": {
                 "spans": sum(score.spans for score in self.scores),
                 "tried": len(questions),

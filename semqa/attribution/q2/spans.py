@@ -20,6 +20,7 @@ Source: Honovich et al. 2021.
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from semqa.errors import InputError
@@ -142,49 +143,27 @@ class SpanFinder(Protocol):
 
 
 def create_span_finder(spec: str = "auto") -> SpanFinder:
-    """Create a span finder.
+    """Create a span finder: ``rules``, ``spacy:`` and the name or folder of a model, or ``auto``.
 
-    Args:
-        spec: ``rules``; ``spacy:`` and the name or folder of a model; or ``auto``, which uses the
-            first of `SPACY_MODELS` that is installed, otherwise ``rules``.
-
-    Raises:
-        InputError: the finder or the model is unknown.
+    ``auto`` uses the first of `SPACY_MODELS` that is installed, otherwise ``rules``.
 
     Example:
         >>> create_span_finder("rules").name
         'rules'
     """
     kind, _, model = spec.partition(":")
+    if spec == "auto":
+        model = next(filter(find_spec, SPACY_MODELS), "")
+        return SpacySpans(model) if model else RuleSpans()
     if spec == "rules":
         return RuleSpans()
     if kind == "spacy" and model:
         return SpacySpans(model)
-    if spec == "auto":
-        return _first_installed()
-    raise InputError(
-        f"must be auto, rules or spacy:MODEL, got {spec!r}.", field="--spans", value=spec
-    )
-
-
-def _first_installed() -> SpanFinder:
-    try:
-        from spacy.util import is_package
-    except ImportError:
-        return RuleSpans()
-    for name in SPACY_MODELS:
-        if is_package(name):
-            return SpacySpans(name)
-    return RuleSpans()
+    raise InputError(f"must be auto, rules or spacy:MODEL, got {spec!r}.", field="--spans")
 
 
 class SpacySpans:
-    """Named entities and noun chunks from a spaCy pipeline with a parser or NER.
-
-    Raises:
-        InputError: the model is not installed, or has neither a parser nor NER.
-        MissingExtraError: spaCy is not installed.
-    """
+    """Named entities and noun chunks from a spaCy pipeline with a parser or NER."""
 
     def __init__(self, model: str) -> None:
         spacy = require("spacy", extra="eval", purpose=f"the span finder spacy:{model}")
@@ -194,19 +173,17 @@ class SpacySpans:
             raise InputError(
                 f"names a spaCy model that is not installed: {model!r}.",
                 field="--spans",
-                value=model,
                 hint=f"Run python -m spacy download {SPACY_MODELS[0]} or use rules.",
             ) from error
         meta = self._nlp.meta
         self.name = f"spacy:{meta['lang']}_{meta['name']} {meta['version']}"
-        self._parses = any(self._nlp(text).has_annotation("DEP") for text in ("He is here.",))
+        self._parses = self._nlp("He is here.").has_annotation("DEP")
         if not self._parses and not {"ner", "entity_ruler", "span_ruler"} & set(
             self._nlp.pipe_names
         ):
             raise InputError(
                 f"names a spaCy model without a parser or NER: {model!r}.",
                 field="--spans",
-                value=model,
                 hint="Use another model or rules.",
             )
 

@@ -18,6 +18,7 @@ import ast
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.attribution.records import invalid_field
 from semqa.data.csv_rows import columns_of, read_csv, table_rows
 from semqa.data.files import ByteBudget, decode_text, open_input
-from semqa.data.jsonl import Row, decode_json, describe, read_rows, shown
+from semqa.data.jsonl import Row, as_row, decode_json, describe, read_rows, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,39 +41,22 @@ class ErrorType(NamedTuple):
     definition: str
 
 
-ERROR_TYPES = (
-    ErrorType(
-        "Extrinsic Information",
-        "tells something that the document does not mention at all, whether true or false",
-    ),
-    ErrorType(
-        "Mis-Referencing",
-        "takes a property, a statement or an event from the document and gives it to the wrong "
-        "person or thing",
-    ),
-    ErrorType(
-        "Stating Opinion as Fact",
-        "gives as plain fact what the document gives as somebody's view, claim or guess",
-    ),
-    ErrorType(
-        "Reasoning Error",
-        "draws a conclusion (a cause, a sum, a comparison, a general rule) that the document does "
-        "not bear out",
-    ),
-    ErrorType(
-        "Tense/Modality Error",
-        "changes when something happens or how certain, possible or required it is",
-    ),
-    ErrorType(
-        "Contradiction",
-        "says the opposite of what the document says",
-    ),
-    ErrorType(
-        "Nuanced Meaning Shift",
-        "keeps close to the words of the document but turns their meaning a little: in degree, "
-        "scope or emphasis",
-    ),
-)
+_DEFINITIONS = {
+    "Extrinsic Information": "tells something that the document does not mention at all, whether "
+    "true or false",
+    "Mis-Referencing": "takes a property, a statement or an event from the document and gives it "
+    "to the wrong person or thing",
+    "Stating Opinion as Fact": "gives as plain fact what the document gives as somebody's view, "
+    "claim or guess",
+    "Reasoning Error": "draws a conclusion (a cause, a sum, a comparison, a general rule) that "
+    "the document does not bear out",
+    "Tense/Modality Error": "changes when something happens or how certain, possible or required "
+    "it is",
+    "Contradiction": "says the opposite of what the document says",
+    "Nuanced Meaning Shift": "keeps close to the words of the document but turns their meaning a "
+    "little: in degree, scope or emphasis",
+}
+ERROR_TYPES = tuple(ErrorType(*each) for each in _DEFINITIONS.items())
 """The seven types, most frequent first, except for the last one."""
 
 _LETTERS = re.compile(r"[^a-z]+")
@@ -127,11 +111,8 @@ class AnnotatedSentence:
     """One annotated sentence of a summary.
 
     Attributes:
-        key: the summary.
         index: number of the sentence in the summary, from 1; numbers can be missing.
-        text: the sentence.
         inconsistent: whether annotators found it inconsistent with the document.
-        errors: its error types.
         explanation: an annotator's explanation of the error.
         split: ``dev`` or ``test``; empty if unknown.
         where: ``file:line``, for error messages.
@@ -198,16 +179,13 @@ def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
     label = row.text("sent_label").strip().casefold()
     if label not in _LABELS:
         raise invalid_field(row, "sent_label", "yes (consistent) or no")
-    names = [row.text(name).strip() for name in ("doc_id", "topic", "model_name")]
-    for name, value in zip(("doc_id", "topic", "model_name"), names, strict=True):
+    names = {name: row.text(name).strip() for name in ("doc_id", "topic", "model_name")}
+    for name, value in names.items():
         if not value:
             raise InputError("is empty.", field=name, where=row.where)
-    index = row.text("sent_idx").strip().removesuffix(".0")  # as written by pandas
-    if not (index.isascii() and index.isdigit() and len(index) <= 6):
-        raise invalid_field(row, "sent_idx", "a sentence number")
     return AnnotatedSentence(
-        SummaryKey(dataset, *names),
-        int(index),
+        SummaryKey(dataset, *names.values()),
+        sentence_index(row),
         row.text("summ_sent"),
         _LABELS[label],
         error_types(row.text("type", "")),
@@ -215,6 +193,15 @@ def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
         split,
         row.where,
     )
+
+
+def sentence_index(row: Row) -> int:
+    """Return the sentence number of a row."""
+    index = row.fields.get("sent_idx")
+    text = str(index).strip().removesuffix(".0")  # as written by pandas
+    if type(index) not in (int, str) or not re.fullmatch("[0-9]{1,6}", text):
+        raise invalid_field(row, "sent_idx", "a sentence number")
+    return int(text)
 
 
 _NUMBER = re.compile(r"\s*\(?\d{1,3}[.):](?:\s+|(?=[^\W\d]))")
@@ -240,13 +227,14 @@ def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
     """
     found: dict[str, dict[str, str]] = {}
     for path in paths:
-        name, value = _read_object(path)
+        with open_input(path, ByteBudget()) as file:
+            value = decode_json(decode_text(file.read_all(), file.name), file.name)
         dataset = _dataset(path, _CATEGORY) if _CATEGORY in PurePath(path).stem.casefold() else ""
-        for topic, category in value.items():
+        for topic, category in as_row(value, file.name).fields.items():
             if not isinstance(category, str) or not category.strip():
                 raise InputError(
                     f"The category of {shown(topic)} must be a name such as main or marginal, got {describe(category)}.",
-                    where=name,
+                    where=file.name,
                 )
             found.setdefault(dataset, {})[topic.strip()] = category.strip().casefold()
     return found
@@ -281,14 +269,11 @@ def read_documents(paths: Iterable[Path | str]) -> dict[str, str]:
             named = {aliases.get(name, name): value for name, value in reversed(row.fields.items())}
             doc_id, text = (Row(row.where, named).text(name) for name in ("doc_id", "source"))
             if not doc_id.strip() or not text.strip():
-                raise InputError(
-                    f"The document {shown(doc_id)} has no id or no text.", where=row.where
-                )
+                message = f"The document {shown(doc_id)} has no id or no text."
+                raise InputError(message, where=row.where)
             if found.setdefault(doc_id.strip(), text) != text:
-                raise InputError(
-                    f"The document {shown(doc_id)} already exists with a different text.",
-                    where=row.where,
-                )
+                message = f"The document {shown(doc_id)} already exists with a different text."
+                raise InputError(message, where=row.where)
     return found
 
 
@@ -298,13 +283,9 @@ def key_points_of(cell: str, where: str) -> tuple[str, ...]:
         return ()
     value: object = None
     if len(cell) <= _MAX_CELL:
-        try:
-            value = json.loads(cell)
-        except (ValueError, RecursionError):
-            try:
-                value = ast.literal_eval(cell)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                value = None
+        for parse in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                value = value or parse(cell)
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
         raise InputError(
             f"must be a list of strings such as ['1. It was late.'], got {shown(cell)}.",
@@ -313,14 +294,6 @@ def key_points_of(cell: str, where: str) -> tuple[str, ...]:
         )
     points = (_NUMBER.sub("", point, count=1).strip() for point in value)
     return tuple(point for point in points if point)
-
-
-def _read_object(path: Path | str) -> tuple[str, dict[str, object]]:
-    with open_input(path, ByteBudget()) as file:
-        value = decode_json(decode_text(file.read_all(), file.name), file.name)
-    if not isinstance(value, dict):
-        raise InputError(f"Expected a JSON object, got {describe(value)}.", where=file.name)
-    return file.name, value
 
 
 def _dataset(path: Path | str, ending: str) -> str:

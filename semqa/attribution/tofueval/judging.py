@@ -56,11 +56,8 @@ class Judged:
 class Judgement(NamedTuple):
     """A judge's verdict on a text.
 
-    Attributes:
-        judged: the text.
-        inconsistent: the verdict; None if the reply is unparsed or the text is too long.
-        score: consistency score in [0, 1]; None if the judge only gives a verdict.
-        reply: the reply of a language model.
+    `inconsistent` is None if the reply is unparsed or the text is too long. The `score` of
+    consistency, in [0, 1], is None if the judge only gives a verdict.
     """
 
     judged: Judged
@@ -86,17 +83,9 @@ def judge_texts(
     method: Method,
     prompt: JudgePrompt | None = None,
 ) -> list[Judgement]:
-    """Judge texts in one batch.
+    """Judge texts in one batch, with the documents by id.
 
-    Args:
-        texts: sentences and summaries.
-        documents: document texts by id.
-        judge: a judge that supports the method.
-        method: how to judge.
-        prompt: replaces the default prompt; gets ``document``, ``topic``, ``text`` and ``level``.
-
-    Raises:
-        InputError: a document is missing, or the judge does not support the method.
+    `prompt` replaces the default prompt; it gets ``document``, ``topic``, ``text`` and ``level``.
     """
     missing = sorted({each.key.doc_id for each in texts} - documents.keys())
     if missing:
@@ -131,15 +120,15 @@ def judge_texts(
     replies = unless_too_long(
         lambda some: model.complete(some, max_new_tokens=_TOKENS[method], schema=schema), filled
     )
-    return [
-        Judgement(each, None) if isinstance(reply, TooLongError) else _read_reply(each, reply)
-        for each, reply in zip(texts, replies, strict=True)
-    ]
-
-
-def _read_reply(judged: Judged, reply: str) -> Judgement:
-    consistent = read_consistency(reply)
-    return Judgement(judged, None if consistent is None else not consistent, reply=reply)
+    judgements = []
+    for each, reply in zip(texts, replies, strict=True):
+        if isinstance(reply, TooLongError):
+            judgements.append(Judgement(each, None))
+        else:
+            consistent = read_consistency(reply)
+            wrong = None if consistent is None else not consistent
+            judgements.append(Judgement(each, wrong, reply=reply))
+    return judgements
 
 
 def read_texts(
@@ -149,16 +138,8 @@ def read_texts(
 
     A CSV file has annotated sentences; its labels are ignored. Other files are JSON lines with
     ``doc_id``, ``topic``, ``summary``, and optionally ``model_name`` and ``dataset``. Their
-    summaries are split into sentences numbered from 1.
-
-    Args:
-        paths: the files; ``-`` is standard input, as JSON lines.
-        level: whether to read sentences or whole summaries.
-        leave_out: models to leave out of annotated files.
-
-    Raises:
-        InputError: a file or row is invalid, different summaries have the same key, or there are
-            no summaries.
+    summaries are split into sentences numbered from 1. `leave_out` has models to leave out of
+    annotated files.
     """
     unique: dict[tuple[SummaryKey, int | None], Judged] = {}
     for path in paths:
@@ -267,15 +248,9 @@ def mean_completeness(scores: Iterable[Statistic]) -> Statistic:
 def rate_relevance(
     summaries: Sequence[Judged], judge: Judge, prompt: JudgePrompt | None = None
 ) -> list[tuple[int | None, str]]:
-    """Rate the relevance of summaries from 1 to 5.
+    """Return a rating of each summary from 1 to 5 (None if unparsed), and the reply.
 
-    Args:
-        summaries: whole summaries.
-        judge: a judge that completes prompts.
-        prompt: replaces the default prompt; gets ``topic`` and ``text``.
-
-    Returns:
-        The rating of each summary (None if unparsed) and the reply.
+    `prompt` replaces the default prompt; it gets ``topic`` and ``text``.
     """
     model = require_ability(judge, "complete")
     prompt = prompt or JudgePrompt.load("tofueval-relevance")

@@ -27,7 +27,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.records import invalid_field, read_record_rows
-from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary, read_table
+from semqa.attribution.tofueval.data import (
+    ERROR_TYPES,
+    SummaryKey,
+    by_summary,
+    read_table,
+    sentence_index,
+)
 from semqa.data.files import display_name
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
@@ -75,14 +81,9 @@ class Rate(NamedTuple):
 
 
 class ErrorCounts(NamedTuple):
-    """Numbers of inconsistent sentences by error type.
+    """Numbers of inconsistent sentences: with several types, without one, and by type.
 
-    Attributes:
-        inconsistent: number of inconsistent sentences.
-        several: how many of them have more than one type.
-        untyped: how many of them have no type.
-        exploded: number of sentences by type; a sentence counts for each of its types.
-        single: number of sentences by type, for sentences with only one type.
+    In `exploded`, a sentence counts for each of its types; `single` has those with only one type.
     """
 
     inconsistent: int
@@ -176,12 +177,9 @@ class Run:
 
 
 class Evaluator(NamedTuple):
-    """The predictions of one evaluator.
+    """The predictions of one evaluator: runs on the same texts, by name.
 
-    Attributes:
-        name: by default the file name without its suffix.
-        runs: repeated runs on the same texts, by name.
-        scored: whether it gives scores, which a threshold turns into verdicts.
+    It is `scored` if it gives scores, which a threshold turns into verdicts.
     """
 
     name: str
@@ -205,17 +203,13 @@ def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
                 f"This line has a {'score' if prediction.score is not None else 'label'}, unlike {scored[prediction.score is None]}; use only one of them.",
                 where=row.where,
             )
-        key = SummaryKey(
-            row.text("dataset", "").casefold(),
-            row.text("doc_id").strip(),
-            row.text("topic").strip(),
-            row.text("model_name").strip(),
-        )
+        names = [row.text(name).strip() for name in ("doc_id", "topic", "model_name")]
+        key = SummaryKey(row.text("dataset", "").casefold(), *names)
         run = runs.setdefault(_run_name(row), Run())
         if row.fields.get("sent_idx") is None:
             known = run.summaries.setdefault(key, prediction)
         else:
-            known = run.sentences.setdefault((key, _index(row)), prediction)
+            known = run.sentences.setdefault((key, sentence_index(row)), prediction)
         if known != prediction:
             raise InputError(
                 'The same text already has a different prediction; add a field "run" to tell runs apart.',
@@ -241,32 +235,25 @@ def _prediction_rows(path: Path | str) -> Iterable[Row]:
                     row.fields[name] = float(cell)
                 except ValueError:
                     raise invalid_field(row, name, "a number") from None
-            elif name == "sent_idx" and cell:
-                row.fields[name] = cell.removesuffix(".0")  # as written by pandas
         if "score" in row.fields:
             row.fields["label"] = None  # the released file has people's labels
     return rows
 
 
 def _prediction(row: Row) -> Prediction:
-    score, label = row.fields.get("score"), row.fields.get("label", row.fields.get("sent_label"))
+    score = row.fields.get("score")
     if score is not None:
-        if (
-            isinstance(score, bool)
-            or not isinstance(score, int | float)
-            or not math.isfinite(score)
-        ):
+        if type(score) not in (int, float) or not math.isfinite(score):  # type: ignore[arg-type]
             raise invalid_field(row, "score", "a number")
-        return Prediction(None, float(score))
-    if "label" not in row.fields and "sent_label" not in row.fields:
+        return Prediction(None, float(score))  # type: ignore[arg-type]
+    name = "label" if "label" in row.fields else "sent_label"
+    if name not in row.fields:
         raise InputError("label and score are missing.", where=row.where)
-    if label is None:
+    if row.fields[name] is None:
         return Prediction(None)
-    word = str(label).strip().casefold()
+    word = str(row.fields[name]).strip().casefold()
     if word not in _YES | _NO:
-        raise invalid_field(
-            row, "label" if "label" in row.fields else "sent_label", "yes (consistent), no or null"
-        )
+        raise invalid_field(row, name, "yes (consistent), no or null")
     return Prediction(word in _NO)
 
 
@@ -275,14 +262,6 @@ def _run_name(row: Row) -> str:
     if isinstance(run, bool) or not isinstance(run, str | int):
         raise invalid_field(row, "run", "a number or a name")
     return str(run)
-
-
-def _index(row: Row) -> int:
-    index = row.fields["sent_idx"]
-    text = str(index).strip()
-    if isinstance(index, bool) or not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise invalid_field(row, "sent_idx", "a sentence number")
-    return int(text)
 
 
 DEV = "dev"
@@ -318,12 +297,9 @@ class Recall(NamedTuple):
 class Evaluation(NamedTuple):
     """Results of one run of an evaluator.
 
-    Attributes:
-        cells: counts by dataset, category and level; the first two can be `ALL`.
-        recall: recall by error type; a sentence counts for each of its types.
-        recall_single: recall by error type, over sentences with only one type.
-        unread: number of texts left out for lack of a verdict, by level.
-        missing: number of texts left out for lack of a prediction, by level.
+    `cells` are counts by dataset, category and level. In `recall`, a sentence counts for each of
+    its error types; `recall_single` is over sentences with only one type. `unread` and `missing`
+    are the numbers of texts without a verdict and without a prediction, by level.
     """
 
     cells: Mapping[tuple[str, str, Level], Confusion]
@@ -361,46 +337,37 @@ def decide(
     Returns:
         The texts with a prediction, and the number of texts without.
     """
-    decided, missing = [], 0
+    texts: list[tuple[AnnotatedSentence, int | None, bool, tuple[str, ...], Prediction | None]] = []
     if level == "sentence":
-        for each in sentences:
-            found = _find(run.sentences, each.key, each.index)
-            if found is None:
-                missing += 1
-                continue
-            kind = category_of(each.key, categories)
-            decided.append(
-                Decided(each.key, each.index, kind, each.inconsistent, each.errors, found)
-            )
-        return decided, missing
-    for (_, key), parts in by_summary(sentences).items():
-        whole = run.summaries.get(key) or run.summaries.get(key._replace(dataset=""))
-        if whole is None:
-            whole = _combine_sentences(_find(run.sentences, key, part.index) for part in parts)
-        if whole is None:
-            missing += 1
-            continue
-        wrong = any(part.inconsistent for part in parts)
-        decided.append(Decided(key, None, category_of(key, categories), wrong, (), whole))
-    return decided, missing
+        for one in sentences:
+            found = _find(run.sentences, one.key, one.index)
+            texts.append((one, one.index, one.inconsistent, one.errors, found))
+    else:
+        for (_, key), parts in by_summary(sentences).items():
+            whole = run.summaries.get(key) or run.summaries.get(key._replace(dataset=""))
+            if whole is None:
+                whole = _combine_sentences(_find(run.sentences, key, part.index) for part in parts)
+            wrong = any(part.inconsistent for part in parts)
+            texts.append((parts[0], None, wrong, (), whole))
+    decided = [
+        Decided(one.key, index, category_of(one.key, categories), wrong, errors, found)
+        for one, index, wrong, errors, found in texts
+        if found is not None
+    ]
+    return decided, len(texts) - len(decided)
 
 
 def tune(
     sentences: Sequence[AnnotatedSentence], run: Run, split: str = DEV
 ) -> dict[Level, Threshold]:
-    """Tune the thresholds of an evaluator on a split of all datasets together.
-
-    Raises:
-        InputError: the split has no scores, or only one of the classes.
-    """
+    """Tune the thresholds of an evaluator on a split of all datasets together."""
     chosen = [sentence for sentence in sentences if sentence.split == split]
     thresholds: dict[Level, Threshold] = {}
     for level in LEVELS:
         decided, _ = decide(chosen, run, level, {})
-        scored = [(each.inconsistent, each.found.score) for each in decided]
-        pairs = [(wrong, score) for wrong, score in scored if score is not None]
+        pairs = [(e.inconsistent, e.found.score) for e in decided if e.found.score is not None]
         if pairs:
-            thresholds[level] = tune_threshold([w for w, _ in pairs], [s for _, s in pairs])
+            thresholds[level] = tune_threshold(*zip(*pairs, strict=True))
     if not thresholds:
         raise InputError(
             f"Cannot tune a threshold, because the split {split!r} has no scores.",
@@ -417,11 +384,8 @@ def evaluate(
 ) -> Evaluation:
     """Compare one run of an evaluator with annotations.
 
-    Args:
-        sentences: the annotations.
-        run: the predictions.
-        categories: dataset to topic to category.
-        thresholds: for scores, by level; a score up to the threshold is inconsistent.
+    `categories` maps dataset to topic to category. A score up to its level's threshold is
+    inconsistent.
     """
     cells: dict[tuple[str, str, Level], list[tuple[bool, bool]]] = {}
     unread: dict[str, int] = {}
@@ -469,22 +433,14 @@ def self_agreement(
     Sentences without a verdict from both runs are left out. `thresholds` has those of each run, for
     scores.
     """
-    verdicts = {
-        name: [
-            None
-            if found is None
-            else verdict_of(found, "sentence", (thresholds or {}).get(name, {}))
-            for found in (_find(run.sentences, s.key, s.index) for s in sentences)
-        ]
-        for name, run in runs.items()
-    }
+    verdicts: dict[str, list[bool | None]] = {}
+    for name, run in runs.items():
+        cutoffs = (thresholds or {}).get(name, {})
+        found = [_find(run.sentences, each.key, each.index) for each in sentences]
+        verdicts[name] = [each and verdict_of(each, "sentence", cutoffs) for each in found]
     pairs = {}
     for a, b in combinations(verdicts, 2):
-        both = [
-            (x, y)
-            for x, y in zip(verdicts[a], verdicts[b], strict=True)
-            if x is not None and y is not None
-        ]
+        both = [x for x in zip(verdicts[a], verdicts[b], strict=True) if None not in x]
         pairs[a, b] = cohen_kappa([x for x, _ in both], [y for _, y in both])
     values = [kappa.value for kappa in pairs.values() if kappa.value is not None]
     if not values:
@@ -550,10 +506,9 @@ def _combine_sentences(parts: Iterable[Prediction | None]) -> Prediction | None:
         return None
     scores = [part.score for part in read if part.score is not None]
     if scores:
-        return Prediction(None, min(scores)) if len(scores) == len(read) else Prediction(None)
-    if any(part.inconsistent for part in read):
-        return Prediction(inconsistent=True)
-    return Prediction(None if any(part.unread for part in read) else False)
+        return Prediction(None, min(scores) if len(scores) == len(read) else None)
+    wrong = any(part.inconsistent for part in read)
+    return Prediction(None if any(part.unread for part in read) and not wrong else wrong)
 
 
 def _recalls(found: Sequence[tuple[Decided, bool]], *, single: bool) -> tuple[Recall, ...]:
@@ -585,42 +540,34 @@ def score_evaluators(
     """Score evaluators: cells, recall by error type, self-agreement, and tests against the first.
 
     Args:
-        sentences: the annotations.
         categories: dataset to topic to category.
-        evaluators: the predictions of each evaluator.
         split: the split to score; None for ``test`` if it exists, otherwise all.
         threshold: replaces the tuned thresholds; a score up to it is inconsistent.
         by_document: whether the paired test resamples documents instead of sentences.
-        resamples: number of resamples of the paired test.
-        seed: random seed.
 
     Returns:
         A JSON-ready object.
-
-    Raises:
-        InputError: a split has no sentences, or a threshold cannot be tuned.
     """
     if split is None:
         split = "test" if any(s.split == "test" for s in sentences) else ALL
     chosen = [s for s in sentences if split in (ALL, s.split)]
     if not chosen:
         known = sorted({s.split for s in sentences} - {""})
-        raise InputError(
-            f"must be one of {', '.join([*known, ALL])}, got {split!r}.",
-            field="--split",
-            value=split,
-        )
-    tuned = [_thresholds(sentences, each, threshold) for each in evaluators]
-    cutoffs = [
-        {run: _cutoffs(found.get(run, {})) for run in each.runs}
-        for each, found in zip(evaluators, tuned, strict=True)
-    ]
-    scored = []
-    for evaluator, found, cutoff in zip(evaluators, tuned, cutoffs, strict=True):
+        rule = f"must be one of {', '.join([*known, ALL])}, got {split!r}."
+        raise InputError(rule, field="--split")
+    scored, cutoffs = [], []
+    for evaluator in evaluators:
+        tuned = _thresholds(sentences, evaluator, threshold)
+        cutoff = {
+            # Without a threshold, no score is inconsistent.
+            run: {k: -math.inf if v["value"] is None else v["value"] for k, v in found.items()}
+            for run, found in tuned.items()
+        }
+        cutoffs.append(cutoff)
         runs = [
             {
                 "run": name,
-                "thresholds": found.get(name, {}),
+                "thresholds": tuned[name],
                 **evaluate(chosen, run, categories, cutoff[name]).to_dict(),
             }
             for name, run in evaluator.runs.items()
@@ -634,21 +581,12 @@ def score_evaluators(
     for other, cutoff in list(zip(evaluators, cutoffs, strict=True))[1:]:
         for level in LEVELS:
             row = {"a": other.name, "b": evaluators[0].name, "level": level}
+            sides = (other, evaluators[0], (cutoff, cutoffs[0]), level)
+            options: Any = {"by_document": by_document, "resamples": resamples, "seed": seed}
             try:
-                test = compare(
-                    chosen,
-                    other,
-                    evaluators[0],
-                    (cutoff, cutoffs[0]),
-                    level,
-                    by_document=by_document,
-                    resamples=resamples,
-                    seed=seed,
-                )
+                tests.append({**row, **compare(chosen, *sides, **options).to_dict()})
             except InputError as error:
                 tests.append({**row, "untested": str(error)})
-            else:
-                tests.append({**row, **test.to_dict()})
     return {
         "sentences": len(chosen),
         "split": sorted({sentence.split for sentence in chosen}),
@@ -661,22 +599,14 @@ def score_evaluators(
 def _thresholds(
     sentences: Sequence[AnnotatedSentence], evaluator: Evaluator, given: float | None
 ) -> dict[str, dict[Level, dict[str, Any]]]:
-    """Return the thresholds of each run; empty if the evaluator gives verdicts."""
+    """Return the thresholds of each run, by level; empty if the evaluator gives verdicts."""
     if not evaluator.scored:
-        return {}
+        return {name: {} for name in evaluator.runs}
     if given is not None:
         return {name: {level: {"value": given} for level in LEVELS} for name in evaluator.runs}
     return {
         name: {level: found.to_dict() for level, found in tune(sentences, run).items()}
         for name, run in evaluator.runs.items()
-    }
-
-
-def _cutoffs(tuned: Mapping[Level, Mapping[str, Any]]) -> dict[Level, float]:
-    """Return thresholds by level; -inf if no score is inconsistent."""
-    return {
-        level: -math.inf if each["value"] is None else each["value"]
-        for level, each in tuned.items()
     }
 
 
@@ -708,15 +638,14 @@ def _kappa_and_bacc(scored: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
             kappa = kappas.get(cell["dataset"], {}).get("value")
             if (cell["category"], cell["level"]) == (ALL, "sentence") and kappa is not None:
                 points.setdefault(cell["dataset"], []).append((kappa, cell["balanced_accuracy"]))
-    return {
-        dataset: {
-            "n": len(own),
-            "pearson": correlation(*zip(*own, strict=True)).value,
-            "spearman": correlation(*zip(*own, strict=True), ranks=True).value,
-        }
-        for dataset, own in points.items()
-        if len(own) >= MIN_EVALUATORS
-    }
+    found = {}
+    for dataset, own in points.items():
+        if len(own) >= MIN_EVALUATORS:
+            pearson, spearman = (
+                correlation(*zip(*own, strict=True), ranks=ranks).value for ranks in (False, True)
+            )
+            found[dataset] = {"n": len(own), "pearson": pearson, "spearman": spearman}
+    return found
 
 
 def _agreement(

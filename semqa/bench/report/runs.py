@@ -24,7 +24,7 @@ from semqa.data.jsonl import decode_row, read_lines
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.metrics import Example, ExampleScores, summarise
-from semqa.metrics.scores import QuotedScores, quoted_f1, quoted_leave_one_out
+from semqa.metrics.scores import QuotedScores, quoted_f1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -270,11 +270,12 @@ def _read_judged(path: Path, records: Sequence[Record]) -> list[DisambigScores] 
 
 def _quoted(item: Item, prediction: str) -> QuotedScores:
     question = item.question
+    texts = list(question.texts)
     if item.left_out is not None:
-        return quoted_leave_one_out(question.texts, question.numbers)[item.left_out]
-    return quoted_f1(
-        Example(question.qid, prediction, question.texts, question.short_answers, question.numbers)
-    )
+        prediction = texts.pop(item.left_out)
+        if not texts:
+            return QuotedScores(None, None, None)
+    return quoted_f1(Example(question.qid, prediction, tuple(texts), (), question.numbers))
 
 
 def _remarks(run: FinishedRun) -> list[str]:

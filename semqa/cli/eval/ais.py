@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from semqa.attribution.ais.experts import CorrectnessComparison
     from semqa.attribution.ais.rates import DesignComparison, Measure, Rate, SystemRates
-    from semqa.attribution.ais.report import Report, Settings, TaskReport
+    from semqa.attribution.ais.report import CorrectnessComparison, Report, Settings, TaskReport
 
 
 SHOWN: dict[Measure, str] = {

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from semqa.attribution.attrscore.judging import AttrPrompt
+    from semqa.attribution.attrscore.judging import AttrPrompt, RunRecord
     from semqa.attribution.attrscore.labels import Example, Label
-    from semqa.attribution.attrscore.record import RunRecord
 
 
 ALL = "all"
@@ -96,12 +95,12 @@ def run(
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.judging import (
+        RunRecord,
         choose_method,
         judge_by_entailment,
         judge_by_prompt,
     )
     from semqa.attribution.attrscore.labels import PAPER_FAMILIES
-    from semqa.attribution.attrscore.record import RunRecord
     from semqa.attribution.records import describe_judge, versions, write_record
 
     judge_options: JudgeOptions = ctx.obj[JudgeOptions]
@@ -179,8 +178,8 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Parse a model's outputs and score the labels, without a judge."""
+    from semqa.attribution.attrscore.judging import RunRecord, read_outputs
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
-    from semqa.attribution.attrscore.record import RunRecord, read_outputs
 
     judged, asked = read_outputs(file)
     name = family_named(family or asked or DEFAULT_FAMILY).name
@@ -330,7 +329,7 @@ def _interval(scores: Mapping[str, Any], name: str) -> str:
 
 Out = Annotated[
     Path,
-    typer.Option("--out", "-o", help="Output file: .csv, .tsv, or JSON lines.", show_default=False),
+    typer.Option("--out", "-o", help="Output file: .csv, or else JSON lines.", show_default=False),
 ]
 
 PerLabel = Annotated[
@@ -421,10 +420,10 @@ def map_command(
 ) -> None:
     """Convert a dataset of a related task to AttrScore's labels."""
     from semqa.attribution.attrscore.files import write_examples
-    from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
+    from semqa.attribution.attrscore.mapping import balanced, map_examples
 
     check_not_an_input(out, file)
-    mapped = map_examples(file, TASKS[task], _words(label_word or ()))
+    mapped = map_examples(file, task, _words(label_word or ()))
     examples = mapped.examples
     if balance or per_label is not None:
         examples = balanced(examples, per_label, seed)

@@ -246,7 +246,7 @@ def citations(
     ALCE is also scored by its short answers and by ROUGE-L. To resume an
     interrupted run, run the same command again: judgements are cached.
     """
-    from semqa.attribution.citations.report import (
+    from semqa.attribution.citations.scores import (
         CITATIONS,
         citation_rows,
         summarise_citations,
@@ -300,7 +300,7 @@ def disambig(
     long answer. The papers use RoBERTa-large trained on SQuAD 2.0.
     """
     from semqa.attribution.citations.examples import read_alce, read_asqa
-    from semqa.attribution.citations.report import DISAMBIG, disambig_rows, summarise_disambig
+    from semqa.attribution.citations.scores import DISAMBIG, disambig_rows, summarise_disambig
     from semqa.attribution.judges.base import require_ability
 
     judge_options: JudgeOptions = ctx.obj[JudgeOptions]

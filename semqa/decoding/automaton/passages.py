@@ -1,4 +1,20 @@
-"""Find where spans may begin and end in the joined text of all sources."""
+"""Find where spans may begin and end in the joined text of all sources.
+
+The arrays, for a text of n bytes with m starts of spans, from N sources:
+
+- ``characters``: uint32, the code points of all fields, with a bracket after each field;
+  ``classes``: uint8[0x110000].
+- ``text``: uint8[n], the characters in UTF-8 (three bytes for a surrogate), with barriers.
+- ``flags``: uint8[n + 1], by position.
+- ``needs``: int32[n + 1], where a span that begins at each position has a content word: the end of
+  the first character of one at or after the position; NEVER if a barrier comes first.
+- ``last``: int32[n], the last position at which a span from each position may end, or 0.
+- ``starts``, ``places``: int32[N + 1]; source k has the rows ``starts[k]:starts[k + 1]`` and the
+  bytes ``places[k]:places[k + 1]``.
+- ``positions``: int32[m], where spans may begin, ascending; ``keys``: uint64[m], the eight bytes
+  there as a number, with 0xFF for bytes at or after a barrier.
+- ``suffixes``: int32[m], the positions of each source in the order of the following text.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +64,9 @@ def cuts_word(characters: Any, classes: Any, at: int) -> bool:
 
 @jit
 def flag_positions(characters: Any, classes: Any, in_words: bool, text: Any, flags: Any) -> None:
-    """Set the flags of every position, and replace brackets and surrogates with barriers.
+    """Write the flags, and replace brackets and surrogates in the text with barriers.
 
-    Args:
-        characters: uint32, the code points of all fields, with a bracket after each field.
-        classes: uint8[0x110000].
-        in_words: whether spans may be cut inside words, numbers and characters.
-        text: uint8[n], the characters in UTF-8 (three bytes for a surrogate); barriers are written.
-        flags: uint8[n + 1], written.
+    With `in_words`, spans may be cut inside words, numbers and characters.
     """
     position = 0
     before = 0  # class of the previous character; 0 for a barrier
@@ -89,16 +100,7 @@ def flag_positions(characters: Any, classes: Any, in_words: bool, text: Any, fla
 
 @jit
 def find_needs(h: Any, characters: Any, classes: Any, text: Any, needs: Any) -> None:
-    """Write the position from which a span that begins at each position has a content word.
-
-    Args:
-        h: the handle, for WORDS_TRIE.
-        characters: uint32, as for `flag_positions`.
-        classes: uint8[0x110000].
-        text: uint8[n], with barriers.
-        needs: int32[n + 1], written: the end of the first character of a content word at or after
-            the position; NEVER if a barrier comes first.
-    """
+    """Write `needs`; the handle has WORDS_TRIE."""
     trie = ints_at(h, WORDS_TRIE)
     content = np.zeros(text.size, np.bool_)
     position = begin = node = 0
@@ -133,18 +135,10 @@ def find_needs(h: Any, characters: Any, classes: Any, text: Any, needs: Any) -> 
 
 @jit
 def find_ends(text: Any, flags: Any, needs: Any, begin: int, end: int, last: Any) -> int:
-    """Write the last position at which spans may end, and prune positions that lead to no end.
+    """Write `last` for the bytes from `begin` to `end`, of which the last one is a barrier.
 
-    Args:
-        text: uint8[n]; bytes with no possible end of a span after them become barriers.
-        flags: uint8[n + 1].
-        needs: int32[n + 1].
-        begin: the first byte of the range.
-        end: the end of the range; its last byte is a barrier.
-        last: int32[end - begin], written: the last end for each position, or 0.
-
-    Returns:
-        The largest number of bytes from a position to the first end of a valid span.
+    Bytes of the text with no possible end of a span after them become barriers. The result is the
+    largest number of bytes from a position to the first end of a valid span.
     """
     longest = 0
     final = following = 0  # the last and the first end before the next barrier
@@ -172,17 +166,11 @@ def find_ends(text: Any, flags: Any, needs: Any, begin: int, end: int, last: Any
 def use_text(
     h: Any, source: int, low: int, high: int, depth: int, left: Any, ends: Any, span: Any
 ) -> None:
-    """Remove every quotable occurrence of a quote's text from a source.
+    """Remove every quotable occurrence of a quote's text from a source (numbered from 0).
 
-    Args:
-        h: the handle of the view in which the quote was made.
-        source: the index of the source, from 0.
-        low: the first row of SUFFIXES whose text begins with the quote.
-        high: the end of these rows, exclusive.
-        depth: the length of the quote in bytes.
-        left: uint8[n], the text with barriers in place of quoted text; written.
-        ends: int32[m], see `memory.ENDS`; written.
-        span: int32[2], the first byte of the source and its end, exclusive.
+    The rows `low` to `high` of SUFFIXES begin with the quote, which has `depth` bytes; `span` has
+    the bytes of the source. Writes `left`, uint8[n], the text with barriers in place of quoted
+    text, and `ends` (`memory.ENDS`).
     """
     suffixes, starts = ints_at(h, SUFFIXES), ints_at(h, STARTS)
     begin, end = span[0], span[1]
@@ -219,20 +207,9 @@ def may_end_at(h: Any, row: int, depth: int) -> bool:
 def find_starts(
     text: Any, flags: Any, last: Any, ends: Any, allowed: Any, starts: Any, places: Any
 ) -> Any:
-    """Collect the positions where spans may begin, by source, and their sort keys.
+    """Return `positions` and `keys`; write `starts` and `places`.
 
-    Args:
-        text: uint8[n].
-        flags: uint8[n + 1].
-        last: int32[n], see `find_ends`.
-        ends: int64[N], the end of each source, in characters.
-        allowed: uint8[N], which sources may be quoted.
-        starts: int32[N + 1], written: the rows of source k are ``starts[k]:starts[k + 1]``.
-        places: int32[N + 1], written: the bytes of source k are ``places[k]:places[k + 1]``.
-
-    Returns:
-        The positions (int32[m], ascending), and the first eight bytes at each as a number
-        (uint64[m]), with 0xFF for bytes at or after a barrier.
+    `ends` has the end of each source in characters, `allowed` which sources may be quoted.
     """
     positions = np.empty(text.size, np.int32)
     count = position = character = 0
@@ -260,20 +237,10 @@ def find_starts(
 def order_starts(
     text: Any, positions: Any, keys: Any, order: Any, starts: Any, suffixes: Any
 ) -> bool:
-    """Sort the starts of each source by the following text, up to the next barrier.
+    """Write `suffixes`, sorted up to the next barrier; False if it took too much work.
 
-    Starts with equal keys are sorted by insertion, which is slow if the text repeats itself.
-
-    Args:
-        text: uint8[n].
-        positions: int32[m], see `find_starts`.
-        keys: uint64[m].
-        order: int64[m], the order of the keys.
-        starts: int32[N + 1].
-        suffixes: int32[m], written.
-
-    Returns:
-        False if it took too much work and `suffixes` is incomplete.
+    `order` is that of the keys. Starts with equal keys are sorted by insertion, which is slow if
+    the text repeats itself.
     """
     count = positions.size
     owner, ranks = np.empty(count, np.int32), np.empty(count, np.int32)
@@ -306,14 +273,7 @@ def order_starts(
 
 @jit
 def pick_starts(order: Any, positions: Any, starts: Any, suffixes: Any) -> None:
-    """Copy the starts of spans from a suffix array, by source, in order.
-
-    Args:
-        order: int32[n], the suffix array of the text.
-        positions: int32[m], see `find_starts`.
-        starts: int32[N + 1].
-        suffixes: int32[m], written.
-    """
+    """Write `suffixes` from `order`, the suffix array of the text."""
     owner = np.full(order.size, -1, np.int32)
     for source in range(starts.size - 1):
         for row in range(starts[source], starts[source + 1]):

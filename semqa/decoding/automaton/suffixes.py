@@ -76,11 +76,7 @@ def _same_piece(symbols: Any, small: Any, left: int, right: int) -> bool:
 
 @jit
 def name_pieces(symbols: Any, size: int) -> Any:
-    """Split a text at its valleys and name each piece by its rank.
-
-    Args:
-        symbols: int32[n], values from 0 to ``size - 1``.
-        size: the size of the alphabet.
+    """Split a text (int32[n], values below `size`) at its valleys and name each piece by its rank.
 
     Returns:
         The valleys (int32[m], ascending), their names (int32[m]), and the number of names.
@@ -116,16 +112,7 @@ def name_pieces(symbols: Any, size: int) -> Any:
 
 @jit
 def induce(symbols: Any, size: int, valleys: Any) -> Any:
-    """Sort all suffixes of a text, given its sorted valleys.
-
-    Args:
-        symbols: int32[n].
-        size: the size of the alphabet.
-        valleys: int32[m], sorted by suffix.
-
-    Returns:
-        int32[n], the suffix array.
-    """
+    """Return the suffix array of a text, int32[n], given its valleys sorted by suffix."""
     small = _mark_small(symbols)
     counts = np.bincount(symbols, minlength=size).astype(np.int32)
     tails = np.cumsum(counts)

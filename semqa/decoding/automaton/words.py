@@ -29,17 +29,10 @@ def word_child(trie: Any, node: int, byte: int) -> int:
 
 @jit
 def add_words(base: Any, blob: Any, offsets: Any, flags: Any, numbers: Any) -> Any:
-    """Return a copy of a trie with more words.
+    """Return a copy of a trie, int32[4 * nodes], with more words.
 
-    Args:
-        base: int32[4 * nodes], the trie to copy.
-        blob: uint8, the bytes of all new words.
-        offsets: int32[n + 1].
-        flags: int32[n], FREE_WORD, FUNCTION or both.
-        numbers: int32[n], the number of each word; a word that is already there keeps its number.
-
-    Returns:
-        int32[4 * nodes].
+    `blob` has the bytes of all new words, split at `offsets`. A word has flags (FREE_WORD, FUNCTION
+    or both) and a number; one that is already there keeps its number.
     """
     trie = np.zeros(base.size + 4 * blob.size, np.int32)
     trie[: base.size] = base

@@ -40,18 +40,7 @@ class ConstraintRequest:
 
     @classmethod
     def from_extra_args(cls, given: Mapping[str, Any] | None) -> ConstraintRequest | None:
-        """Parse and validate the ``extra_args`` of a request.
-
-        Args:
-            given: the ``extra_args``, which may also contain keys of others.
-
-        Returns:
-            None if no key begins with ``semqa``.
-
-        Raises:
-            InputError: a key is unknown or missing, a value has the wrong type or is out of range,
-                or there is too much text.
-        """
+        """Parse the ``extra_args`` of a request; None if no key begins with ``semqa``."""
         ours = {key: value for key, value in (given or {}).items() if _is_ours(key)}
         if not ours:
             return None
@@ -59,9 +48,8 @@ class ConstraintRequest:
             if key not in _KEYS:
                 raise _unknown(key)
         if SOURCES not in ours:
-            raise InputError(
-                f"is missing; it is required with {', '.join(sorted(ours))}.", field=SOURCES
-            )
+            problem = f"is missing; it is required with {', '.join(sorted(ours))}."
+            raise InputError(problem, field=SOURCES)
         bodies = _texts(SOURCES, ours[SOURCES])
         titles = _texts(TITLES, ours[TITLES]) if TITLES in ours else [""] * len(bodies)
         question = _text(QUESTION, ours.get(QUESTION, ""))
@@ -98,9 +86,7 @@ def _max_source_bytes() -> int:
     if not given:
         return _MAX_BYTES
     if not (given.isascii() and given.isdigit()):
-        raise InputError(
-            f"must be a whole number of bytes, got {given!r}.", field=SIZE_VARIABLE, value=given
-        )
+        raise InputError(f"must be a whole number of bytes, got {given!r}.", field=SIZE_VARIABLE)
     return int(given)
 
 
@@ -184,31 +170,19 @@ def stops_of(params: Any) -> list[str]:
 
 def check_stops(stops: Sequence[str], sources: int) -> None:
     """Reject stop strings that cannot be kept out of quotes."""
+    rule = None
     if len(stops) > MAX_STOPS:
-        raise InputError(
-            f"must have at most {MAX_STOPS} strings with semqa_sources, got {len(stops)}.",
-            field="stop",
-        )
+        rule = f"have at most {MAX_STOPS} strings with semqa_sources, got {len(stops)}"
     for stop in stops:
         if len(stop) > MAX_STOP_LENGTH:
-            raise InputError(
-                f"must have strings of at most {MAX_STOP_LENGTH:,} characters with semqa_sources, got {len(stop):,}.",
-                field="stop",
-            )
-        if "[" in stop or "]" in stop:
-            raise InputError(
-                f"must not contain brackets with semqa_sources, got {stop!r}.",
-                field="stop",
-                value=stop,
-            )
-        if not stop.strip(" 0123456789") and any(
-            stop in f" {number} " for number in range(1, sources + 1)
-        ):
-            raise InputError(
-                f"must not be part of “[ 1 ”, which begins every quote, got {stop!r}.",
-                field="stop",
-                value=stop,
-            )
+            most = f"{MAX_STOP_LENGTH:,} characters with semqa_sources"
+            rule = f"have strings of at most {most}, got {len(stop):,}"
+        elif "[" in stop or "]" in stop:
+            rule = f"not contain brackets with semqa_sources, got {stop!r}"
+        elif not stop.strip(" 0123456789") and any(stop in f" {n + 1} " for n in range(sources)):
+            rule = f"not be part of “[ 1 ”, which begins every quote, got {stop!r}"
+    if rule is not None:
+        raise InputError(f"must {rule}.", field="stop")
 
 
 def without_stops(sources: Sequence[Source], stops: Sequence[str]) -> list[Source]:
@@ -280,12 +254,7 @@ _REFUSED = {
 
 
 def check_params(params: Any) -> ConstraintRequest | None:
-    """Parse and validate a request; return None if it is not constrained.
-
-    Raises:
-        InputError: the request is invalid, its other parameters would break the guarantee, or it
-            has no sources although ``SEMQA_VLLM_REQUIRE_SOURCES`` is set.
-    """
+    """Parse and validate a request; return None if it is not constrained."""
     given: object = params.extra_args
     if not isinstance(given, Mapping | None):
         raise InputError(f"must be a mapping, got {type(given).__name__}.", field="extra_args")
@@ -299,25 +268,19 @@ def check_params(params: Any) -> ConstraintRequest | None:
             )
         return None
     for name, reason in _REFUSED.items():
-        if value := getattr(params, name, None):
-            raise InputError(
-                f"cannot be combined with {SOURCES}: {reason}.", field=name, value=value
-            )
+        if getattr(params, name, None):
+            raise InputError(f"cannot be combined with {SOURCES}: {reason}.", field=name)
     for token, bias in (params.logit_bias or {}).items():
         if not -_MAX_BIAS <= bias <= _MAX_BIAS:  # false for NaN
             raise InputError(
                 f"must have finite numbers up to {_MAX_BIAS:g} with {SOURCES}, got {bias} for token {token}.",
                 field="logit_bias",
-                value=bias,
                 hint="Use -100.",
             )
     penalty = getattr(params, "repetition_penalty", 1.0)
     if not 1 / _MAX_PENALTY <= penalty <= _MAX_PENALTY:
-        raise InputError(
-            f"must be from {1 / _MAX_PENALTY:g} to {_MAX_PENALTY:g} with {SOURCES}, got {penalty}.",
-            field="repetition_penalty",
-            value=penalty,
-        )
+        rule = f"must be from {1 / _MAX_PENALTY:g} to {_MAX_PENALTY:g} with {SOURCES}"
+        raise InputError(f"{rule}, got {penalty}.", field="repetition_penalty")
     stops = stops_of(params)
     check_stops(stops, len(request.sources))
     return request

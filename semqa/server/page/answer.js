@@ -28,6 +28,7 @@ export class Answer {
   #before = 0; // number of code points before the tail
   #top = 6;
   #links = [];
+  #colours = new Map(); // by document, in the order in which the answer quotes them
   #waiting = make("p");
   #follow;
 
@@ -144,6 +145,13 @@ export class Answer {
     for (const index of indices) this.#links[index]?.classList.toggle("on", on);
   }
 
+  // The colour of a quoted source; passages of one document have the same.
+  colourOf(number) {
+    const key = documentOf(this.sources.find((source) => source.number === number) ?? { number });
+    if (!this.#colours.has(key)) this.#colours.set(key, `c${this.#colours.size % 7}`);
+    return this.#colours.get(key);
+  }
+
   linkOf(index) {
     return this.#links[index];
   }
@@ -184,7 +192,7 @@ export class Answer {
     const link = make(
       "a",
       {
-        class: `quote ${good ? `c${(quote.source - 1) % 7}` : "bad"}${arrives ? " arrives" : ""}${this.#links[index]?.classList.contains("pinned") ? " pinned" : ""}`,
+        class: `quote ${good ? this.colourOf(quote.source) : "bad"}${arrives ? " arrives" : ""}${this.#links[index]?.classList.contains("pinned") ? " pinned" : ""}`,
         href: `#source-${quote.source}`,
         id: `${this.id}-quote-${index}`,
         "data-index": index,
@@ -217,6 +225,9 @@ function dropped(text, mark) {
     make("sup", { "aria-hidden": "true" }, "dropped"),
   );
 }
+
+// Passages with the same key are of the same document.
+export const documentOf = ({ collection, document_id: id, number }) => (id ? JSON.stringify([collection, id]) : number);
 
 export function flash(element) {
   element.classList.remove("flash");

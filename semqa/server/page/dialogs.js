@@ -62,8 +62,9 @@ export async function askForSome(names, ticked) {
   return [...find("some-choices").querySelectorAll(":checked")].map((box) => box.value);
 }
 
-export function askWhetherSure(heading) {
+export function askWhetherSure(heading, action = "Delete") {
   find("sure-heading").textContent = heading;
+  find("sure-dialog").querySelector(".main").textContent = action;
   return open("sure-dialog");
 }
 

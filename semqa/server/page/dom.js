@@ -39,3 +39,19 @@ export function announce(text) {
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+// Plain HTTP from another machine is not a secure context and has no clipboard API: use execCommand.
+export async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = make("textarea", { class: "sr" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}

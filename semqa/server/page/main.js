@@ -4,9 +4,10 @@ import { Answer } from "./answer.js";
 import { ApiError, call, events, forgetKey, hasKey } from "./api.js";
 import { Engines } from "./engines.js";
 import { Conversations } from "./conversations.js";
-import { coming } from "./dialogs.js";
-import { announce, find, icon, iconButton, make, plural } from "./dom.js";
+import { askWhetherSure, coming } from "./dialogs.js";
+import { announce, copied, find, icon, iconButton, make, plural } from "./dom.js";
 import { Library } from "./library.js";
+import { showDocument, showLinked } from "./links.js";
 import { toMarkdown } from "./markdown.js";
 import { pane } from "./panes.js";
 import { Passages } from "./passages.js";
@@ -22,11 +23,12 @@ const LONGEST = 8000; // characters of a question, the default of the server
 
 const sources = new SourcePanel();
 const conversations = new Conversations(open);
-const library = new Library(said, (collection, id) => showDocument(collection, id));
+const library = new Library(said, (collection, id) => showDocument(showSource, collection, id));
 const engines = new Engines();
 const passages = new Passages(said);
 let loaded = Promise.resolve(); // loads the collections and engines
 let running = null; // aborts the running answer
+let editing = null; // the turn whose question is in the box
 
 // Called when a reader hovers over, focuses or opens a quote.
 function follow(answer, index, why) {
@@ -57,18 +59,41 @@ function select(answer) {
   sources.show(answer);
 }
 
-function turn(asked, answer) {
+// A question with its answer; `message` is the id of the stored question.
+function turn(asked, answer, message) {
   const edit = iconButton("rename", "Edit the question and ask again", () => {
+    edits(each);
     question.value = asked;
     resize();
     question.focus();
   });
   const section = make("section", { class: "turn" }, make("div", { class: "asks" }, make("h2", { class: "asked", dir: "auto" }, visible(asked)), edit), answer.element);
+  const each = { asked, section, message };
   transcript.querySelector(".welcome")?.remove();
   transcript.append(section);
+  return each;
 }
 
-function addActions(answer, asked) {
+function edits(each) {
+  editing?.section.classList.remove("editing");
+  editing = each;
+  editing?.section.classList.add("editing");
+  said();
+}
+
+// Asks in place of an earlier question and all that followed. Returns whether the reader agreed.
+async function replace({ section, message }, asked) {
+  const turns = [...transcript.querySelectorAll(".turn")];
+  const later = turns.length - turns.indexOf(section) - 1;
+  if (later && !(await askWhetherSure(`Replace this question and delete the ${plural(later, "question")} after it?`, "Replace"))) return false;
+  edits(null);
+  while (section.nextElementSibling) section.nextElementSibling.remove();
+  section.remove();
+  ask(asked, message);
+  return true;
+}
+
+function addActions(answer, each) {
   const copy = make("button", { type: "button", class: "quiet", "aria-label": "Copy as Markdown", title: "Copy as Markdown" }, icon("copy"), "Copy");
   copy.addEventListener("click", async () => {
     const done = await copied(toMarkdown(answer.final));
@@ -84,32 +109,17 @@ function addActions(answer, asked) {
     select(answer);
     pane("sources");
   } }, icon("sources"), "Sources");
-  answer.element.querySelector("footer").append(copy, again(asked), show);
+  answer.element.querySelector("footer").append(copy, again(each), show);
 }
 
-function again(asked) {
-  return make("button", { type: "button", class: "quiet again", onclick: () => !running && ask(asked) }, icon("again"), "Ask again");
+function again(each) {
+  return make("button", { type: "button", class: "quiet again", onclick: () => !running && replace(each, each.asked) }, icon("again"), "Ask again");
 }
 
-// Plain HTTP from another machine is not a secure context and has no clipboard API: use execCommand.
-async function copied(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = make("textarea", { class: "sr" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
-}
-
-async function ask(asked) {
+// Asks a question, in place of a stored one if its id is given.
+async function ask(asked, replaced = null) {
   const answer = new Answer(follow);
-  turn(asked, answer);
+  const each = turn(asked, answer, replaced);
   answer.sources = [];
   select(answer);
   atEnd = true;
@@ -130,14 +140,14 @@ async function ask(asked) {
       await Promise.race([library.settled(), new Promise((_, reject) => mine.signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))))]);
       answer.wait("");
     }
-    await write(answer, asked, mine.signal);
-    addActions(answer, asked);
+    await write(answer, each, mine.signal);
+    addActions(answer, each);
     announce(`The answer is complete. ${visible(verdictWords(answer.final))}`);
   } catch (problem) {
     const stopped = problem.name === "AbortError";
     if (begun && problem.status >= 400) await takeBack(begun.id); // the server refused the question
     answer.fail(stopped ? "Stopped." : problem.message);
-    answer.element.append(make("footer", {}, again(asked)));
+    answer.element.append(make("footer", {}, again(each)));
     if (!stopped) question.value ||= asked;
     resize();
   } finally {
@@ -154,14 +164,16 @@ async function takeBack(id) {
   history.replaceState(null, "", "./");
 }
 
-async function write(answer, asked, signal) {
-  const body = { question: asked, stream: true, conversation: conversations.current };
+async function write(answer, each, signal) {
+  const body = { question: each.asked, stream: true, conversation: conversations.current };
+  if (each.message) body.replace = each.message;
   if (library.chosen.length) body.collection = library.chosen;
   if (engines.chosen) body.engine = engines.chosen;
   if (passages.all.length) body.sources = passages.all;
   for await (const { event, data } of events("v1/answers", body, signal)) {
     if (event === "sources") {
       answer.sources = data.sources;
+      each.message = data.asked;
       if (sources.answer === answer) sources.show(answer);
     } else if (event === "text") answer.addText(data.text);
     else if (event === "quote") {
@@ -216,6 +228,7 @@ async function open(id, { push = true } = {}) {
   if (push) history.pushState(null, "", id ? `?c=${encodeURIComponent(id)}` : "./");
   conversations.current = id;
   transcript.replaceChildren();
+  edits(null);
   select(null);
   conversations.draw();
   if (id) await read(id);
@@ -243,28 +256,30 @@ async function read(id) {
   if (mine !== opened) return; // another conversation was opened meanwhile
   conversations.opened(found);
   let asked = null;
+  let message = null;
   let last = null;
   let set = null; // the settings of the last question
   const unanswered = () => {
     if (asked === null) return;
     const answer = new Answer(follow);
-    turn(asked, answer);
+    const each = turn(asked, answer, message);
     answer.fail("This answer is incomplete.");
-    answer.element.append(make("footer", {}, again(asked)));
+    answer.element.append(make("footer", {}, again(each)));
   };
-  for (const { role, content } of found.messages) {
+  for (const { id: number, role, content } of found.messages) {
     if (role === "user") {
       unanswered();
+      message = number;
       asked = content.question ?? "";
       set = content;
       continue;
     }
     const told = asked ?? content.question ?? "";
     last = new Answer(follow);
-    turn(told, last);
+    const each = turn(told, last, message);
     asked = null;
     last.finish(content);
-    addActions(last, told);
+    addActions(last, each);
   }
   unanswered();
   if (last) {
@@ -295,21 +310,8 @@ function said() {
   const parts = [];
   if (library.told) parts.push(library.told);
   if (passages.all.length) parts.push(plural(passages.all.length, "pasted passage"));
-  find("answers-from").textContent = parts.length ? `Answers from ${parts.join(" and ")}` : "";
-}
-
-// Shows a document on the right, or a place in it.
-async function showDocument(collection, id, place = null) {
-  try {
-    const found = await call(`v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
-    const [start, end] = place ?? [0, 0];
-    const page = place ? found.pages.filter((each) => each <= start).length : 0;
-    showSource({ title: found.title, name: found.name, text: found.text, passage: { start, end }, ...(page ? { page } : {}) });
-  } catch (problem) {
-    announce(problem.message);
-    find("source-list").replaceChildren(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "Document not found, or you do not have access to it." : visible(problem.message)));
-    pane("sources");
-  }
+  if (editing) find("answers-from").textContent = "Replaces the question. Escape cancels.";
+  else find("answers-from").textContent = parts.length ? `Answers from ${parts.join(" and ")}` : "";
 }
 
 function showSource(source) {
@@ -319,24 +321,12 @@ function showSource(source) {
   find("source-list").focus();
 }
 
-// Opens the passage of a link; citations in other apps use such links.
-function showLinked() {
-  const named = new URLSearchParams(location.search);
-  const at = new URLSearchParams(location.hash.slice(1));
-  if (named.get("document")) {
-    const place = /^(\d+),(\d+)$/.exec(at.get("char") ?? "");
-    showDocument(named.get("collection") ?? "", named.get("document"), place && [Number(place[1]), Number(place[2])]);
-  } else if (at.get("text")) {
-    showSource({ title: at.get("title") ?? "", name: "A passage from the link; it is not stored", text: at.get("text") });
-  }
-}
-
 function resize() {
   question.style.height = "auto";
   question.style.height = `${Math.min(question.scrollHeight, innerHeight / 3)}px`;
 }
 
-find("ask").addEventListener("submit", (event) => {
+find("ask").addEventListener("submit", async (event) => {
   event.preventDefault();
   const asked = question.value.trim();
   if (!asked || running) return;
@@ -345,11 +335,16 @@ find("ask").addEventListener("submit", (event) => {
     announce(find("answers-from").textContent);
     return;
   }
+  const edited = editing;
+  if (!edited) ask(asked);
+  else if (!(await replace(edited, asked))) return;
   question.value = "";
   resize();
-  ask(asked);
 });
-question.addEventListener("input", resize);
+question.addEventListener("input", () => {
+  if (editing && !question.value) edits(null);
+  resize();
+});
 // A text that is too long for a question becomes a passage. In the text field, it could also block the
 // browser for minutes.
 question.addEventListener("beforeinput", (event) => {
@@ -360,6 +355,11 @@ question.addEventListener("beforeinput", (event) => {
   announce("Too long for a question, so it was added as a passage.");
 });
 question.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && editing) {
+    edits(null);
+    question.value = "";
+    resize();
+  }
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
     find("ask").requestSubmit();
@@ -385,6 +385,6 @@ find("forget-key").addEventListener("click", () => {
   location.assign("./");
 });
 if (matchMedia("(hover: hover)").matches) question.focus();
-showLinked();
-addEventListener("hashchange", showLinked);
+showLinked(showSource);
+addEventListener("hashchange", () => showLinked(showSource));
 document.documentElement.dataset.ready = "yes";

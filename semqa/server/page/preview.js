@@ -23,7 +23,7 @@ export function showPreview(link, quote, source, wait) {
     hide();
     if (!link.isConnected) return;
     box.replaceChildren(...content(quote, source));
-    box.className = `preview ${quote.status === "verified" ? `c${(quote.source - 1) % 7}` : "bad"}`;
+    box.className = `preview ${/\bc\d\b/.exec(link.className)?.[0] ?? "bad"}`;
     box.hidden = false;
     over = link;
     link.setAttribute("aria-describedby", "preview");

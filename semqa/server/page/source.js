@@ -4,6 +4,7 @@ import { call } from "./api.js";
 import { icon, make } from "./dom.js";
 import { pieces } from "./pieces.js";
 import { Points, endOfWord, startOfWord } from "./points.js";
+import { tables } from "./tables.js";
 import { short, visible } from "./visible.js";
 
 const KEPT = 700; // characters shown around a quote in a long text
@@ -17,11 +18,11 @@ function repeated({ title, text }) {
   return wanted !== "" && first.trim() === wanted;
 }
 
-// A text as nodes: headings are bold, and the marks of headings and below the header of a table are faint.
+// A text as nodes: headings are bold, their marks faint.
 function lined(text) {
-  return visible(text).split(/^(#{1,6} .*|\|(?: ?:?-{3,}:? ?\|)+)$/m).map((part, at) => {
+  return visible(text).split(/^(#{1,6} .*)$/m).map((part, at) => {
     if (at % 2 === 0) return part;
-    const end = part.startsWith("#") ? part.indexOf(" ") + 1 : part.length;
+    const end = part.indexOf(" ") + 1;
     return make("span", { class: "heading" }, make("span", { class: "faint" }, part.slice(0, end)), part.slice(end));
   });
 }
@@ -34,6 +35,7 @@ export class SourceCard {
   #shown = []; // unfolded ranges
   #document = null; // {points} of the whole document while it is shown
   #quotes = [];
+  #colour = "";
   #pinned = null;
   #named = false; // whether the heading is the document's name
   places = new Map(); // index of a quote -> its <mark> elements
@@ -44,19 +46,19 @@ export class SourceCard {
     this.source = source;
     this.address = address;
     this.turn = turn;
-    this.colour = `c${(source.number - 1) % 7}`;
     this.points = new Points(source.text);
-    this.element = make("article", { class: `source ${this.colour}`, id: `source-${source.number}`, "aria-label": `Source ${source.number}` });
-    this.element.append(make("header", {}, make("span", { class: `number ${this.colour}`, "aria-hidden": "true" }, String(source.number)), this.#title), this.#body, this.#meta, this.#back);
-    this.draw([]);
+    this.element = make("article", { id: `source-${source.number}`, "aria-label": `Source ${source.number}` });
+    this.element.append(make("header", {}, make("span", { class: "number", "aria-hidden": "true" }, String(source.number)), this.#title), this.#body, this.#meta, this.#back);
+    this.draw([], "c0");
   }
 
   // `quotes` are the verified quotes of this source, as [index, quote].
-  draw(quotes) {
+  draw(quotes, colour = this.#colour) {
     this.#quotes = quotes;
+    this.#colour = colour;
     this.places.clear();
-    this.element.classList.toggle("quoted", quotes.length > 0);
     const titles = this.#marks("title", 0);
+    this.element.className = `source ${colour}${quotes.length ? " quoted" : ""}${titles.length ? " titled" : ""}`;
     this.#named = !titles.length && repeated(this.source);
     if (this.#named || !this.source.title) this.#title.textContent = this.#named && this.source.name ? short(this.source.name, 120) : `Source ${this.source.number}`;
     else this.#title.replaceChildren(...this.#marked(new Points(this.source.title), titles, false));
@@ -83,21 +85,50 @@ export class SourceCard {
   }
 
   #marked(points, marks, folds) {
-    const nodes = [];
     const cut = pieces(points, marks);
-    for (const [at, piece] of cut.entries()) {
+    const shown = cut.flatMap((piece, at) => {
       const indices = piece.marks.filter((mark) => mark.index !== undefined).map((mark) => mark.index);
-      const passage = piece.marks.some((mark) => mark.passage);
-      if (indices.length) nodes.push(this.#place(points.slice(piece.start, piece.end), indices, passage));
-      else if (!folds) nodes.push(visible(points.slice(piece.start, piece.end)));
-      else nodes.push(...this.#folded(points, piece, at === 0, at === cut.length - 1).map((node) => (passage ? make("span", { class: "passage" }, node) : node)));
+      const way = { indices, passage: piece.marks.some((mark) => mark.passage) };
+      const ranges = folds && !indices.length ? this.#folded(points, piece, at === 0, at === cut.length - 1) : [piece];
+      return ranges.map((range) => ({ ...way, ...range }));
+    });
+    const nodes = [];
+    let first = 0;
+    for (let at = 0; at <= shown.length; at += 1) {
+      if (at < shown.length && !shown[at].gap) continue;
+      nodes.push(...this.#drawn(points, shown.slice(first, at)));
+      if (at < shown.length) nodes.push(this.#gap(shown[at].start, shown[at].end));
+      first = at + 1;
     }
     return nodes;
   }
 
+  // Draws adjoining ranges, with the tables in them.
+  #drawn(points, ranges) {
+    if (!ranges.length) return [];
+    const within = (start, end) => ranges
+      .map((range) => ({ ...range, start: Math.max(start, range.start), end: Math.min(end, range.end) }))
+      .filter((range) => range.start < range.end)
+      .flatMap((range) => this.#range(points.slice(range.start, range.end), range));
+    const nodes = [];
+    let at = ranges[0].start;
+    for (const { start, end, rows } of tables(points.slice(at, ranges.at(-1).end), at)) {
+      const drawn = rows.map(({ cells, head }) => make("tr", {}, ...cells.map(([from, to]) => make(head ? "th" : "td", {}, ...within(from, to)))));
+      nodes.push(...within(at, start), make("div", { class: "written-table" }, make("table", {}, ...drawn)));
+      at = end;
+    }
+    return [...nodes, ...within(at, ranges.at(-1).end)];
+  }
+
+  #range(text, { indices, passage }) {
+    if (indices.length) return [this.#place(text, indices, passage)];
+    return lined(text).map((node) => (passage ? make("span", { class: "passage" }, node) : node));
+  }
+
   #place(text, indices, passage) {
-    const link = make("a", { href: this.address(indices[0]) }, visible(text));
-    const mark = make("mark", { class: `${this.colour}${passage ? " passage" : ""}`, "data-quotes": indices.join(" ") }, link);
+    // Tab stops once at a quote, even if it has several places, such as the cells of a row.
+    const link = make("a", { href: this.address(indices[0]), tabindex: this.places.has(indices[0]) ? -1 : null }, visible(text));
+    const mark = make("mark", { class: passage ? "passage" : null, "data-quotes": indices.join(" ") }, link);
     let next = 0;
     link.addEventListener("click", (event) => {
       event.preventDefault();
@@ -114,20 +145,18 @@ export class SourceCard {
     return mark;
   }
 
-  // Folds a long text without quotes: shows its ends, and a button for the rest.
+  // Folds a long text without quotes into ranges: its ends, and a gap with a button for the rest.
   #folded(points, { start, end }, first, last) {
     const head = first && !last ? start : Math.max(start, endOfWord(points, Math.min(end, start + (last && first ? 2 * KEPT : KEPT))));
     const tail = last ? end : Math.max(head, startOfWord(points, Math.max(head, end - KEPT)));
-    const gaps = this.#gaps(head, tail);
-    if (!gaps.some(([from, to]) => to - from > FOLDED)) return lined(points.slice(start, end));
-    const nodes = [];
+    const ranges = [];
     let at = start;
-    for (const [from, to] of gaps) {
+    for (const [from, to] of this.#gaps(head, tail)) {
       if (to - from <= FOLDED) continue;
-      nodes.push(...lined(points.slice(at, from)), this.#gap(from, to));
+      ranges.push({ start: at, end: from }, { start: from, end: to, gap: true });
       at = to;
     }
-    return [...nodes, ...lined(points.slice(at, end))];
+    return [...ranges, { start: at, end }];
   }
 
   #gaps(start, end) {

@@ -1,8 +1,9 @@
 // The panel on the right: the sources of one answer, with links between quotes and their places.
 
 import { calm, find, make, plural } from "./dom.js";
-import { flash } from "./answer.js";
+import { documentOf, flash } from "./answer.js";
 import { SourceCard } from "./source.js";
+import { short } from "./visible.js";
 
 const list = find("source-list");
 const heading = find("sources-count");
@@ -26,13 +27,12 @@ export class SourcePanel {
     if (!again) for (const element of document.querySelectorAll(".pinned")) element.classList.remove("pinned");
     this.#cards = wanted.map((source) => (again && known.get(source)) || this.#card(source));
     for (const card of this.#cards) this.#drawCard(card);
-    const elements = this.#cards.map((card) => card.element);
     const listed = answer?.sources.length ?? 0;
-    const rest = elements.slice(listed);
+    const rest = this.#cards.slice(listed).map((card) => card.element);
     list.replaceChildren(
-      ...elements.slice(0, listed),
+      ...byDocument(this.#cards.slice(0, listed)),
       ...(rest.length ? [make("details", { class: "rest" }, make("summary", {}, `${plural(rest.length, "more passage")} found, not quoted`), ...rest)] : []),
-      ...(elements.length ? [] : [make("p", { class: "hint empty" }, "Quoted passages appear here, with each quote marked.")]),
+      ...(this.#cards.length ? [] : [make("p", { class: "hint empty" }, "Quoted passages appear here, with each quote marked.")]),
     );
     if (!again) list.scrollTop = 0;
     heading.textContent = listed ? plural(listed, "passage") : "";
@@ -100,7 +100,8 @@ export class SourcePanel {
   }
 
   #drawCard(card) {
-    card.draw([...this.answer.quotes.entries()].filter(([, quote]) => quote.status === "verified" && quote.source === card.source.number));
+    const quotes = [...this.answer.quotes.entries()].filter(([, quote]) => quote.status === "verified" && quote.source === card.source.number);
+    card.draw(quotes, quotes.length ? this.answer.colourOf(card.source.number) : "");
   }
 
   #turn(indices, why) {
@@ -113,4 +114,18 @@ export class SourcePanel {
       this.answer.goTo(indices[0]);
     }
   }
+}
+
+// Lists passages; several of one document stand below its title.
+function byDocument(cards) {
+  const groups = new Map();
+  for (const card of cards) {
+    const key = documentOf(card.source);
+    groups.set(key, [...(groups.get(key) ?? []), card]);
+  }
+  return [...groups.values()].map(([first, ...more]) => {
+    if (!more.length) return first.element;
+    const { title, name } = first.source;
+    return make("section", { class: "document" }, make("h3", { dir: "auto" }, short(title || name, 120)), ...[first, ...more].map((card) => card.element));
+  });
 }

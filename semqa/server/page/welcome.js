@@ -3,7 +3,7 @@
 import { make } from "./dom.js";
 
 const EXAMPLE = {
-  question: "Who sang White Christmas, and when was it released?",
+  question: "Which version of White Christmas sold best, and which award did the song win?",
   passages: [
     { title: "White Christmas (song)", text: "“White Christmas” is an Irving Berlin song reminiscing about an old-fashioned Christmas setting. The version sung by Bing Crosby is the world’s best-selling single, with estimated sales in excess of 50 million copies worldwide." },
     { title: "Bing Crosby", text: "The first public performance of the song was by Bing Crosby, on his NBC radio show The Kraft Music Hall on Christmas Day, 1941. He recorded it for Decca Records in just 18 minutes on May 29, 1942, and it was released on July 30 as part of an album of six songs from the film Holiday Inn." },

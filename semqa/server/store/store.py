@@ -271,11 +271,20 @@ class Store:
             connection.execute(table.delete().where(table.c.id == row.id))
 
     def add_message(
-        self, owner: str, conversation: str, role: Role, content: Mapping[str, Any]
+        self,
+        owner: str,
+        conversation: str,
+        role: Role,
+        content: Mapping[str, Any],
+        *,
+        replace: str | None = None,
     ) -> Message:
         """Append a message to a conversation.
 
         If the conversation has no title, the question becomes its title.
+
+        Args:
+            replace: id of an earlier question, which is deleted with all that follows.
         """
         if role not in get_args(Role):
             raise InputError(
@@ -291,7 +300,11 @@ class Store:
             found = self._find(connection, owner, conversation, lock=True)
             now = _now()
             changes: dict[str, object] = {"updated": now}
-            if not found.title and role == "user":
+            titled = found.title
+            if replace is not None:
+                asked, is_first = self._remove_from(connection, found.id, replace)
+                titled = "" if is_first and titled == _single_line(asked) else titled
+            if not titled and role == "user":
                 changes["title"] = _single_line(str(content.get("question", "")))
             connection.execute(table.update().where(table.c.id == found.id).values(**changes))
             connection.execute(
@@ -300,6 +313,20 @@ class Store:
                 )
             )
         return Message(identifier, role, json.loads(written), from_microseconds(now))
+
+    def _remove_from(
+        self, connection: Connection, conversation: str, question: str
+    ) -> tuple[str, bool]:
+        """Delete a question and all that follows; return its text and whether it was the first."""
+        table = self._tables.messages
+        inside = table.c.conversation == conversation
+        asked = table.c.id == _check_id("question", question), table.c.role == "user"
+        row = connection.execute(table.select().where(inside, *asked)).first()
+        if row is None:
+            raise _not_found("question", question)
+        connection.execute(table.delete().where(inside, table.c.number >= row.number))
+        is_first = connection.execute(table.select().where(inside).limit(1)).first() is None
+        return str(json.loads(row.content).get("question", "")), is_first
 
     def _find(
         self, connection: Connection, owner: str, conversation: str, *, lock: bool = False

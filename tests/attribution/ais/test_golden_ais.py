@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from semqa.attribution.ais.rates import (
 )
 from semqa.attribution.ais.released import (
     ReleasedFile,
-    data_checks,
     read_released,
 )
 from tests.attribution.ais.makers import verdicts as made
@@ -186,21 +184,3 @@ def test_agreement_derived_from_counts(
         }
         for key, figure in figures.items():
             assert figure.value == pytest.approx(row[key], abs=1e-9), key
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_data_checks(task: str, golden: dict[str, Any], released: dict[str, ReleasedFile]) -> None:
-    quirks, rows = golden[task]["quirks"], released[task].rows
-    found = Counter(data_checks(rows))
-    assert found["Q2 is answered though INT is 0"] == quirks["int0_with_q2_answer"]
-    assert found["Q2 says yes though INT & AIS is 0"] == quirks["q2_yes_but_ais0"]
-    assert found["Q2 is not answered though INT is 1"] == quirks["int1_but_q2_not_an_answer"]
-    assert found["stray characters in a label"] == quirks["q1"].get(
-        "No, the response is unclear.}}", 0
-    )
-    odd = {k: v for k, v in quirks["agree_int_counts"].items() if k not in ("-1", "3", "4", "5")}
-    assert found["# agree (INT) is not 3 to 5"] == sum(odd.values())
-    counts = Counter(
-        str(-1 if v.agree_ais is None else v.agree_ais) for v in released[task].verdicts
-    )
-    assert counts == quirks["agree_ais_counts"]

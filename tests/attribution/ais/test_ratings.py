@@ -13,7 +13,6 @@ from semqa.attribution.ais.rates import (
     agreement_of_ratings,
     compare_designs,
     compare_systems,
-    completion_times,
     system_rates,
 )
 from semqa.attribution.ais.ratings import (
@@ -22,7 +21,6 @@ from semqa.attribution.ais.ratings import (
     read_ratings,
 )
 from semqa.errors import InputError
-from semqa.metrics.statistics import compare_rates
 from tests.attribution.ais.makers import said, verdicts, write_ratings
 
 
@@ -154,24 +152,6 @@ def test_a_tie_is_no_consensus_to_hold_an_annotator_to() -> None:
     assert whole.fit.accuracy.value == 0.75
 
 
-def test_times() -> None:
-    ratings = [
-        *said("yy", task="wow", seconds=10.0),
-        *said("n", task="wow", item="2", seconds=70.0),
-        *said("yu", task="wow", design="one-step", seconds=4.0),
-        *said("u", task="qrecc"),
-    ]
-    found = {(t.group["task"], t.group["design"]): t for t in completion_times(ratings)}
-    assert (found["wow", ""].median, found["wow", ""].mean) == (10.0, 30.0)
-    assert found["wow", ""].sd == pytest.approx(1200**0.5)
-    assert (found["wow", ""].n, found["wow", ""].total) == (3, 90.0)
-    assert found["wow", "one-step"].median == 4.0
-    untimed = found["qrecc", ""].to_dict()
-    assert (untimed["n"], untimed["untimed"], untimed["median_seconds"]) == (0, 1, None)
-    (together,) = completion_times(ratings, ())
-    assert (together.n, together.untimed) == (5, 1)
-
-
 def test_designs_are_compared_output_by_output() -> None:
     answers = {
         "two-step": ["yyy", "nnn", "uuu", "yyy", "fff", "yyn"],
@@ -210,23 +190,6 @@ def test_the_best_is_that_of_each_column() -> None:
     }
     assert by_measure["ais"] == {("close", "best"), ("worst", "best")}
     assert by_measure["int"] == by_measure["flag"] == {("worst", "close"), ("best", "close")}
-
-
-def test_a_baseline_is_compared_with_in_both_directions() -> None:
-    found = {each.system: each for each in compare_systems(ALL, "ais", baseline="close")}
-    assert found["best"].difference == pytest.approx(10)
-    assert found["worst"].difference == pytest.approx(100 * 30 / 66 - 80)
-    assert found["worst"].significant
-    assert not found["best"].significant
-    assert found["best"].p == compare_rates((90, 100), (80, 100)).value
-
-
-def test_corrections_count_the_comparisons_of_the_column() -> None:
-    plain = compare_systems(ALL, "ais")
-    corrected = compare_systems(ALL, "ais", correct=True)
-    assert [each.p for each in corrected] == [each.p for each in plain]
-    close, worst = plain
-    assert (corrected[0].adjusted, corrected[1].adjusted) == (close.p, 2 * (worst.p or 0))
 
 
 @pytest.mark.parametrize("test", ["z", "mcnemar"])

@@ -33,7 +33,7 @@ def test_the_released_columns_are_read(tmp_path: Path) -> None:
     assert second.where == f"{file}:4"
 
 
-@pytest.mark.parametrize("name", ["e.csv", "e.tsv", "e.jsonl"])
+@pytest.mark.parametrize("name", ["e.csv", "e.jsonl"])
 def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     examples = [
         Example(

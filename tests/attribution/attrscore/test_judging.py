@@ -10,15 +10,16 @@ import pytest
 
 from semqa.attribution.attrscore.judging import (
     AttrPrompt,
+    RunRecord,
     Shot,
     choose_method,
     judge_by_entailment,
     judge_by_prompt,
+    read_outputs,
     read_shots,
     shipped_shots,
 )
 from semqa.attribution.attrscore.labels import FAMILIES, Example
-from semqa.attribution.attrscore.record import RunRecord, read_outputs
 from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
 from semqa.attribution.records import write_record
 from semqa.errors import InputError
@@ -168,34 +169,6 @@ def test_a_record_holds_all_that_its_scores_need(tmp_path: Path) -> None:
         "recall Extrapolatory",
     ]
     assert [row["output"] for row in shown["rows"]] == ["Attributable", "Not contradictory", "NEI"]
-
-
-def test_unlabelled_rows_are_judged_and_not_scored() -> None:
-    bare = [Example("1", "", "a", "r"), EXAMPLES[1]]
-    record = RunRecord({}, tuple(judge_by_entailment(Knowing(*[Entailment(0, 0, 1.0)] * 2), bare)))
-    assert (record.scores()["n"], record.scores()["unlabelled"]) == (1, 1)
-    only = RunRecord({}, record.judged[:1]).scores()
-    assert only["micro_f1"] is None
-    assert only["unscored"]["micro_f1"] == "no example has a gold label"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            '{"kind": "semqa-attrscore", "family": "nli", "rows": [{"id": "1"}]}',
-            r"r\.json: row 1: There is",
-        ),
-        (
-            '{"kind": "semqa-attrscore", "family": "nli", "rows": [{"id": "1", "label": "x"}]}',
-            r"r\.json: row 1: label must",
-        ),
-    ],
-)
-def test_what_is_no_record_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "r.json").write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_outputs(tmp_path / "r.json")
 
 
 def test_the_released_code_s_predictions_are_read(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
+from semqa.attribution.attrscore.mapping import balanced, map_examples
 from semqa.errors import InputError
 
 A, C, E = "Attributable", "Contradictory", "Extrapolatory"
@@ -37,7 +37,7 @@ def test_each_spelling_has_its_label_as_in_appendix_a4(
         tmp_path / "d.jsonl",
         [{claim: f"c{word}", reference: f"r{word}", column: word} for word in spelled],
     )
-    mapped = map_examples(file, TASKS[task])
+    mapped = map_examples(file, task)
     assert [each.label for each in mapped.examples] == list(spelled.values())
     assert [each.answer for each in mapped.examples] == [f"c{word}" for word in spelled]
     assert [each.reference for each in mapped.examples] == [f"r{word}" for word in spelled]
@@ -52,7 +52,7 @@ def test_rows_without_a_label_are_skipped_and_counted(tmp_path: Path) -> None:
     rows += [
         {"premise": "p", "hypothesis": "h", "label": label} for label in (-1, "not_entailment")
     ]
-    mapped = map_examples(write(tmp_path / "d.jsonl", rows), TASKS["nli"])
+    mapped = map_examples(write(tmp_path / "d.jsonl", rows), "nli")
     assert len(mapped.examples) == 1
     assert mapped.skipped == {
         "no agreed label": 3,
@@ -61,12 +61,11 @@ def test_rows_without_a_label_are_skipped_and_counted(tmp_path: Path) -> None:
 
 
 def test_snli_s_tables_are_read(tmp_path: Path) -> None:
-    file = tmp_path / "snli_1.0_dev.txt"
+    file = tmp_path / "snli_1.0_dev.tsv"
     file.write_text(
-        "gold_label\tsentence1\tsentence2\tlabel1\tlabel2\n"
-        'neutral\tTwo "men talk.\tMen talk.\tneutral\n-\ta\tb\tc\td\n'
+        'gold_label\tsentence1\tsentence2\nneutral\tTwo "men talk.\tMen talk.\n-\ta\tb\n'
     )
-    mapped = map_examples(file, TASKS["nli"])
+    mapped = map_examples(file, "nli")
     assert [(e.reference, e.answer, e.label) for e in mapped.examples] == [
         ('Two "men talk.', "Men talk.", E)
     ]
@@ -79,7 +78,7 @@ def test_spellings_of_one_s_own(tmp_path: Path) -> None:
     ]
     mapped = map_examples(
         write(tmp_path / "d.jsonl", rows),
-        TASKS["fact-checking"],
+        "fact-checking",
         {"half true": None, "pants on fire": "Contradictory", "Unproven": "Extrapolatory"},
     )
     assert [(e.reference, e.label) for e in mapped.examples] == [("one two", C), ("one two", E)]
@@ -97,14 +96,14 @@ def test_spellings_of_one_s_own(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        map_examples(write(tmp_path / "d.jsonl", [row]), TASKS["fact-checking"])
+        map_examples(write(tmp_path / "d.jsonl", [row]), "fact-checking")
 
 
 def test_a_balanced_draw_is_seeded(tmp_path: Path) -> None:
     rows = [
         {"hypothesis": f"h{i}", "premise": "p", "label": (0, 0, 0, 1, 2)[i % 5]} for i in range(50)
     ]
-    examples = map_examples(write(tmp_path / "d.jsonl", rows), TASKS["nli"]).examples
+    examples = map_examples(write(tmp_path / "d.jsonl", rows), "nli").examples
     drawn = balanced(examples, None, 1)
     assert Counter(each.label for each in drawn) == {A: 10, C: 10, E: 10}
     assert balanced(examples, None, 1) == drawn != balanced(examples, None, 2)

@@ -14,7 +14,7 @@ from semqa.attribution.attrscore.labels import Example
 from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.attrscore.training import split_by_question, train
 from semqa.attribution.judges import create_judge
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import InputError
 from semqa.training.folder import Progress, TrainingFolder
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
 
@@ -164,17 +164,6 @@ def test_an_interrupted_training_evaluates_no_part_of_an_epoch(
     record = train(*data, tmp_path / "out", options)
     assert record == train(*data, tmp_path / "whole", options)
     assert [each["step"] for each in record["history"]] == [9, 18]
-
-
-def test_two_processes_do_not_train_in_one_folder(
-    tmp_path: Path, data: tuple[list[Example], list[Example]]
-) -> None:
-    from semqa.data.files import locked
-
-    (tmp_path / "out").mkdir()
-    options = TrainingOptions(model=str(tmp_path))
-    with locked(tmp_path / "out/lock"), pytest.raises(UnavailableError, match="locked"):
-        train(*data, tmp_path / "out", options)
 
 
 def test_long_references_are_cut_and_counted_and_long_claims_left_out(

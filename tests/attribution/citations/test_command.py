@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -71,17 +69,6 @@ def test_a_run_of_alce(semqa: Command) -> None:
     table = semqa("citations", "run.json")
     assert "citation recall" in table.out
     assert "judge: lexical" in table.err
-
-
-def test_a_run_of_alce_from_a_pipe(semqa: Command, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = Thread(target=pipe.write_text, args=(json.dumps(RUN),))
-    writer.start()
-    found = semqa("citations", str(pipe), "--json")
-    writer.join()
-    assert found.code == 0, found.err
-    assert found.json["rows"] == semqa("citations", "run.json", "--json").json["rows"]
 
 
 def test_official(semqa: Command) -> None:
@@ -169,7 +156,7 @@ def test_disambig_of_asqa(semqa: Command) -> None:
     wrong = semqa("disambig", "asqa.json", "-p", "t5.json", "--split", "test")
     assert (wrong.code, "split must be one of dev, train" in wrong.err) == (2, True)
     Path("t5.json").write_text('{"2": "Bing sang it."}', encoding="utf-8")
-    assert '"2" is not among' in semqa("disambig", "asqa.json", "-p", "t5.json").err
+    assert 'such as "2"' in semqa("disambig", "asqa.json", "-p", "t5.json").err
     Path("t5.json").write_text("{}", encoding="utf-8")
     assert "1 of 1 instances have no answer" in semqa("disambig", "asqa.json", "-p", "t5.json").err
 
@@ -191,15 +178,6 @@ def test_wrong_runs_are_named(semqa: Command, content: str, message: str) -> Non
     found = semqa("citations", "bad.json")
     assert (found.code, found.out) == (2, "")
     assert message in found.err
-
-
-def test_other_mistakes(semqa: Command) -> None:
-    assert "x.json: Not a" in semqa("disambig", _written("x.json", "[]")).err
-
-
-def _written(name: str, text: str) -> str:
-    Path(name).write_text(text, encoding="utf-8")
-    return name
 
 
 def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path) -> None:

@@ -44,7 +44,8 @@ def test_sentences(
     (sentence,) = scores.sentences
     assert (sentence.supported, sentence.precise) == (supported, precise)
     assert scores.recall == 100 * supported
-    assert (scores.n_citations, scores.n_precise) == (len(precise), sum(precise))
+    counts = scores.counts()
+    assert (counts["n_citations"], counts["n_precise"]) == (len(precise), sum(precise))
 
 
 def test_a_quoted_answer_cites_what_it_quotes() -> None:

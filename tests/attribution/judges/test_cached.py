@@ -120,19 +120,6 @@ def test_another_programs_database_is_not_written_to(tmp_path: Path) -> None:
         CachedJudge(Counting(), file)
 
 
-def test_a_file_damaged_in_the_middle_is_an_error_and_no_wrong_judgement(tmp_path: Path) -> None:
-    file = tmp_path / "kept.sqlite3"
-    cached = CachedJudge(Counting(), file)
-    many = [Pair(f"premise {number}", "hypothesis") for number in range(2000)]
-    cached.entailment(many)
-    cached.close()
-    raw = bytearray(file.read_bytes())
-    raw[8192:-4096] = b"\xff" * (len(raw) - 8192 - 4096)
-    file.write_bytes(raw)
-    with pytest.raises(InputError, match=r"kept\.sqlite3 is"):
-        CachedJudge(Counting(), file).entailment(many)
-
-
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UnavailableError, match="cannot be used"):

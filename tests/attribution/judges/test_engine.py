@@ -19,7 +19,6 @@ from semqa.attribution.judges import (
     unless_too_long,
 )
 from semqa.attribution.judges.engine import EngineJudge
-from semqa.engines.base import CompletingEngine, PromptTooLongError
 
 
 class Scripted:
@@ -102,17 +101,3 @@ def test_a_prompt_that_is_too_long_costs_itself_alone(models: Path, tmp_path: Pa
     found = unless_too_long(cached.entailment, pairs)
     assert [isinstance(each, TooLongError) for each in found] == [False, True, False]
     cached.close()
-
-
-def test_completions_in_a_batch_are_those_of_single_prompts(models: Path) -> None:
-    from semqa.engines import create_engine
-
-    engine = create_engine(
-        f"transformers:{models / 'lm'}", {"device": "cpu", "temperature": 1.0, "warm": False}
-    )
-    assert isinstance(engine, CompletingEngine)
-    prompts = ["Who built the bridge?", "When?", "Say what you see in the rain, word for word."]
-    texts = engine.complete(prompts, max_new_tokens=6)
-    assert texts == [engine.complete([prompt], max_new_tokens=6)[0] for prompt in prompts]
-    with pytest.raises(PromptTooLongError, match=r"[0-9,]+ tokens"):
-        engine.complete(["word " * 3000], max_new_tokens=6)

@@ -13,7 +13,7 @@ from semqa.attribution.judges import (
     Reading,
     create_judge,
 )
-from semqa.attribution.judges.models import pad_batch
+from semqa.attribution.judges.models import pad_batch, read_labels
 from semqa.errors import InputError
 from tests.judge_models import save_classifier
 
@@ -98,16 +98,22 @@ def test_a_long_premise_is_read_in_windows_and_the_likeliest_one_counts(models: 
     assert whole.entailment == pytest.approx(max(each[2] for each in chances), abs=1e-5)
 
 
-def test_control_tokens_in_a_text_are_text(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformers import AutoTokenizer
-
-    seen: list[list[int]] = []
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The inputs that models get."""
+    found: list[list[int]] = []
 
     def spy(tokenizer: Any, rows: Any, device: Any) -> Any:
-        seen.extend(row["input_ids"] for row in rows)
+        found.extend(row["input_ids"] for row in rows)
         return pad_batch(tokenizer, rows, device)
 
     monkeypatch.setattr("semqa.attribution.judges.models.pad_batch", spy)
+    return found
+
+
+def test_control_tokens_in_a_text_are_text(models: Path, seen: list[list[int]]) -> None:
+    from transformers import AutoTokenizer
+
     text = "Ann <sep> Bob <cls> </s> <pad> it."
     spec = f"transformers:nli={models / 'nli'},qa={models / 'qa'},qg={models / 'qg'}"
     judge: Any = create_judge(spec, {"device": "cpu"})
@@ -126,17 +132,10 @@ def test_control_tokens_in_a_text_are_text(models: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("text", [LONG, "日本 — naïve café! " * 40, "x" * 500, "1932" * 99])
 def test_every_window_fits_and_holds_the_whole_hypothesis(
-    models: Path, text: str, monkeypatch: pytest.MonkeyPatch
+    models: Path, text: str, seen: list[list[int]]
 ) -> None:
     from transformers import AutoTokenizer
 
-    seen: list[list[int]] = []
-
-    def spy(tokenizer: Any, rows: Any, device: Any) -> Any:
-        seen.extend(row["input_ids"] for row in rows)
-        return pad_batch(tokenizer, rows, device)
-
-    monkeypatch.setattr("semqa.attribution.judges.models.pad_batch", spy)
     hypothesis = "Bob crossed the bridge in the rain."
     entailer(models / "nli").entailment([Pair(text, hypothesis)])
     tokenizer = AutoTokenizer.from_pretrained(models / "nli")
@@ -164,27 +163,15 @@ def test_a_long_hypothesis_is_judged_sentence_by_sentence(models: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "order"),
+    ("names", "relations"),
     [
-        ({0: "ENTAILMENT", 1: "neutral", 2: "CONTRADICTION"}, (0, 1, 2)),
-        ({0: "contradiction", 1: "entailment", 2: "neutral"}, (1, 2, 0)),
-        ({0: "Extrapolatory", 1: "Contradictory", 2: "Attributable"}, (2, 0, 1)),
-        ({0: "not_entailment", 1: "entailment"}, (1, 0, None)),
+        (["ENTAILMENT", "neutral", "CONTRADICTION"], ("entailment", "neutral", "contradiction")),
+        (["Extrapolatory", "Attributable"], ("neutral", "entailment")),
+        (["not_entailment", "entailment"], ("neutral", "entailment")),
     ],
 )
-def test_labels_are_read_by_their_names(
-    tmp_path: Path, names: dict[int, str], order: tuple[int | None, ...]
-) -> None:
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    save_classifier(tmp_path, labels=names)
-    model = AutoModelForSequenceClassification.from_pretrained(tmp_path)
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
-    with torch.inference_mode():
-        chances = model(**tokenizer(*PAIRS[0], return_tensors="pt")).logits.softmax(-1)[0]
-    expected = [0.0 if place is None else float(chances[place]) for place in order]
-    (found,) = entailer(tmp_path).entailment(PAIRS[:1])
-    assert list(found) == pytest.approx(expected, abs=1e-5)
+def test_labels_are_read_by_their_names(names: list[str], relations: tuple[str, ...]) -> None:
+    assert read_labels("m", dict(enumerate(names)), None) == relations
 
 
 def test_labels_without_names_have_to_be_explained(tmp_path: Path) -> None:
@@ -259,16 +246,6 @@ def test_spans_stand_in_their_passage_and_are_the_best_of_all(models: Path) -> N
         if span is not None:
             assert (span.start, span.end) == (offsets[a][0], offsets[b][1])
             assert span.text == SHORT[span.start : span.end]
-
-
-def test_no_answer_comes_from_the_question_or_from_nothing(models: Path) -> None:
-    judge: Any = create_judge(f"transformers:qa={models / 'qa'},threshold=-1000")
-    found = judge.answer(READINGS)
-    for reading, span in zip(READINGS, found, strict=True):
-        if span is not None:
-            assert reading.passage[span.start : span.end] == span.text
-    assert found[3] is None
-    assert found[1] is not None
 
 
 def test_a_question_that_leaves_no_room_is_refused(models: Path) -> None:

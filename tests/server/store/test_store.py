@@ -57,6 +57,35 @@ def test_a_conversation_keeps_what_was_said_in_order(store: Store) -> None:
     assert len({each.id for each in found.messages}) == 3
 
 
+def test_a_question_replaces_an_earlier_one_and_what_follows(store: Store) -> None:
+    talk = store.create_conversation("me")
+    other = store.create_conversation("me")
+    foreign = store.add_message("me", other.id, "user", {"question": "Elsewhere?"})
+    first = store.add_message("me", talk.id, "user", {"question": "Who?"})
+    store.add_message("me", talk.id, "assistant", {"plain": "Bing."})
+    second = store.add_message("me", talk.id, "user", {"question": "When?"})
+    answer = store.add_message("me", talk.id, "assistant", {"plain": "In 1942."})
+
+    def asked() -> list[object]:
+        return [each.content for each in store.conversation("me", talk.id).messages]
+
+    for wrong in (foreign.id, answer.id, "msg_" + "0" * 24, "\0"):
+        with pytest.raises(NotFoundError):
+            store.add_message("me", talk.id, "user", {"question": "Why?"}, replace=wrong)
+    assert len(asked()) == 4
+    store.add_message("me", talk.id, "user", {"question": "Where?"}, replace=second.id)
+    assert asked() == [{"question": "Who?"}, {"plain": "Bing."}, {"question": "Where?"}]
+    assert store.conversation("me", talk.id).title == "Who?"
+    store.add_message("me", talk.id, "user", {"question": "Which?"}, replace=first.id)
+    assert asked() == [{"question": "Which?"}]
+    # The title follows the first question, unless it was renamed.
+    renamed = store.rename("me", talk.id, "Songs")
+    (only,) = store.conversation("me", talk.id).messages
+    store.add_message("me", talk.id, "user", {"question": "How?"}, replace=only.id)
+    assert store.conversation("me", talk.id).title == renamed.title == "Songs"
+    assert len(store.conversation("me", other.id).messages) == 1
+
+
 def test_conversations_are_listed_last_used_first(store: Store) -> None:
     first, second = store.create_conversation("me", "one"), store.create_conversation("me", "two")
     assert [each.id for each in store.conversations("me")] == [second.id, first.id]

@@ -15,7 +15,7 @@ import pytest
 
 from semqa.server.settings import ServerSettings
 from semqa.studies.app import create_app
-from semqa.studies.folder import Study
+from semqa.studies.kind import Study
 from semqa.studies.store import Store
 from tests.server.browser.conftest import browser
 from tests.server.serving import run

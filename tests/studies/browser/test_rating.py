@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from semqa.studies.folder import Study
+from semqa.studies.folder import open_study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
 from tests.studies.browser.conftest import Sight, hosted, serving
@@ -53,7 +53,7 @@ def test_an_item_is_rated_with_the_keyboard_alone(tmp_path: Path, sight: Sight) 
             page.locator("#parts").get_by_text("HIDDEN").first.wait_for()
             saved(page, "2", "Enter")
         page.get_by_text("Done. Thank you!").wait_for()
-        rated = Store(Study.open(study.folder)).rated()
+        rated = Store(open_study(study.folder)).rated()
     assert [each.values["attributable"] for each in rated] == [False] * len(OUTPUTS)
     assert all(0 < each.seconds < 600 for each in rated)
 
@@ -87,7 +87,7 @@ def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
         pages["ann"].keyboard.press("1")
         pages["ann"].keyboard.press("Enter")
         pages["ann"].get_by_text("No connection").wait_for()
-    store = Store(Study.open(study.folder))
+    store = Store(open_study(study.folder))
     assert [each.rater for each in store.rated()] == ["eve"]
     assert [store.next(name).stage for name in ("ann", "ben")] == [1, 1]  # type: ignore[union-attr]
     store.close()
@@ -105,7 +105,7 @@ def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
         for page in (pages["ann"], pages["ben"], eve):
             while "Item" in item(page):
                 saved(page, "2", "Enter")  # not clear: the item ends here
-    rated = Store(Study.open(study.folder)).rated()
+    rated = Store(open_study(study.folder)).rated()
     assert len(rated) == 9
     kept = {each.rater: each.values for each in rated if each.values["interpretable"]}
     assert kept["eve"]["attributable"] is True
@@ -122,7 +122,7 @@ def test_levels_are_rated_with_keys(tmp_path: Path, sight: Sight) -> None:
             saved(page, "5", "Enter")
             saved(page, "3", "Enter")
         page.get_by_text("Done. Thank you!").wait_for()
-    rated = Store(Study.open(study.folder)).rated()
+    rated = Store(open_study(study.folder)).rated()
     levels = [(r.values["interpretable_level"], r.values["attributable_level"]) for r in rated]
     assert levels == [(5, 3)] * len(OUTPUTS)
 
@@ -140,7 +140,7 @@ def test_an_earlier_item_is_corrected(tmp_path: Path, sight: Sight) -> None:
         page.locator("fieldset").nth(1).locator("input").first.focus()
         saved(page, "1", "Enter")
         page.locator("#count", has_text="Item 2 of 3").wait_for()
-    (rated,) = Store(Study.open(study.folder)).rated()
+    (rated,) = Store(open_study(study.folder)).rated()
     assert [rated.values[name] for name in ("fluency", "comprehensiveness")] == [5, 1]
     assert rated.revision == 2
 

@@ -12,8 +12,8 @@ import pytest
 
 from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
-from semqa.studies.folder import Study
-from semqa.studies.kind import Input
+from semqa.studies.folder import open_study
+from semqa.studies.kind import Input, Study
 from semqa.studies.session import answer as save
 from semqa.studies.store import Store
 from tests.studies.browser.conftest import Served, Sight, hosted, serving
@@ -255,7 +255,7 @@ def test_passages_are_left_out_and_questions_commented_on(tmp_path: Path, sight:
         quote(page, 1, "1901" if qid == "q1" else "Bing Crosby")
         page.locator(".leave").first.click()
         told(page, "Passage 1 is quoted")
-    (rated,) = Store(Study.open(study.folder)).rated()
+    (rated,) = Store(open_study(study.folder)).rated()
     assert rated.values == {
         "answer": [], "left_out": [1, 2], "comment": "It is not said which one is meant."
     }  # fmt: skip
@@ -333,7 +333,7 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
     assert [row["unique_id"] for row in rows] == ["q1_0", "q1_1", "q1_2"]
     assert rows[1]["summary"] == "ben says [ 1 Bing Crosby ] and [ 2 Josh Gates ] in [ 2 2014 ]"
     assert rows[1]["revision"] == 2
-    store = Store(Study.open(study.folder))
+    store = Store(open_study(study.folder))
     ben = next(each for each in store.finished() if each.rater == "ben")
     assert len(store.revisions(ben.id)) == 2
     assert [(each.accepted, each.remark) for each in ben.reviews] == [
@@ -410,7 +410,7 @@ def test_places_are_right_behind_characters_that_are_shown_by_name(
             page.keyboard.press(key)
         page.keyboard.press("Control+Enter")
         page.get_by_text("Done. Thank you").wait_for()
-    (rated,) = Store(Study.open(study.folder)).rated()
+    (rated,) = Store(open_study(study.folder)).rated()
     assert [text[q["start"] : q["end"]] for q in rated.values["answer"]] == [
         "three", "<b>one</b>", "two"
     ]  # fmt: skip
