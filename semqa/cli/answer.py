@@ -23,6 +23,7 @@ from semqa.cli.options import (
     DataFolder,
     EngineName,
     PassageCount,
+    RerankerName,
     SourceOption,
     SourcesOption,
 )
@@ -153,6 +154,7 @@ def answer(
     collection: CollectionName = None,
     owner: OwnerId = None,
     passages: PassageCount = 8,
+    reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
     engine: EngineName = None,
@@ -244,6 +246,7 @@ def answer(
             collection=collection,
             data=data,
             passages=passages,
+            reranker=reranker,
             owner=owner,
             database=database,
         )

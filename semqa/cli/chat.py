@@ -25,6 +25,7 @@ from semqa.cli.options import (
     DataFolder,
     EngineName,
     PassageCount,
+    RerankerName,
     SourceOption,
     SourcesOption,
 )
@@ -70,6 +71,7 @@ def chat(
     collection: CollectionName = None,
     owner: OwnerId = None,
     passages: PassageCount = 8,
+    reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
     engine: EngineName = None,
@@ -94,6 +96,7 @@ def chat(
         collection=collection,
         data=data,
         passages=passages,
+        reranker=reranker,
         owner=owner,
         database=database,
     )

@@ -70,6 +70,7 @@ class SourceFinder:
         collection: str | None,
         data: Path | None,
         passages: int,
+        reranker: str | None,
         owner: str | None = None,
         database: str | None = None,
     ) -> None:
@@ -86,7 +87,7 @@ class SourceFinder:
         self._index = None
         if collection is not None:
             owner_id = find_owner(owner, None, data, database)
-            self._index = _open_collection(collection, data, owner_id)
+            self._index = _open_collection(collection, data, reranker, owner_id)
 
     def find(self, query: str) -> tuple[Given, ...]:
         """Return the sources for a question, numbered from 1: documents first, then passages.
@@ -101,7 +102,9 @@ class SourceFinder:
         return (*self.given, *(Given(each.source, found=each) for each in found))
 
 
-def _open_collection(name: str, data: Path | None, owner: str) -> CollectionIndex:
+def _open_collection(
+    name: str, data: Path | None, reranker: str | None, owner: str
+) -> CollectionIndex:
     from semqa.data.home import data_folder
     from semqa.retrieval.passages import Library
 
@@ -111,7 +114,7 @@ def _open_collection(name: str, data: Path | None, owner: str) -> CollectionInde
             f"Collection {name!r} not found in {where}, which has no collections.",
             hint="Make one with: semqa index DIR",
         )
-    return Library(where).collection(owner, name)
+    return Library(where, reranker=reranker).collection(owner, name)
 
 
 def check_stdin_once(*paths: Path | None) -> None:

@@ -84,6 +84,17 @@ EngineName = Annotated[
     ),
 ]
 
+RerankerName = Annotated[
+    str | None,
+    typer.Option(
+        "--reranker",
+        envvar="SEMQA_RERANKER",
+        help="Cross-encoder that reranks passages: a folder or a Hub name.",
+        show_default="none",
+        metavar="MODEL",
+        rich_help_panel=COLLECTIONS,
+    ),
+]
 
 SourceOption = Annotated[
     list[Path] | None,

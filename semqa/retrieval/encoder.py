@@ -134,27 +134,34 @@ class SentenceModel:
     """A sentence-transformers model, by name or folder.
 
     Args:
+        kind: the class in sentence-transformers.
         name: a name on the Hub, a folder, or `PACKAGED_ENCODER`.
+        role: the setting that names the model, for errors.
 
     Raises:
         InputError: the name is a path, but there is no such folder.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._purpose = f"the encoder {name}"
+    def __init__(self, kind: str, name: str, *, role: str) -> None:
+        self._kind, self._name, self._role = kind, name, role
+        self._purpose = f"the {role} {name}"
+        self._alternative = (
+            f", or use {PACKAGED_ENCODER}, which needs no download (pip install {PACKAGED_ENCODER})"
+            if role == "encoder"
+            else ""
+        )
         looks_like_path = Path(name).is_absolute() or name.startswith((".", "~"))
         if looks_like_path and not Path(name).expanduser().is_dir():
             raise InputError(
                 f"must be an existing folder or a name on the Hub, got {name!r}.",
-                field="encoder",
+                field=role,
                 value=name,
             )
 
     @cached_property
     def folder(self) -> Path | None:
         """The model's folder; None for a name on the Hub."""
-        if self._name == PACKAGED_ENCODER:
+        if self._name == PACKAGED_ENCODER and self._role == "encoder":
             return _packaged_folder()
         path = Path(self._name).expanduser()
         return path if path.is_dir() else None
@@ -183,7 +190,7 @@ class SentenceModel:
             except Exception as error:
                 raise InputError(
                     f"cannot be loaded from {self._name}: {first_line(error)}.",
-                    field="encoder",
+                    field=self._role,
                     value=self._name,
                 ) from error
         if self.commit() is not None:
@@ -201,15 +208,13 @@ class SentenceModel:
             raise
         except Exception as error:
             raise UnavailableError(
-                f"The encoder {self._name} cannot be loaded: {first_line(error)}. Check the name and the "
-                "network, or give a folder, or use "
-                f"{PACKAGED_ENCODER}, which needs no download (pip install {PACKAGED_ENCODER})."
+                f"The {self._role} {self._name} cannot be loaded: {first_line(error)}. Check the name and the network, or give a folder{self._alternative}."
             ) from error
 
     def _load(self, name: str, **more: object) -> Any:
         library = require("sentence_transformers", extra="local", purpose=self._purpose)
         with _hidden_progress_bars(self._purpose):
-            return library.SentenceTransformer(name, **more)
+            return getattr(library, self._kind)(name, **more)
 
 
 def _packaged_folder() -> Path:
@@ -445,7 +450,7 @@ class SentenceEncoder:
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> None:
         self.name = model
-        self._source = SentenceModel(model)
+        self._source = SentenceModel("SentenceTransformer", model, role="encoder")
         self._cache = cache or EmbeddingCache(cache_folder() / "embeddings.sqlite")
         self._on_progress = on_progress
 

@@ -127,7 +127,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
 def _library(settings: ServerSettings) -> Library:
     make_folder(settings.library, private=True)
     read_ahead = in_background(ExtractiveEngine().read_ahead)
-    return Library(settings.library, read_ahead=read_ahead)
+    return Library(settings.library, reranker=settings.reranker, read_ahead=read_ahead)
 
 
 def _document(app: FastAPI) -> None:

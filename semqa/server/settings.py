@@ -60,6 +60,15 @@ class ServerOptions:
             metavar="KEY",
         ),
     ] = field(default=(), repr=False)
+    reranker: Annotated[
+        str | None,
+        Option(
+            help="Cross-encoder that reranks passages: a folder or a Hub name.",
+            show_default="none",
+            metavar="MODEL",
+            rich_help_panel=_SERVER,
+        ),
+    ] = None
     allowed_hosts: Annotated[
         Texts,
         Option(

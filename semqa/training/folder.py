@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
+    from semqa.training.trainer import Fit
+
 T = TypeVar("T")
 
 _COMPLETE = "whole"
@@ -312,11 +314,14 @@ class Progress(NamedTuple):
         on_progress: called with the number of finished steps and the total.
         on_resume: called with the step that the run resumes from.
         say: called with messages about slow operations.
+        on_fit: called before the first step with the estimated memory and time, and the number of
+            steps.
     """
 
     on_progress: Callable[[int, int | None], None] | None = None
     on_resume: Callable[[int], None] | None = None
     say: Callable[[str], None] | None = None
+    on_fit: Callable[[Fit, int], None] | None = None
 
 
 class Session(NamedTuple):

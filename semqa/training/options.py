@@ -31,14 +31,6 @@ class TrainingOptions:
     batch_size: Annotated[
         int, Option(min=1, help="Examples per optimizer step, in all processes.")
     ] = 32
-    micro_batch: Annotated[
-        int | None,
-        Option(
-            min=1,
-            help="Examples computed at once; lower it if memory runs out.",
-            show_default="8 on a GPU, 1 on a CPU",
-        ),
-    ] = None
     pack: Annotated[
         bool, Option("--pack", help="Train all answers to a question in one sequence.")
     ] = False

@@ -13,7 +13,6 @@ T5: dict[str, Any] = {
     "max_steps": 120,
     "eval_steps": 60,
     "batch_size": 10,
-    "micro_batch": 10,
     "learning_rate": 0.01,
     "max_new_tokens": 24,
     "max_length": 128,

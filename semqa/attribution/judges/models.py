@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
 from semqa.attribution.sentences import split_sentences
+from semqa.checks import check_number
 from semqa.engines.model.hub import ModelFiles, folder_of, model_identity, quiet_log
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers.loading import check_tokenizer, choose_device, dtype_option
@@ -164,6 +165,8 @@ class ModelSettings:
         if self.dtype not in (None, *_DTYPES):
             names = ", ".join(_DTYPES)
             raise InputError(f"must be one of {names}, got {self.dtype!r}.", field="dtype")
+        check_number("batch_size", self.batch_size, 1, whole=True)
+        check_number("threshold", self.threshold, -1e6, 1e6)
         if len(self.verdicts) not in (2, 3) or len(set(self.verdicts)) < len(self.verdicts):
             raise InputError(
                 f"must be two or three different words, such as 1/0, got {self.words!r}.",

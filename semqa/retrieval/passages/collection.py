@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.documents import Passage
-    from semqa.retrieval.passages.search import DenseEncoder
+    from semqa.retrieval.passages.search import DenseEncoder, Reranker
     from semqa.retrieval.passages.store import Access, Found, Store
 
 RECIPE = "7"
@@ -78,6 +78,7 @@ class Collection:
         created: str,
         dense: DenseEncoder | None,
         limits: Limits | None,
+        reranker: Reranker | None,
         exists: Callable[[], bool],
         read_ahead: Callable[[Sequence[Source]], object] | None,
         access: Access = "own",
@@ -88,6 +89,7 @@ class Collection:
         self._key = key
         self._created = created
         self._dense = dense
+        self._reranker = reranker
         self._exists = exists
         self._read_ahead = read_ahead
         self._ahead = 0
@@ -234,7 +236,7 @@ class Collection:
     def search(self, query: str, limit: int = 8) -> list[Found]:
         """Return the most relevant passages for a query, best first."""
         with self._reading():
-            search = Search(self._passages, self._rows, self.name, self._dense)
+            search = Search(self._passages, self._rows, self.name, self._dense, self._reranker)
             return search.best(query, limit)
 
     def info(self) -> CollectionInfo:

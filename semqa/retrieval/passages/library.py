@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.errors import ForbiddenError, InputError, NotFoundError
 from semqa.retrieval.passages.collection import Collection
-from semqa.retrieval.passages.search import DenseEncoder
+from semqa.retrieval.passages.search import DenseEncoder, Reranker
 from semqa.retrieval.passages.store import Share, Store, literal
 
 if TYPE_CHECKING:
@@ -42,15 +42,16 @@ class Library:
     invalid name or file.
 
     Args:
-        where: a folder, created if missing.
+        where: a folder, created if missing, or a URL such as ``s3://bucket/folder``.
         encoder: the sentence encoder for the vector search, or None for full-text search only.
             ``auto`` is the packaged encoder if the extra ``local`` is installed, else None.
         limits: limits for documents.
+        reranker: a cross-encoder that reranks the best passages, or None.
         read_ahead: called with new passages, so that an engine can prepare them for the first
             question.
 
     Raises:
-        InputError: the encoder is an unknown folder.
+        InputError: the encoder or reranker is an unknown folder.
         UnavailableError: the storage cannot be used, or packages are missing.
     """
 
@@ -60,12 +61,14 @@ class Library:
         *,
         encoder: str | None = "auto",
         limits: Limits | None = None,
+        reranker: str | None = None,
         read_ahead: Callable[[Sequence[Source]], object] | None = None,
     ) -> None:
         self._store = Store(where)
         self._read_ahead = read_ahead
         self._dense = DenseEncoder.named(encoder)
         self._limits = limits
+        self._reranker = Reranker(reranker) if reranker else None
 
     @property
     def encoder(self) -> str | None:
@@ -76,6 +79,8 @@ class Library:
         """Load the models before the first upload or search."""
         if self._dense is not None:
             self._dense.warm_up()
+        if self._reranker is not None:
+            self._reranker.scores("a first search", ["of a passage"])
 
     def collections(self, owner: str = "") -> list[CollectionInfo]:
         """Return an owner's collections, sorted by name."""
@@ -254,6 +259,7 @@ class Library:
             row["created"],
             self._dense,
             self._limits,
+            self._reranker,
             lambda: bool(self._rows(f"key = {literal(row['key'])}")),
             self._read_ahead,
             _access(row),

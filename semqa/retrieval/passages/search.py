@@ -1,4 +1,4 @@
-"""Full-text and vector search, with rank fusion."""
+"""Full-text and vector search, with rank fusion and reranking."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semqa.errors import InputError
+from semqa.errors import InputError, first_line
 from semqa.quotes import Source
 from semqa.retrieval.encoder import (
     MAX_QUICK,
     PACKAGED_ENCODER,
     SentenceEncoder,
+    SentenceModel,
 )
 from semqa.retrieval.passages.store import Found, passage_url
 
@@ -413,6 +414,53 @@ def _are_duplicates(one: frozenset[str], other: frozenset[str]) -> bool:
     return not any(c.isdigit() for word in one ^ other for c in word)
 
 
+MAX_RERANKED = 40
+"""Passages that are reranked; a small model on two cores scores about 40 per second."""
+
+BATCH = 16
+
+
+class Reranker:
+    """A cross-encoder from sentence-transformers, loaded on first use. One thread uses it at a time."""
+
+    def __init__(self, model: str) -> None:
+        self.name = model
+        self._source = SentenceModel("CrossEncoder", model, role="reranker")
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _model(self) -> Any:
+        return self._source.load()
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return how well each text answers the query, float32[texts]; higher is better."""
+        with self._lock:
+            model = self._model
+            try:
+                found = model.predict(
+                    [(query, text) for text in texts], batch_size=BATCH, show_progress_bar=False
+                )
+            except Exception as error:
+                raise InputError(f"Reranker {self.name} failed: {first_line(error)}.") from error
+        scores = np.asarray(found, dtype=np.float32)
+        if scores.shape != (len(texts),) or not np.isfinite(scores).all():
+            raise InputError(
+                f"Reranker {self.name} returned scores of shape {scores.shape}, or infinite numbers, for {len(texts)} passages."
+            )
+        return scores
+
+
+def rerank(reranker: Reranker, query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Replace the scores of candidates by the reranker's and sort them, best first."""
+    if not candidates:
+        return []
+    texts = ["\n".join(filter(None, (each.title, each.context, each.text))) for each in candidates]
+    scores = reranker.scores(query, texts)
+    for candidate, score in zip(candidates, scores.tolist(), strict=True):
+        candidate.score = score
+    return sorted(candidates, key=lambda each: -each.score)
+
+
 MAX_LIMIT = 100
 """Maximum number of passages per search."""
 
@@ -443,6 +491,7 @@ class Search:
     documents: DocumentRows
     collection: str
     dense: DenseEncoder | None
+    reranker: Reranker | None = None
 
     def best(self, query: str, limit: int) -> list[Found]:
         """Return the most relevant passages, best first."""
@@ -457,6 +506,8 @@ class Search:
         asked = query[-SEARCHED_LENGTH:].encode("utf-8", "replace").decode()  # lone surrogates
         results = self._search(asked, max(MIN_CANDIDATES, 3 * limit))
         ranked = rank(asked, self._merge(results))
+        if self.reranker is not None:
+            ranked = rerank(self.reranker, asked, ranked[: max(MAX_RERANKED, limit)])
         kept = drop_duplicates(ranked, limit)
         return [self._found(candidate) for candidate in kept]
 

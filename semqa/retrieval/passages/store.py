@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote
 
+from semqa.data.fetch import cache_folder
 from semqa.data.files import locked
 from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
@@ -164,22 +166,27 @@ class Store:
     """A database of tables.
 
     Args:
-        where: a folder, which any number of processes may read and write.
+        where: a folder, or a URL such as ``s3://bucket/folder``. Any number of processes may read
+            and write a folder; only the processes of one machine may write to a URL.
     """
 
     def __init__(self, where: str | Path) -> None:
         self.where = str(where)
-        folder = Path(where).expanduser().resolve()
+        remote = "://" in self.where
+        folder = Path(self.where).expanduser().resolve()
+        digest = hashlib.sha256(self.where.encode("utf-8", "surrogateescape")).hexdigest()
         self._cache: dict[str, Any] = {}
         self._lock = threading.Lock()
-        self._locks = folder / "locks"
+        self._locks = cache_folder() / "locks" / digest[:16] if remote else folder / "locks"
         # By default Lance logs to standard error.
         os.environ.setdefault("LANCE_LOG", "error")
         self._lance = require("lancedb", extra="documents", purpose=_PURPOSE)
         self.arrow: Any = require("pyarrow", extra="documents", purpose=_PURPOSE)
         with self.errors():
             self._locks.mkdir(parents=True, exist_ok=True)
-            self._tables = self._lance.connect(str(folder), read_consistency_interval=timedelta(0))
+            self._tables = self._lance.connect(
+                self.where if remote else str(folder), read_consistency_interval=timedelta(0)
+            )
 
     def names(self) -> list[str]:
         """Return the names of all tables."""
