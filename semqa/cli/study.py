@@ -12,7 +12,6 @@ from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 from semqa.extras import require
-from semqa.studies.folder import open_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -391,6 +390,7 @@ def _require() -> None:
 
 
 def _store(folder: Path) -> Store:
+    from semqa.studies.folder import open_study
     from semqa.studies.store import Store
 
     return Store(open_study(folder))
