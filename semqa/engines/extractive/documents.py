@@ -312,7 +312,7 @@ def _members(units: Units, lead: int) -> list[int]:
     members: list[int] = []
     above = {lead}
     for u, unit in enumerate(units.structure.units):
-        if unit.over in above and unit.kind in ("item", "row", "header"):
+        if unit.over in above and unit.kind in ("sentence", "item", "row", "header"):
             members.append(u)
             if unit.kind == "header":
                 above.add(u)
