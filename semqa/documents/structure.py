@@ -361,6 +361,8 @@ class _Reader:
             return False
         if _has_columns(above):
             return True
+        if _FIELD.match(above) and _indent(block[at]) < _indent(block[at - 1]):
+            return True
         if len(block) == 2 and len(line.split()) <= TITLE_WORDS and line[-1] not in ".!?":
             return False  # "Colour copy", "40p a page"
         least = len(above) + 1 + len(line.split(maxsplit=1)[0])
