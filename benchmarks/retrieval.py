@@ -121,7 +121,7 @@ class GeneratedEncoder:
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
         """Return the vector of a question."""
-        return self.embed([question])[0]
+        return np.asarray(self.embed([question])[0])
 
 
 def main() -> None:
