@@ -273,3 +273,7 @@ def test_a_quoted_message_is_read_without_its_marks() -> None:
         "Old.",
     ]
     assert headings(text, "2 May.") == ["On Wed, 23 Apr 2025 at 19:40, Ann <a@b.org> wrote:"]
+
+
+def test_a_ruler_at_the_beginning_is_no_unit() -> None:
+    assert units("|---|---|\nThe hall is open.") == [("sentence", "The hall is open.")]
