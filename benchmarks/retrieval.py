@@ -119,6 +119,10 @@ class GeneratedEncoder:
             return self._generated.vectors[:1]
         return self._generated.vectors[[int(text.rpartition(" n")[2]) for text in texts]]
 
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """Return the vector of a question."""
+        return np.asarray(self.embed([question])[0])
+
 
 def main() -> None:
     """Build, check and time; print a table and one line of JSON."""

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from semqa.cli.answer import AnswerTask, Format, Run, run_engine, say_if_words_only
 from semqa.cli.choice import warm_up
 from semqa.cli.output import STOPPED, json_line, progress_bar, say, use_color, write_result
+from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

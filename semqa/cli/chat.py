@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from semqa.cli.answer import AnswerTask, Format, Run, run_engine, say_if_words_only
 from semqa.cli.choice import Choice, choose, warm_up, with_default
 from semqa.cli.engine_options import EngineOptions
 from semqa.cli.inputs import Given, SourceFinder, check_not_an_input, check_text
@@ -30,6 +29,7 @@ from semqa.cli.options import (
     SourcesOption,
 )
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
+from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
 from semqa.errors import InputError, SemqaError
 from semqa.history import Exchange, in_context, is_courtesy
 

@@ -17,8 +17,7 @@ from semqa.training.options import TrainingOptions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from semqa.training.folder import Progress
-    from semqa.training.trainer import Fit
+    from semqa.training.folder import Fit, Progress
 
 TERMINATED = 128 + 15  # exit code after SIGTERM
 

@@ -54,7 +54,7 @@ _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNO
 _TURN = re.compile(
     r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
-_FIELD = re.compile(r"(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
+_FIELD = re.compile(r"[ \t]*+(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
 _BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*[ \t]*")
 """A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
@@ -269,8 +269,8 @@ class _Reader:
                 (len(line.stripped) for line in block if not _has_url(line)), default=0
             )
             self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1
-            if _is_delimited(block):
-                at = self._read_table(block, 0, delimited=True)
+            if rows := len(block) if _is_delimited(block) else _aligned(block):
+                at = self._read_table(block, 0, rows)
             while at < len(block):
                 at = self._read_part(number, block, at)
 
@@ -361,6 +361,8 @@ class _Reader:
             return False
         if _has_columns(above):
             return True
+        if _FIELD.match(above) and _indent(block[at]) < _indent(block[at - 1]):
+            return True
         if len(block) == 2 and len(line.split()) <= TITLE_WORDS and line[-1] not in ".!?":
             return False  # "Colour copy", "40p a page"
         least = len(above) + 1 + len(line.split(maxsplit=1)[0])
@@ -370,7 +372,7 @@ class _Reader:
         """Whether a line without markup is a heading, or a question followed by its answer."""
         line = block[at].stripped
         alone = len(block) == 1
-        if self._speaks(line):
+        if self._speaks(line) or _has_columns(line) or (not alone and _FIELD.match(line)):
             return False
         if at == 0 and not alone and line.endswith("?") and len(line) <= 140:
             return True
@@ -390,7 +392,6 @@ class _Reader:
                 len(line.split()) <= TITLE_WORDS
                 and (line[0].isalnum() or line[0] == "§")
                 and line[-1] not in _ENDS
-                and not _FIELD.match(line)
                 and not _FIELD.match(block[1].text)
             )
         if not alone or _MAIL.match(line) or len(line.split()) > 12:
@@ -406,8 +407,8 @@ class _Reader:
         beside = [block[i].text for i in (at - 1, at + 1) if 0 <= i < len(block)]
         return any(map(_MAIL.match, beside)) or block[at].stripped.lower().startswith("subject:")
 
-    def _read_table(self, block: Sequence[_Line], at: int, *, delimited: bool = False) -> int:
-        """Read a table.
+    def _read_table(self, block: Sequence[_Line], at: int, until: int = 0) -> int:
+        """Read a table, at least up to line `until`.
 
         Rows in Markdown bars without a ruler below them have no header: the passage begins
         in the middle of a table.
@@ -421,10 +422,10 @@ class _Reader:
             header = self._add(line.start, line.end, "header", header, self._group)
             at += 1
         while at < len(block) and (
-            delimited or _is_row(block[at].text) or _is_ruler(block[at].text)
+            at < until or _is_row(block[at].text) or _is_ruler(block[at].text)
         ):
             line = block[at]
-            if not _is_ruler(line.text) and plain(line.text):
+            if any(map(str.isalnum, line.text)):
                 self._add(line.start, line.end, "row", header, self._group)
             at += 1
         return at
@@ -511,6 +512,8 @@ class _Reader:
         over = None
         if self._headings and self._headings[-1][0] == 9:
             over = self._headings[-1][1]
+        elif _indent(block[at]):
+            over = self._lead_in_of_indented(at)
         self._list = None
         begins = self._speaks(block[at].text) or (self._has_fields and _FIELD.match(block[at].text))
         goes_on = at and self.units and self.units[-1].kind == "sentence"
@@ -519,6 +522,14 @@ class _Reader:
         for start, stop in self._with_labels(block[at].start, block[last - 1].end):
             self._add(start, stop, "sentence", over, self._group)
         return last
+
+    def _lead_in_of_indented(self, at: int) -> int | None:
+        """Return the index of the unit "Pay to:" that introduces an indented line, else None."""
+        last = self.units[-1] if self.units else None
+        if last is None or self._last_text().rstrip("*_ ").endswith(":"):
+            return self._lead_in()
+        above = last.over if at and last.kind == "sentence" else None
+        return above if above is not None and self.units[above].kind == "sentence" else None
 
     def _speaks(self, line: str) -> bool:
         turn = _TURN.match(line)
@@ -639,12 +650,9 @@ def _is_ruler(line: str) -> bool:
 
 
 def _is_delimited(block: Sequence[_Line]) -> bool:
-    """Whether the lines are comma-, semicolon- or tab-separated values, or columns of text."""
+    """Whether the lines are comma-, semicolon- or tab-separated values."""
     if len(block) < 3 or any(line.stripped[-1] in ".:;!?" for line in block[:20]):
         return False
-    gaps = {len(_GAP.findall(line.stripped)) for line in block[:20]}
-    if len(gaps) == 1 and min(gaps) >= 2:
-        return True
     for sign in ("\t", ";", ","):
         counts = {line.text.count(sign) for line in block[:20]}
         if min(counts) >= 2 and (len(counts) == 1 or sign != ","):
@@ -654,6 +662,26 @@ def _is_delimited(block: Sequence[_Line]) -> bool:
             if all('"' in line.text for line in quoted):
                 return True
     return False
+
+
+def _aligned(block: Sequence[_Line]) -> int:
+    """Return how many lines of the block are a table of aligned columns; 0 if it has none.
+
+    Rules of dashes may stand between the lines, which have the same number of columns.
+    """
+    columns: list[int] = []
+    ruled, end = False, 0
+    for end, line in enumerate(block):  # noqa: B007
+        if not any(map(str.isalnum, line.text)):
+            ruled = True
+            continue
+        gaps = len(_GAP.findall(line.stripped))
+        if gaps < 2 or gaps != (columns or [gaps])[0]:
+            break
+        columns.append(gaps)
+    else:
+        end = len(block)
+    return end if len(columns) >= (2 if ruled else 3) else 0
 
 
 def _speakers(text: str) -> frozenset[str]:

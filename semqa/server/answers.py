@@ -13,6 +13,7 @@ from semqa.errors import InputError
 from semqa.quotes import Quote
 from semqa.server.asking import Serializer, prepare, respond
 from semqa.server.context import Turn, exchanges
+from semqa.server.errors import errors
 from semqa.server.schemas import (
     STREAMED,
     AnswerOut,
@@ -23,7 +24,6 @@ from semqa.server.schemas import (
     Renumber,
     Sources,
     Text,
-    errors,
 )
 from semqa.server.sse import event
 

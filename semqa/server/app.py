@@ -21,7 +21,7 @@ from semqa.retrieval.passages import Library
 from semqa.server import answers, chat, collections, conversations, engines, messages, responses
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineRegistry
-from semqa.server.errors import add_handlers
+from semqa.server.errors import add_handlers, errors
 from semqa.server.measures import Measures
 from semqa.server.middleware import (
     PAGE_POLICY,
@@ -30,7 +30,6 @@ from semqa.server.middleware import (
     RateLimit,
     RequestMiddleware,
 )
-from semqa.server.schemas import errors
 from semqa.server.store.store import open_store
 from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background
 

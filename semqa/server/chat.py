@@ -21,6 +21,7 @@ from semqa.server.answering import Piece, PreparedQuestion
 from semqa.server.asking import Serializer, page_address, prepare, respond, source_link
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import MODEL, named_model
+from semqa.server.errors import errors
 from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
@@ -33,7 +34,6 @@ from semqa.server.schemas import (
     Renumber,
     Sources,
     Text,
-    errors,
     unknown_fields,
 )
 from semqa.server.settings import Citations

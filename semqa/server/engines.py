@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from semqa.engines import close_engine
 from semqa.errors import NotFoundError
-from semqa.server.schemas import errors
+from semqa.server.errors import errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

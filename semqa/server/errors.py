@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from semqa.errors import (
@@ -26,6 +27,30 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Request
 
 _log = logging.getLogger("semqa.server")
+
+
+class ErrorDetail(BaseModel, extra="forbid"):
+    """The details of an error."""
+
+    type: str
+    message: str
+    param: str | None = Field(description="The invalid field, if there is exactly one.")
+    code: str | None
+    request_id: str
+
+
+class ErrorOut(BaseModel, extra="forbid"):
+    """An error reply."""
+
+    type: Literal["error"]
+    error: ErrorDetail
+    request_id: str
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the error replies of an endpoint, for its `responses`."""
+    return {status: {"model": ErrorOut} for status in statuses}
+
 
 _TYPES = {
     400: "invalid_request_error",

@@ -23,6 +23,7 @@ from semqa.server.answering import AnswerSource
 from semqa.server.asking import Serializer, check_question, check_sources, prepare, respond
 from semqa.server.context import Turn, read_conversation
 from semqa.server.engines import named_model
+from semqa.server.errors import errors
 from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
@@ -33,7 +34,6 @@ from semqa.server.schemas import (
     Limit,
     Many,
     Text,
-    errors,
     unknown_fields,
 )
 from semqa.server.sse import event

@@ -23,13 +23,13 @@ from semqa.server.chat import (
     unread,
 )
 from semqa.server.context import Turn, passages_of
+from semqa.server.errors import errors
 from semqa.server.schemas import (
     STREAMED,
     TEXT_ALONE,
     Limit,
     Many,
     Text,
-    errors,
 )
 from semqa.server.sse import event
 

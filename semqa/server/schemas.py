@@ -202,29 +202,6 @@ class _Reply(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ErrorDetail(_Reply):
-    """The details of an error."""
-
-    type: str
-    message: str
-    param: str | None = Field(description="The invalid field, if there is exactly one.")
-    code: str | None
-    request_id: str
-
-
-class ErrorOut(_Reply):
-    """An error reply."""
-
-    type: Literal["error"]
-    error: ErrorDetail
-    request_id: str
-
-
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error replies of an endpoint, for its `responses`."""
-    return {status: {"model": ErrorOut} for status in statuses}
-
-
 class PlaceOut(_Reply):
     """A place in a source: ``source[field][start:end]``."""
 

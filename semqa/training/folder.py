@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from semqa.training.trainer import Fit
 
 T = TypeVar("T")
 
@@ -305,6 +304,22 @@ class Ranks(NamedTuple):
             from torch.distributed import destroy_process_group
 
             destroy_process_group()
+
+
+class Fit(NamedTuple):
+    """How a batch is split, with the estimated memory and time.
+
+    Attributes:
+        micro_batch: number of examples computed at once.
+        needed: bytes needed in addition to the loaded model.
+        free: bytes of free memory.
+        seconds: time of a step, without evaluations.
+    """
+
+    micro_batch: int
+    needed: int
+    free: int
+    seconds: float
 
 
 class Progress(NamedTuple):

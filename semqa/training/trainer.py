@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import torch
@@ -29,15 +29,15 @@ from transformers import (
 
 from semqa.errors import InputError
 from semqa.metrics import METRICS
-from semqa.training.folder import Interrupt
-from semqa.training.train import IGNORED, prompt_size, unpack
+from semqa.training.examples import IGNORED, prompt_size, unpack
+from semqa.training.folder import Fit, Interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from semqa.training.examples import DevScorer, Encoded
     from semqa.training.folder import Ranks, Session, TrainingFolder
     from semqa.training.options import TrainingOptions
-    from semqa.training.train import DevScorer, Encoded
 
 
 def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, Any]:
@@ -459,22 +459,6 @@ _BACKWARD = 1.25
 """Memory of a backward pass, relative to the activations kept by the forward pass."""
 _RECOMPUTED = 2.0
 """The same with gradient checkpointing, including one layer's recomputed activations."""
-
-
-class Fit(NamedTuple):
-    """How a batch is split, with the estimated memory and time.
-
-    Attributes:
-        micro_batch: number of examples computed at once.
-        needed: bytes needed in addition to the loaded model.
-        free: bytes of free memory.
-        seconds: time of a step, without evaluations.
-    """
-
-    micro_batch: int
-    needed: int
-    free: int
-    seconds: float
 
 
 def fit(

@@ -182,7 +182,7 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "e.csv:2: label is unknown" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o.csv"
     )
-    assert "epochs must" in fails(
+    assert "--epochs" in fails(
         *attrscore, "train", "e.csv", "--model", "./m", "--out", "t", "--epochs", "0"
     )
     (tmp_path / "r.json").write_text('{"kind": "other"}')

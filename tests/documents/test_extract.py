@@ -159,6 +159,12 @@ def test_a_text_may_speak_of_pdf(name: str) -> None:
     assert extract(name, b"A PDF begins with %PDF-1.7.").text == "A PDF begins with %PDF-1.7."
 
 
+def test_markdown_fields_stay_on_their_lines() -> None:
+    source = b"# Minutes\n\n**Date:** 3 May\n**Present:** Ada, Bo\nand Cy\n\nA long\nline."
+    text = "Date: 3 May\nPresent: Ada, Bo and Cy\n\nA long line."
+    assert extract("a.md", source).text == text
+
+
 @pytest.mark.parametrize("depth", [12, 400])
 def test_deeply_nested_lists_are_kept(depth: int) -> None:
     source = "\n".join(f"{' ' * 2 * level}- item {level}" for level in range(depth))

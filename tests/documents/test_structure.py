@@ -85,6 +85,21 @@ def test_aligned_columns_are_a_table() -> None:
     ]
 
 
+def test_rules_and_totals_do_not_undo_a_table() -> None:
+    text = (
+        "Pos  Item         Qty    Price\n------------------------------\n1    Desk, oak     6    68.00\n"
+        "2    New chair     1   129.50\n------------------------------\n         Subtotal       197.50"
+    )
+    assert over(text, "2    New chair     1   129.50") == "Pos  Item         Qty    Price"
+    assert units(text)[-1] == ("sentence", "Subtotal       197.50")
+
+
+def test_indented_lines_have_the_lead_in_above_them() -> None:
+    text = "Pay to:\n  Holder: Meridian\n  IBAN: DE41 2005\n  BIC:  HASPDE\nQuote the number."
+    assert [over(text, end) for end in ("Meridian", "DE41 2005", "HASPDE")] == ["Pay to:"] * 3
+    assert over(text, "Quote the number.") is None
+
+
 def test_items_have_a_lead_in() -> None:
     text = "You may end it if:\n\n(a) we fail to pay;\n\n(b) the roof leaks.\n\nElse not."
     assert over(text, "(b) the roof leaks.") == "You may end it if:"

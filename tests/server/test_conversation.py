@@ -153,7 +153,8 @@ def test_an_answer_about_another_thing_leaves_out_the_first() -> None:
     with client() as server:
         reply = server.post("/v1/answers", json=body).json()
     assert reply["understood"] == "And the service charge? (How much is the service charge?)"
-    assert reply["plain"] == "Service charge: 80 pounds a month."
+    assert reply["plain"].startswith("Service charge: 80 pounds a month.")
+    assert "1,280" not in reply["plain"]
 
 
 def test_context_goes_back_to_the_last_question_that_stands_alone() -> None:

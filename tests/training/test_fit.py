@@ -21,9 +21,10 @@ from transformers import (
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
 from semqa.training import trainer
-from semqa.training.folder import Progress
-from semqa.training.train import IGNORED, pack, train, unpack
-from semqa.training.trainer import Fit, Padding
+from semqa.training.examples import IGNORED, pack, unpack
+from semqa.training.folder import Fit, Progress
+from semqa.training.train import train
+from semqa.training.trainer import Padding
 from tests.training.configs import BRIEF, DECODER, options
 
 

@@ -22,7 +22,8 @@ from semqa.errors import InputError
 from semqa.prompting import Exemplar, PromptBuilder
 from semqa.quotes import Source
 from semqa.retrieval.exemplars import ExemplarPool, FixedExemplars
-from semqa.training.train import IGNORED, encode, train
+from semqa.training.examples import IGNORED, encode
+from semqa.training.train import train
 from tests.attribution.commands import command_in
 from tests.effort import effort
 from tests.models import tiny

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semqa.documents.document import clean
 from semqa.documents.parsers.html import text_of
@@ -20,6 +20,7 @@ MAX_NESTING = 200
 """Markdown that is nested deeper is treated as plain text; an item of a list counts twice."""
 
 _MAX_FRONT_MATTER = 20_000
+_FIELD = re.compile(r"[*_]*[A-Z][\w /’'-]{0,30}:[*_]* ")
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=\S)(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _IS_YAML = re.compile(r"\s*$|\s+\S|[-#]|[\"']?[\w][\w .-]*[\"']?:(?:\s|$)")
 """A line that may occur in front matter: a key, or part of its value."""
@@ -37,9 +38,21 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     tokens = parser.parse(source)
     if max((token.level for token in tokens), default=0) >= MAX_NESTING - 2:
         return front, source, ()  # the parser drops what is nested deeper
+    for token in tokens:
+        _keep_fields_apart(token)
     page = parser.renderer.render(tokens, parser.options, {})
     title, heading, text = text_of(name, page)
     return front or title or heading, text, ()
+
+
+def _keep_fields_apart(token: Any) -> None:
+    """Keep the line break before each line such as "**Date:** 3 May"."""
+    lines = token.content.split("\n")[1:] if token.type == "inline" else []
+    breaks = [child for child in token.children or () if child.type in ("softbreak", "hardbreak")]
+    if len(breaks) == len(lines):
+        for each, line in zip(breaks, lines, strict=True):
+            if _FIELD.match(line):
+                each.type = "hardbreak"
 
 
 def _front_matter(source: str) -> tuple[str, str]:

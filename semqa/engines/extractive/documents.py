@@ -34,6 +34,10 @@ _NEXT_PART = re.compile(
     r"whether|is|are|can|do|does|did|must|may|will|should)\b)|\?\s+(?=\S)",
     re.IGNORECASE,
 )
+_ASKS_FOR_ALL = re.compile(
+    r"\b(?:what|which)\b.*\b(?:must|should|may|can|need|allowed|are)\b", re.IGNORECASE
+)
+"""A question for all items of a list, such as "What should we pack?"."""
 _BRACKETS = re.compile(r"[\[\]]+")
 _NOTE = re.compile(r"\[(?:[^\w\[\]]|[\d_])*\](?!\()")
 """The mark of a note, such as [1], but not the text of a link."""
@@ -312,7 +316,7 @@ def _members(units: Units, lead: int) -> list[int]:
     members: list[int] = []
     above = {lead}
     for u, unit in enumerate(units.structure.units):
-        if unit.over in above and unit.kind in ("item", "row", "header"):
+        if unit.over in above and unit.kind in ("sentence", "item", "row", "header"):
             members.append(u)
             if unit.kind == "header":
                 above.add(u)
@@ -322,10 +326,11 @@ def _members(units: Units, lead: int) -> list[int]:
 def _rest_of_lists(
     found: Match, kept: Mapping[tuple[int, int], float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield all items of short lists with a lead-in of which much is quoted already.
+    """Yield all items of short lists with a lead-in, if the question or most quotes ask for them.
 
     Half of "You need: …" is misleading; items below a mere heading stand for themselves.
     """
+    share = 0.0 if _ASKS_FOR_ALL.search(found.question) else LIST_SHARE
     quoted = {
         (s, unit.group)
         for s, u in kept
@@ -338,7 +343,7 @@ def _rest_of_lists(
             (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
         ]
         if len(members) <= LONGEST_LIST and (
-            len(kept.keys() & set(members)) >= LIST_SHARE * len(members)
+            len(kept.keys() & set(members)) >= share * len(members)
         ):
             yield from members
 

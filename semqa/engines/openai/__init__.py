@@ -1,7 +1,7 @@
 """The engine for models behind an OpenAI-compatible endpoint.
 
-`engine` uses `tasks` (what to request), `replies` (how to read it), `capabilities` (what the
-endpoint supports) and `client` (HTTP).
+`engine` uses `tasks` (what to request), `remote` (in which form), `replies` (how to read it),
+`capabilities` (what the endpoint supports) and `client` (HTTP).
 """
 
 from semqa.engines.openai.engine import OpenAIEngine

@@ -14,7 +14,8 @@ from semqa.engines.model.engine import ModelEngine
 from semqa.engines.model.options import free_options
 from semqa.engines.openai.capabilities import PROBE, probe
 from semqa.engines.openai.client import Endpoint, Transport
-from semqa.engines.openai.replies import RemoteModel, Usage
+from semqa.engines.openai.remote import RemoteModel
+from semqa.engines.openai.replies import Usage
 from semqa.engines.openai.tasks import TaskRunner, complete_all, make_task
 from semqa.engines.options import OpenAIOptions
 from semqa.errors import InputError

