@@ -22,9 +22,10 @@ from semqa.cli.tables import print_tables
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from semqa.attribution.judges import CachedJudge
+    from semqa.cli.bench_config import ConfigReader
 
 app = typer.Typer(name="bench", help="Benchmark engines on public datasets.", no_args_is_help=True)
 
@@ -95,7 +96,7 @@ def quotesum(
         raise InputError("is missing.", field=missing, hint="Or give a grid with --config.")
     with _resumable():
         engine, options = with_default(engine, options)
-        with _opened_judge(ctx.obj[BenchJudge], options) as judging:
+        with _opened_judge(ctx.obj[BenchJudge], options.typed) as judging:
             choice = choose(engine, options)
             plan = Plan(data, engine, choice.options, limit, choice.prompts)
             prompts = None
@@ -140,7 +141,8 @@ def _run_grid(
     options: EngineOptions = ctx.obj[EngineOptions]
     typed = {name: value for name, value in of_runs.items() if name in options.typed}
     reader = ConfigReader(read_config(config), ctx, typed)
-    whole |= {name: v for name, v in reader.whole().items() if name not in options.typed}
+    in_file = reader.whole()
+    whole |= {name: v for name, v in in_file.items() if name not in options.typed}
     if whole["out"] is None:
         raise InputError(
             "is missing. Give a folder here or with --out.", field="out", where=str(config)
@@ -149,15 +151,13 @@ def _run_grid(
     for line in reader.left_out:
         say(line)
     out: Path = whole["out"]
-    place = reader.setting("judge", whole["judge"])
     with ExitStack() as opened:
         opened.enter_context(_resumable())
-        try:
-            judging = opened.enter_context(_opened_judge(_made(BenchJudge, whole), options))
-        except InputError as error:
-            error.where = error.where or (None if place is None else place.where)
-            raise
-        elsewhere = opened.enter_context(_made(RayOptions, whole).opened())
+        with _at_line(reader, whole, "judge"):
+            judge = _made(BenchJudge, whole)
+            judging = opened.enter_context(_opened_judge(judge, options.typed | in_file.keys()))
+        with _at_line(reader, whole, "distributed"):
+            elsewhere = opened.enter_context(_made(RayOptions, whole).opened())
         watch = opened.enter_context(watching(cells=cells))
         if judging is not None:
             judging.on_progress = watch.judged
@@ -192,16 +192,28 @@ def _resumable() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def _at_line(reader: ConfigReader, whole: Mapping[str, Any], key: str) -> Iterator[None]:
+    """Add the line of a setting to its errors; `key` is the setting of those that name none."""
+    try:
+        yield
+    except InputError as error:
+        name = error.field if error.field in whole else key
+        place = reader.setting(str(name), whole[str(name)])
+        error.where = error.where or (None if place is None else place.where)
+        raise
+
+
 def _made(kind: Any, values: Mapping[str, Any]) -> Any:
     """Return a dataclass made from those values that are its fields."""
     return kind(**{each.name: values[each.name] for each in fields(kind)})
 
 
 @contextmanager
-def _opened_judge(judge: BenchJudge, options: EngineOptions) -> Iterator[CachedJudge | None]:
-    """Open the judge while the block runs, if one is named."""
+def _opened_judge(judge: BenchJudge, given: Collection[str]) -> Iterator[CachedJudge | None]:
+    """Open the judge while the block runs, if one is named; `given` are the names of options."""
     judging = open_named_judge(
-        judge, named=judge.judge is not None, needs="--judge", typed=options.typed, reads=True
+        judge, named=judge.judge is not None, needs="--judge", typed=given, reads=True
     )
     try:
         yield judging

@@ -82,9 +82,9 @@ class EngineOptions:
     @classmethod
     def collect(cls, ctx: Any, values: dict[str, Any]) -> "EngineOptions":
         """Return the options that were given; those from the environment are optional."""
-        sources = {name: str(ctx.get_parameter_source(name)) for name in (*ctx.params, *values)}
+        sources = {name: ctx.get_parameter_source(name) for name in (*ctx.params, *values)}
         by = {
-            kind: frozenset(n for n, source in sources.items() if source.endswith(kind))
+            kind: frozenset(n for n, source in sources.items() if source and source.name == kind)
             for kind in ("COMMANDLINE", "ENVIRONMENT", "DEFAULT")
         }
         given = {name: value for name, value in values.items() if name not in by["DEFAULT"]}

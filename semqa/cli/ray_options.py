@@ -29,16 +29,13 @@ class RayOptions(RaySettings):
         ),
     ] = None
 
-    def __post_init__(self) -> None:
-        RaySettings.__post_init__(self)
-        for name in RaySettings.__slots__ if self.distributed is None else ():
-            if getattr(self, name) is not None:
-                raise InputError("needs --distributed ray.", field=name)
-
     @contextmanager
     def opened(self) -> "Iterator[RayWorkers | None]":
         """Start Ray or connect to it while the block runs, if --distributed is given."""
-        if self.distributed is None:
+        if self.distributed is None:  # not checked before, because a grid may add it
+            for name in RaySettings.__slots__:
+                if getattr(self, name) is not None:
+                    raise InputError("needs --distributed ray.", field=name)
             yield None
             return
         from semqa.distributed.workers import open_ray

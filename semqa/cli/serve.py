@@ -7,20 +7,17 @@ import logging
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import semqa
-from semqa.cli.choice import choose, warm_up, with_default
+from semqa.cli.choice import Choice, choose, warm_up, with_default
 from semqa.cli.declared import declared, taking
 from semqa.cli.engine_options import EngineOptions
 from semqa.data.home import data_folder
 from semqa.extras import require
 from semqa.server.settings import ServerOptions, ServerSettings
-
-if TYPE_CHECKING:
-    from semqa.engines import Engine
 
 _log = logging.getLogger("semqa.server")
 
@@ -73,21 +70,29 @@ def serve(
     semqa serve
     semqa serve --host 0.0.0.0 --api-key "$KEY" --engine openai:gpt-4o-mini
     """  # noqa: D301 -- click reads the backspace
+    from semqa.engines import check_options
+
     options: EngineOptions = ctx.obj[EngineOptions]
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")
     first, options = with_default(engine[0] if engine else None, options)
     engines = (first, *(engine or ())[1:])
 
-    def create(spec: str) -> Engine:
+    def choice(spec: str) -> Choice:
         given = options
         if spec != engines[0]:
             # The options are for the first engine; the others get those that they accept.
             given = replace(options, optional=frozenset(options.given()))
-        return choose(spec, given).create()
+        return choose(spec, given)
+
+    for each in map(choice, engines):
+        check_options(each.engine, each.options)  # the others are loaded with their first question
 
     settings = ServerSettings(
-        **asdict(ctx.obj[ServerOptions]), data=data_folder(data), engines=engines, create=create
+        **asdict(ctx.obj[ServerOptions]),
+        data=data_folder(data),
+        engines=engines,
+        create=lambda spec: choice(spec).create(),
     )
     from semqa.server.running import log_to
 

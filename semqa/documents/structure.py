@@ -516,7 +516,8 @@ class _Reader:
             over = self._lead_in_of_indented(at)
         self._list = None
         begins = self._speaks(block[at].text) or (self._has_fields and _FIELD.match(block[at].text))
-        if begins or not (at and self.units[-1].kind == "sentence" and self._breaks(block, at)):
+        goes_on = at and self.units and self.units[-1].kind == "sentence"
+        if begins or not (goes_on and self._breaks(block, at)):
             self._group += 1
         for start, stop in self._with_labels(block[at].start, block[last - 1].end):
             self._add(start, stop, "sentence", over, self._group)

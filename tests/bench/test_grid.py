@@ -149,6 +149,18 @@ def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
     text = "engine: lead-1\njudge: nli\n"
     assert wrong(bench(text)).startswith("runs.yaml:3: Judge 'nli'")
     assert wrong(bench("engine: lead-1\n", "--judge", "nli")).startswith("Judge 'nli' not found")
+    text = "engine: lead-1\njudge-batch-size: 4\n"
+    assert wrong(bench(text)) == "runs.yaml:3: judge_batch_size needs --judge."
+
+
+def test_flags_and_keys_of_ray_go_together(bench: Bench) -> None:
+    text = "engine: lead-1\nworkers: 2\n"
+    assert wrong(bench(text)) == "runs.yaml:3: workers needs --distributed ray."
+    text = "engine: lead-1\ndistributed: ray\nworkers: 0\n"
+    assert wrong(bench(text)).startswith("runs.yaml:4: workers must be a number or a range")
+    text = "engine: lead-1\ndistributed: ray\n"
+    said = wrong(bench(text, "--ray-address", "127.0.0.1:9"))  # not that it needs --distributed
+    assert "is not reachable" in said
 
 
 def test_a_model_is_loaded_once_for_its_runs(bench: Bench) -> None:

@@ -172,6 +172,9 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "family must" in fails(*run, "--family", "nly")
     assert "--shots" in fails(*run, "--shots", "7")
     assert "would overwrite an input" in fails(*run, "--out", "e.csv")
+    assert "must end with .csv or .jsonl" in fails(
+        *attrscore, "simulate", "e.csv", "--out", "o.tsv"
+    )
     assert "e.csv:2: The output is missing" in fails(*attrscore, "score", "e.csv")
     assert "--label-word must be" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"

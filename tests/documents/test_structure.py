@@ -170,6 +170,10 @@ def test_sentences_end_at_the_stops_of_other_scripts() -> None:
     ]
 
 
+def test_a_ruler_at_the_beginning_is_no_unit() -> None:
+    assert units("|---|---|\nThe hall is open.") == [("sentence", "The hall is open.")]
+
+
 def test_rows_between_bars_without_a_ruler_have_no_header() -> None:
     assert units("| Gas | 4 hours |\n| Else | 28 days |") == [
         ("row", "| Gas | 4 hours |"),

@@ -129,6 +129,13 @@ def test_a_term_is_answered_by_its_definition(question: str, start: str) -> None
     assert quote.startswith(start)
 
 
+def test_the_parties_are_sought_in_linear_time() -> None:
+    row = f"|{'between ' * 500}|{'() ' * 500}{'and ' * 500}|\n"
+    begun = time.perf_counter()
+    engine().attempt("Who are the parties?", [Source(f"|a|b|\n|---|---|\n{row}")])
+    assert time.perf_counter() - begun < 5
+
+
 MINUTES = """\
 Committee meeting, 3 May, club house
 

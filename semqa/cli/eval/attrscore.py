@@ -376,7 +376,7 @@ def simulate(
     from semqa.attribution.attrscore.simulation import rewrite as as_sentences
     from semqa.attribution.attrscore.simulation import simulate as make
 
-    check_not_an_input(out, file)
+    _check_out(out, file)
     qa = read_qa(file)
     with progress_bar("simulate", "examples") as update:
         made = make(
@@ -390,6 +390,12 @@ def simulate(
     write_examples(out, made.examples)
     counts = {"questions": len(qa.items), "dropped": made.dropped, "seed": seed}
     _tell(out, made.examples, counts, qa.skipped + made.failed, as_json)
+
+
+def _check_out(out: Path, file: Path) -> None:
+    check_not_an_input(out, file)
+    if out.suffix.lower() in (".tsv", ".json"):  # would not be read back as JSON lines
+        raise InputError(f"must end with .csv or .jsonl, got {out.name!r}.", field="--out")
 
 
 def map_command(
@@ -422,7 +428,7 @@ def map_command(
     from semqa.attribution.attrscore.files import write_examples
     from semqa.attribution.attrscore.mapping import balanced, map_examples
 
-    check_not_an_input(out, file)
+    _check_out(out, file)
     mapped = map_examples(file, task, _words(label_word or ()))
     examples = mapped.examples
     if balance or per_label is not None:

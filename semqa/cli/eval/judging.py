@@ -209,7 +209,7 @@ class JudgeOptions:
     no_judge_cache: NoJudgeCache = False
     judge_device: JudgeDevice = None
     judge_dtype: JudgeDtype = None
-    judge_batch: JudgeBatch = None
+    judge_batch_size: JudgeBatch = None
     judge_url: JudgeUrl = None
 
     def open(
@@ -238,7 +238,7 @@ class JudgeOptions:
         options = {
             "device": self.judge_device,
             "dtype": self.judge_dtype,
-            "batch_size": self.judge_batch,
+            "batch_size": self.judge_batch_size,
             "base_url": self.judge_url,
             "prompt": prompt,
             "temperature": temperature,

@@ -173,7 +173,7 @@ def check_stops(stops: Sequence[str], sources: int) -> None:
     rule = None
     if len(stops) > MAX_STOPS:
         rule = f"have at most {MAX_STOPS} strings with semqa_sources, got {len(stops)}"
-    for stop in stops:
+    for stop in stops[:MAX_STOPS]:
         if len(stop) > MAX_STOP_LENGTH:
             most = f"{MAX_STOP_LENGTH:,} characters with semqa_sources"
             rule = f"have strings of at most {most}, got {len(stop):,}"

@@ -35,7 +35,8 @@ _NEXT_PART = re.compile(
     re.IGNORECASE,
 )
 _ASKS_FOR_ALL = re.compile(
-    r"\b(?:what|which)\b.*\b(?:must|should|may|can|need|allowed|are)\b", re.IGNORECASE
+    r"\A(?>.*?\b(?:what|which)\b).*\b(?:must|should|may|can|need|allowed|are)\b",
+    re.IGNORECASE | re.DOTALL,
 )
 """A question for all items of a list, such as "What should we pack?"."""
 _BRACKETS = re.compile(r"[\[\]]+")
