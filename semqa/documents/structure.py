@@ -64,6 +64,11 @@ _WROTE = re.compile(r"On \S.{4,200} wrote:$")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _GAP, _WIDE_GAP = re.compile(r"(?<=[^\s.!?:]) {2,}(?=\S)"), re.compile(r"\S {4,}\S")
 """Blanks between columns."""
+_GOES_ON = re.compile(
+    r"(?<![\w/.'’-])(?:(?-i:a)|an|the|th(?:is|ese)|of|or|and|to|in|at|by|for|with|from|as|is|are|be|our|your|its)$",
+    re.IGNORECASE,
+)
+"""Words that no sentence and no heading ends with."""
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(
@@ -359,6 +364,8 @@ class _Reader:
             return True
         if line[0].islower() or _indent(block[at]) > _indent(block[at - 1]) + HANGING:
             return False
+        if _GOES_ON.search(above, max(0, len(above) - 8)):
+            return False
         if _has_columns(above):
             return True
         if len(block) == 2 and len(line.split()) <= TITLE_WORDS and line[-1] not in ".!?":
@@ -384,7 +391,7 @@ class _Reader:
         if goes_on and after[goes_on.end()].islower():
             return False  # a sentence that continues in the items
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
-            return True
+            return not self._shouts(block, at)
         if at == 0 and not alone and self._breaks(block, 1):
             return (
                 len(line.split()) <= TITLE_WORDS
@@ -399,6 +406,16 @@ class _Reader:
             return True
         numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6
         return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
+
+    def _shouts(self, block: Sequence[_Line], at: int) -> bool:
+        """Whether a line begins a paragraph in capitals, such as the disclaimer of a licence."""
+        following = [line.stripped for line in block[at + 1 : at + 3]]
+        return (
+            bool(following)
+            and all(map(str.isupper, following))
+            and (len(following) == 2 or following[0][-1] == ".")
+            and not self._breaks(block, at + 1)
+        )
 
     def _is_mail(self, block: Sequence[_Line], at: int) -> bool:
         if not _MAIL.match(block[at].text):

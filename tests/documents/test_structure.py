@@ -72,6 +72,25 @@ def test_full_lines_are_joined() -> None:
     assert [found[-9:] for _, found in units(text)] == ["e breaks.", "nts here.", "Done."]
 
 
+def test_a_line_that_ends_with_the_word_of_a_phrase_goes_on() -> None:
+    text = (
+        "To report a fault please write to the\n"
+        "Harbour Office of the city, which is open from Monday to Friday.\n"
+        "Appendix A\nThe fees of this year and of the years that come after it."
+    )
+    assert units(text)[0][1].endswith("o Friday.")
+    assert ("sentence", "Appendix A") in units(text)
+
+
+def test_a_paragraph_in_capitals_is_no_heading() -> None:
+    text = (
+        "NO WARRANTY\nFOR THE SOFTWARE\n\nTHE SOFTWARE IS PROVIDED AS IS, WITHOUT WARRANTY OF ANY\n"
+        "KIND, EXPRESS OR IMPLIED. IN NO EVENT SHALL WE BE LIABLE\nFOR ANY CLAIM."
+    )
+    assert [kind for kind, _ in units(text)] == ["heading", "heading", "sentence", "sentence"]
+    assert units(text)[-1][1].startswith("IN NO EVENT")
+
+
 def test_aligned_columns_are_a_table() -> None:
     text = (
         "Number: 12\n\nPos  Item         Qty    Price\n1    Repair, pump   2    68.00\n"
