@@ -223,7 +223,16 @@ def _width(blocks: Sequence[Sequence[_Line]]) -> int:
 
 
 def _has_columns(line: str) -> bool:
-    return _WIDE_GAP.search(line) is not None or len(_GAP.findall(line)) >= 2
+    return _WIDE_GAP.search(line) is not None
+
+
+def _are_aligned(above: str, line: str) -> bool:
+    """Whether the columns of two lines are aligned, unlike the words of justified text."""
+    gaps = [match.span() for match in _GAP.finditer(line)]
+    others = [match.span() for match in _GAP.finditer(above)]
+    ends, starts = {end for end, _ in others}, {start for _, start in others}
+    aligned = sum(end in ends or start in starts for end, start in gaps)
+    return min(len(gaps), len(others)) >= 2 and 2 * aligned > len(gaps)
 
 
 def _indent(line: _Line) -> int:
@@ -360,7 +369,7 @@ class _Reader:
     def _breaks(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins anew, rather than because the line above it was full."""
         above, line = block[at - 1].text.rstrip(), block[at].stripped
-        if _has_columns(line) and _has_columns(above):
+        if (_has_columns(line) and _has_columns(above)) or _are_aligned(above, block[at].text):
             return True
         if line[0].islower() or _indent(block[at]) > _indent(block[at - 1]) + HANGING:
             return False

@@ -104,6 +104,15 @@ def test_aligned_columns_are_a_table() -> None:
     ]
 
 
+def test_justified_text_has_no_columns() -> None:
+    text = (
+        "The  landlord   keeps  the  roof  and  the  stairs  clean,  and\n"
+        "tells  the tenant  of all works in the  house  at  least  three\n"
+        "days  before they  begin.  Works  at night  are  not  permitted."
+    )
+    assert [found.split()[-1] for _, found in units(text)] == ["begin.", "permitted."]
+
+
 def test_items_have_a_lead_in() -> None:
     text = "You may end it if:\n\n(a) we fail to pay;\n\n(b) the roof leaks.\n\nElse not."
     assert over(text, "(b) the roof leaks.") == "You may end it if:"
