@@ -56,7 +56,7 @@ _TURN = re.compile(
 )
 _FIELD = re.compile(r"(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
-_BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*[ \t]*")
+_BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*\s*")
 """A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
 _QUOTED = re.compile(r"(?:>[ \t]?)+")
 """The marks before a line of a message that a reply quotes."""
@@ -594,7 +594,7 @@ def _code_lines(lines: Sequence[str]) -> set[int]:
     code: set[int] = set()
     opened: tuple[int, str] | None = None
     for number, mark in fences:
-        if opened and mark[1] == opened[1] and not mark[2]:
+        if opened and mark[1] == opened[1] and not mark[2].strip():
             code.update(range(opened[0] + 1, number))
             opened = None
         else:

@@ -225,6 +225,16 @@ def test_a_code_block_is_one_unit_of_the_sentence_before_it() -> None:
     assert over(text, "pip install .") == "To install it, run:"
 
 
+def test_line_ends_of_windows_end_a_code_block() -> None:
+    text = (
+        "To install it, run:\r\n\r\n```sh\r\n# in a clone\r\n\r\npip install .\r\n```\r\n\r\nDone."
+    )
+    assert units(text)[1:] == [
+        ("item", "# in a clone\r\n\r\npip install ."),
+        ("sentence", "Done."),
+    ]
+
+
 def test_an_indented_code_block_belongs_to_its_lead_in() -> None:
     text = "Run this:\n\n    brew install vaultsync\n    vaultsync start\n\nThen restart."
     assert ("item", "brew install vaultsync\n    vaultsync start") in units(text)
