@@ -299,9 +299,7 @@ class _Reader:
             self._add_heading(line.start, line.end, level)
             return at + 2
         following = block[at + 1].text if at + 1 < len(block) else ""
-        if _is_bounded(line.text) or (
-            _is_row(line.text) and (_is_row(following) or _is_ruler(following))
-        ):
+        if _begins_table(line.text, following):
             return self._read_table(block, at)
         if at == 0 and _is_numbered_title(line.stripped, following):
             self._add_heading(line.start, line.end, 7)
@@ -526,7 +524,9 @@ class _Reader:
             _ITEM.match(block[last].text)
             or (self._has_fields and _FIELD.match(block[last].text))
             or _HEADING.match(block[last].text)
-            or _is_row(block[last].text)
+            or _begins_table(
+                block[last].text, block[last + 1].text if last + 1 < len(block) else ""
+            )
             or _MAIL.match(block[last].text)
             or _WROTE.match(block[last].stripped)
             or self._speaks(block[last].text)
@@ -655,6 +655,11 @@ def _is_row(line: str) -> bool:
 def _is_bounded(line: str) -> bool:
     bare = line.strip()
     return len(bare) > 2 and bare[0] == bare[-1] == "|"
+
+
+def _begins_table(line: str, following: str) -> bool:
+    """Whether a line begins a table, unlike one line of text with a bar, as in "a | b"."""
+    return _is_bounded(line) or (_is_row(line) and (_is_row(following) or _is_ruler(following)))
 
 
 def _is_ruler(line: str) -> bool:

@@ -192,6 +192,11 @@ def test_rows_between_bars_without_a_ruler_have_no_header() -> None:
     assert over(text, "| Gas | 4 hours |") == "Times:"
 
 
+def test_a_bar_in_a_sentence_begins_no_table() -> None:
+    text = "A pipeline is a sequence of commands separated by\nthe operators | or |& of the shell."
+    assert units(text) == [("sentence", text)]
+
+
 def test_text_without_stops_is_cut_between_words_and_characters() -> None:
     words = [each for _, each in units("word\n" * 2000)]
     assert len(words) > 3
