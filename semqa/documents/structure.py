@@ -65,10 +65,9 @@ _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _GAP, _WIDE_GAP = re.compile(r"(?<=[^\s.!?:]) {2,}(?=\S)"), re.compile(r"\S {4,}\S")
 """Blanks between columns."""
 _GOES_ON = re.compile(
-    r"(?<![\w/.'’-])(?:(?-i:a)|an|the|th(?:is|ese)|of|or|and|to|in|at|by|for|with|from|as|is|are|be|our|your|its)$",
-    re.IGNORECASE,
+    r"(?<![\w/.'’-])(?:(?-i:a)|an|the|of|or|and|to|at|with|our|your|its)$", re.IGNORECASE
 )
-"""Words that no sentence and no heading ends with."""
+"""Words that hardly a sentence or heading ends with."""
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(

@@ -76,10 +76,12 @@ def test_a_line_that_ends_with_the_word_of_a_phrase_goes_on() -> None:
     text = (
         "To report a fault please write to the\n"
         "Harbour Office of the city, which is open from Monday to Friday.\n"
-        "Appendix A\nThe fees of this year and of the years that come after it."
+        "Appendix A\nThe fees of this year and of the years that come after it.\n\n"
+        "§ 2 Signing in\nThe guests of the harbour sign in at the gate when they come."
     )
     assert units(text)[0][1].endswith("o Friday.")
     assert ("sentence", "Appendix A") in units(text)
+    assert ("heading", "§ 2 Signing in") in units(text)
 
 
 def test_a_paragraph_in_capitals_is_no_heading() -> None:
