@@ -56,7 +56,7 @@ _TURN = re.compile(
 )
 _FIELD = re.compile(r"[ \t]*+(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
-_BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*[ \t]*")
+_BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*\s*")
 """A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
 _QUOTED = re.compile(r"(?:>[ \t]?)+")
 """The marks before a line of a message that a reply quotes."""
@@ -64,6 +64,10 @@ _WROTE = re.compile(r"On \S.{4,200} wrote:$")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _GAP, _WIDE_GAP = re.compile(r"(?<=[^\s.!?:]) {2,}(?=\S)"), re.compile(r"\S {4,}\S")
 """Blanks between columns."""
+_GOES_ON = re.compile(
+    r"(?<![\w/.'’-])(?:(?-i:a)|an|the|of|or|and|to|at|with|our|your|its)$", re.IGNORECASE
+)
+"""Words that hardly a sentence or heading ends with."""
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
 _STOP = re.compile(
@@ -218,7 +222,16 @@ def _width(blocks: Sequence[Sequence[_Line]]) -> int:
 
 
 def _has_columns(line: str) -> bool:
-    return _WIDE_GAP.search(line) is not None or len(_GAP.findall(line)) >= 2
+    return _WIDE_GAP.search(line) is not None
+
+
+def _are_aligned(above: str, line: str) -> bool:
+    """Whether the columns of two lines are aligned, unlike the words of justified text."""
+    gaps = [match.span() for match in _GAP.finditer(line)]
+    others = [match.span() for match in _GAP.finditer(above)]
+    ends, starts = {end for end, _ in others}, {start for _, start in others}
+    aligned = sum(end in ends or start in starts for end, start in gaps)
+    return min(len(gaps), len(others)) >= 2 and 2 * aligned > len(gaps)
 
 
 def _indent(line: _Line) -> int:
@@ -285,9 +298,7 @@ class _Reader:
             self._add_heading(line.start, line.end, level)
             return at + 2
         following = block[at + 1].text if at + 1 < len(block) else ""
-        if _is_bounded(line.text) or (
-            _is_row(line.text) and (_is_row(following) or _is_ruler(following))
-        ):
+        if _begins_table(line.text, following):
             return self._read_table(block, at)
         if at == 0 and _is_numbered_title(line.stripped, following):
             self._add_heading(line.start, line.end, 7)
@@ -355,9 +366,11 @@ class _Reader:
     def _breaks(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins anew, rather than because the line above it was full."""
         above, line = block[at - 1].text.rstrip(), block[at].stripped
-        if _has_columns(line) and _has_columns(above):
+        if (_has_columns(line) and _has_columns(above)) or _are_aligned(above, block[at].text):
             return True
         if line[0].islower() or _indent(block[at]) > _indent(block[at - 1]) + HANGING:
+            return False
+        if _GOES_ON.search(above, max(0, len(above) - 8)):
             return False
         if _has_columns(above):
             return True
@@ -386,7 +399,7 @@ class _Reader:
         if goes_on and after[goes_on.end()].islower():
             return False  # a sentence that continues in the items
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
-            return True
+            return not self._shouts(block, at)
         if at == 0 and not alone and self._breaks(block, 1):
             return (
                 len(line.split()) <= TITLE_WORDS
@@ -400,6 +413,16 @@ class _Reader:
             return True
         numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6
         return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
+
+    def _shouts(self, block: Sequence[_Line], at: int) -> bool:
+        """Whether a line begins a paragraph in capitals, such as the disclaimer of a licence."""
+        following = [line.stripped for line in block[at + 1 : at + 3]]
+        return (
+            bool(following)
+            and all(map(str.isupper, following))
+            and (len(following) == 2 or following[0][-1] == ".")
+            and not self._breaks(block, at + 1)
+        )
 
     def _is_mail(self, block: Sequence[_Line], at: int) -> bool:
         if not _MAIL.match(block[at].text):
@@ -501,7 +524,9 @@ class _Reader:
             _ITEM.match(block[last].text)
             or (self._has_fields and _FIELD.match(block[last].text))
             or _HEADING.match(block[last].text)
-            or _is_row(block[last].text)
+            or _begins_table(
+                block[last].text, block[last + 1].text if last + 1 < len(block) else ""
+            )
             or _MAIL.match(block[last].text)
             or _WROTE.match(block[last].stripped)
             or self._speaks(block[last].text)
@@ -580,7 +605,7 @@ def _code_lines(lines: Sequence[str]) -> set[int]:
     code: set[int] = set()
     opened: tuple[int, str] | None = None
     for number, mark in fences:
-        if opened and mark[1] == opened[1] and not mark[2]:
+        if opened and mark[1] == opened[1] and not mark[2].strip():
             code.update(range(opened[0] + 1, number))
             opened = None
         else:
@@ -641,6 +666,11 @@ def _is_row(line: str) -> bool:
 def _is_bounded(line: str) -> bool:
     bare = line.strip()
     return len(bare) > 2 and bare[0] == bare[-1] == "|"
+
+
+def _begins_table(line: str, following: str) -> bool:
+    """Whether a line begins a table, unlike one line of text with a bar, as in "a | b"."""
+    return _is_bounded(line) or (_is_row(line) and (_is_row(following) or _is_ruler(following)))
 
 
 def _is_ruler(line: str) -> bool:

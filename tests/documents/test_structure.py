@@ -72,6 +72,27 @@ def test_full_lines_are_joined() -> None:
     assert [found[-9:] for _, found in units(text)] == ["e breaks.", "nts here.", "Done."]
 
 
+def test_a_line_that_ends_with_the_word_of_a_phrase_goes_on() -> None:
+    text = (
+        "To report a fault please write to the\n"
+        "Harbour Office of the city, which is open from Monday to Friday.\n"
+        "Appendix A\nThe fees of this year and of the years that come after it.\n\n"
+        "§ 2 Signing in\nThe guests of the harbour sign in at the gate when they come."
+    )
+    assert units(text)[0][1].endswith("o Friday.")
+    assert ("sentence", "Appendix A") in units(text)
+    assert ("heading", "§ 2 Signing in") in units(text)
+
+
+def test_a_paragraph_in_capitals_is_no_heading() -> None:
+    text = (
+        "NO WARRANTY\nFOR THE SOFTWARE\n\nTHE SOFTWARE IS PROVIDED AS IS, WITHOUT WARRANTY OF ANY\n"
+        "KIND, EXPRESS OR IMPLIED. IN NO EVENT SHALL WE BE LIABLE\nFOR ANY CLAIM."
+    )
+    assert [kind for kind, _ in units(text)] == ["heading", "heading", "sentence", "sentence"]
+    assert units(text)[-1][1].startswith("IN NO EVENT")
+
+
 def test_aligned_columns_are_a_table() -> None:
     text = (
         "Number: 12\n\nPos  Item         Qty    Price\n1    Repair, pump   2    68.00\n"
@@ -98,6 +119,15 @@ def test_indented_lines_have_the_lead_in_above_them() -> None:
     text = "Pay to:\n  Holder: Meridian\n  IBAN: DE41 2005\n  BIC:  HASPDE\nQuote the number."
     assert [over(text, end) for end in ("Meridian", "DE41 2005", "HASPDE")] == ["Pay to:"] * 3
     assert over(text, "Quote the number.") is None
+
+
+def test_justified_text_has_no_columns() -> None:
+    text = (
+        "The  landlord   keeps  the  roof  and  the  stairs  clean,  and\n"
+        "tells  the tenant  of all works in the  house  at  least  three\n"
+        "days  before they  begin.  Works  at night  are  not  permitted."
+    )
+    assert [found.split()[-1] for _, found in units(text)] == ["begin.", "permitted."]
 
 
 def test_items_have_a_lead_in() -> None:
@@ -183,6 +213,11 @@ def test_rows_between_bars_without_a_ruler_have_no_header() -> None:
     assert over(text, "| Gas | 4 hours |") == "Times:"
 
 
+def test_a_bar_in_a_sentence_begins_no_table() -> None:
+    text = "A pipeline is a sequence of commands separated by\nthe operators | or |& of the shell."
+    assert units(text) == [("sentence", text)]
+
+
 def test_text_without_stops_is_cut_between_words_and_characters() -> None:
     words = [each for _, each in units("word\n" * 2000)]
     assert len(words) > 3
@@ -214,6 +249,16 @@ def test_a_code_block_is_one_unit_of_the_sentence_before_it() -> None:
         ("sentence", "Then start it."),
     ]
     assert over(text, "pip install .") == "To install it, run:"
+
+
+def test_line_ends_of_windows_end_a_code_block() -> None:
+    text = (
+        "To install it, run:\r\n\r\n```sh\r\n# in a clone\r\n\r\npip install .\r\n```\r\n\r\nDone."
+    )
+    assert units(text)[1:] == [
+        ("item", "# in a clone\r\n\r\npip install ."),
+        ("sentence", "Done."),
+    ]
 
 
 def test_an_indented_code_block_belongs_to_its_lead_in() -> None:

@@ -169,10 +169,29 @@ def test_a_label_answers_a_question_for_it(question: str, starts: list[str]) -> 
     assert [quote[: len(start)] for quote, start in zip(found, starts, strict=True)] == starts
 
 
+def test_a_misleading_label_or_bracket_hides_no_answer() -> None:
+    text = (
+        "# Boiler\n\nWarranty: page 12\n\nAn engineer looks at it (fee) once a year.\n\n"
+        "The warranty is two years from the day of purchase.\n\nThe fee is 40 euros."
+    )
+    assert "The warranty is two years" in " ".join(quotes("What is the warranty?", text))
+    assert "The fee is 40 euros." in quotes("What is the fee?", text)
+
+
+def test_the_turns_of_a_speaker_do_not_say_who_it_is() -> None:
+    text = (
+        "Ann: Is the pump built?\nBob: Yes.\nAnn: Good.\nBob: It was late.\n"
+        "Cem: Ann is the treasurer of the club.\nAnn: I know.\nCem: Fine."
+    )
+    assert "Cem: Ann is the treasurer of the club." in " ".join(quotes("Who is Ann?", text))
+
+
 def test_a_code_that_is_in_no_document_is_named() -> None:
     source = Source("# Codes\n\nE17: the pressure is too high.\n\nE23: the fan is blocked.")
     answer = engine().attempt("What does the code E41 mean?", [source])
     assert answer is None or answer.unanswered == ("E41",)
+    answer = engine().attempt("What do the codes E17 and E2 mean?", [source])
+    assert answer is None or answer.unanswered == ("E2",)
     found = engine().answer("What does the code E-17 mean?", [source])
     assert not found.unanswered
 

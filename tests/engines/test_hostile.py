@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from semqa import Source
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.compose import span_text
+from semqa.engines.extractive.matching import read_units
 from semqa.engines.extractive.passage import MAX_SENTENCE_WORDS, read_passage
 
 PIECES = (
@@ -70,3 +71,10 @@ def test_a_sign_is_kept_at_the_end_of_a_span_inside_a_sentence() -> None:
 def test_a_sign_is_kept_where_a_sentence_without_stops_is_cut() -> None:
     passage = read_passage("word " * (MAX_SENTENCE_WORDS - 1) + "5% " + "word " * 20)
     assert span_text(passage, 0, passage.sentences[0].last).endswith("word 5%")
+
+
+@pytest.mark.parametrize("cell", ["x\ry", "x" * 200_000])
+def test_rows_that_are_no_valid_csv_are_read(cell: str) -> None:
+    units = read_units(Source(f"code,plant,price\n{cell},Phlox,8\nA3,Sage,5"))
+    assert "plant: Sage" in units.embedded[2]
+    assert "plant: Phlox" in units.embedded[1]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from semqa.engines.extractive.lexicon import stem
 from semqa.engines.extractive.matching import question_terms, stems_of
 
@@ -34,9 +36,18 @@ _PARTIES = re.compile(
 """The sentence that names the parties and what each is called. It takes linear time."""
 
 
-def direct_rows(found: Match) -> list[int]:
-    """Return the rows that answer the question by their form."""
-    return _defining_rows(found) or _labelled_rows(found)
+def direct_rows(found: Match) -> tuple[list[int], list[int]]:
+    """Return the rows that answer the question by their form, and those that may answer it as well.
+
+    A label may mislead ("Warranty: page 12"), so the latter are the rows without a label that have
+    all words of the question.
+    """
+    if rows := _defining_rows(found):
+        return rows, []
+    rows = _labelled_rows(found)
+    named = np.flatnonzero(found.column("words") > ALL_WORDS).tolist() if rows else []
+    texts = _texts(found)
+    return rows, [row for row in named if row not in rows and _LABEL.match(texts[row]) is None]
 
 
 def _defining_rows(found: Match) -> list[int]:
@@ -51,7 +62,8 @@ def _defining_rows(found: Match) -> list[int]:
     term = r"\s+".join(map(re.escape, asked[1].split()))
     defines = re.compile(
         rf"\w\W{{1,3}}\([^()\"“„‘«]{{0,40}}{_QUOTE}(?:the |an? )?{term}{_QUOTE}[^()]{{0,60}}\)"
-        rf"|\w\W{{1,3}}\((?:(?:herein\w++|called|together|collectively|jointly|each|the|an?)[, ]++)*+{term}\)"
+        rf"|\w\W{{1,3}}\((?=(?:the |an? )?(?-i:[A-Z])|herein|called|together|collectively|jointly|each)"
+        rf"(?:(?:herein\w++|called|together|collectively|jointly|each|the|an?)[, ]++)*+{term}\)"
         rf"|{_QUOTE}{term}{_QUOTE},? (?:shall )?(?:means?|refers? to|(?:is|are) defined as)\b",
         re.IGNORECASE,
     )
@@ -59,6 +71,12 @@ def _defining_rows(found: Match) -> list[int]:
         defines = _PARTIES
     return [row for row, text in enumerate(_texts(found)) if defines.search(text)]
 
+
+MOST_LABELLED = 10
+"""A label that more rows have is that of a speaker or of a log."""
+
+ALL_WORDS = 0.999
+"""The weights of a question's words add up to more than this, despite rounding."""
 
 _LABEL = re.compile(r"\W*+([^\W\d_][\w’'-]*+(?: [\w’'-]++){0,2}+) ?(?:\([^()]{0,40}\))?: (?=\S)")
 
@@ -79,6 +97,9 @@ _MEANS = {
 _STEMS = {stem(label): {stem(label), *map(stem, words.split())} for label, words in _MEANS.items()}
 """What the labels of minutes are called in questions."""
 
+_WHO_IS = re.compile(r"\W*who(?:'s|’s| is)\b", re.IGNORECASE)
+"""Asks for one person, so several turns of a speaker are no answer."""
+
 _IGNORED_WORDS = "meeting item point minutes document list made take taken given say said"
 _IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
 
@@ -90,6 +111,7 @@ def _labelled_rows(found: Match) -> list[int]:
     """
     terms = set(question_terms(found.question)) - _IGNORED
     rows: list[int] = []
+    labelled = 0
     for row, text in enumerate(_texts(found)):
         label = _LABEL.match(text)
         if label is None:
@@ -99,7 +121,9 @@ def _labelled_rows(found: Match) -> list[int]:
         named = [_STEMS.get(word, {word}) for word in stems_of(label[1])]
         if terms and named and terms <= set().union(*named) and all(terms & each for each in named):
             rows.append(row)
-    return rows
+            labelled += 1
+    most = 1 if _WHO_IS.match(found.question) else MOST_LABELLED
+    return rows if labelled <= most else []
 
 
 def _goes_on(found: Match, row: int) -> bool:
@@ -125,7 +149,7 @@ def missing_codes(question: str, texts: Sequence[str]) -> list[str]:
     """
     codes = dict.fromkeys(_CODE.findall(question))
     known = " ".join(map(_plain, texts)) if codes else ""
-    return [code for code in codes if _plain(code) not in known]
+    return [code for code in codes if not re.search(rf"{_plain(code)}(?!\d)", known)]
 
 
 def _plain(text: str) -> str:

@@ -32,7 +32,7 @@ MOST = 10
 
 
 DIRECT, BESIDE = 0.95, 0.4
-"""Probability of a unit that answers by its form, and factor of all others beside it."""
+"""Probability of a unit that answers by its form, and factor of the others beside it."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +190,11 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
     for trees, out in ((model.unit, chances), (model.relevance, relevance)):
         order = [found.names.index(name) for name in trees.names]
         out[rows] = _logistic(trees.odds(found.features[rows][:, order]))
-    if direct := direct_rows(found):
-        chances, relevance = BESIDE * chances, BESIDE * relevance
+    direct, others = direct_rows(found)
+    if direct:
+        factors = np.full(len(chances), BESIDE)
+        factors[others] = 1.0
+        chances, relevance = factors * chances, factors * relevance
         chances[direct] = relevance[direct] = DIRECT
     if direct or model.unanswerable is None:
         return Judgement(chances, relevance, model.least)

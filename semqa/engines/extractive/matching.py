@@ -166,7 +166,10 @@ def _cells(row: str) -> list[str]:
     if len(columns) > 2:
         return columns
     delimiter = max("\t;,", key=row.count)
-    return next(csv.reader([row], delimiter=delimiter), [])
+    try:
+        return next(csv.reader([row], delimiter=delimiter), [])
+    except csv.Error:  # a carriage return inside, or a cell of more than 131,072 characters
+        return row.split(delimiter)
 
 
 def _with_period(text: str) -> str:
