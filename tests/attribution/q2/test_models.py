@@ -31,7 +31,8 @@ def test_the_command_with_models_that_know_nothing(
     arguments += ["--judge-cache", str(tmp_path / "kept"), "--judge-device", "cpu", "--json"]
     app([*arguments, "--baseline", "nli"], standalone_mode=False)
     first = json.loads(capsys.readouterr().out)
-    assert first["scores"]["nli"]["n"] == first["scores"]["q2"]["n"] == 2
+    assert first["scores"]["nli"]["n"] == 2
+    assert first["scores"]["q2"]["n"] in (1, 2)  # a model with random weights may ask nothing valid
 
 
 @pytest.fixture(scope="module")
