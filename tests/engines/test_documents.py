@@ -200,6 +200,17 @@ def test_the_long_form_of_an_abbreviation_is_no_definition() -> None:
     assert "The DPO is Ms Falk." in " ".join(quotes("Who is the DPO?", LEASE))
 
 
+def test_a_heading_that_negates_is_quoted_too() -> None:
+    text = (
+        "## Insured\n\n- Fire and storm\n\n## What is not insured\n\n- Theft of jewellery\n- Wear"
+    )
+    assert quotes("Is theft of jewellery insured?", text) == [
+        "What is not insured",
+        "Theft of jewellery",
+    ]
+    assert "Insured" not in quotes("Is fire insured?", text)
+
+
 def test_an_empty_cell_of_a_header_keeps_its_column() -> None:
     text = "| | Central | Riverside |\n|---|---|---|\n| Monday | closed | 10-18 |\n"
     assert quotes("When is Riverside open on Monday?", text) == [
