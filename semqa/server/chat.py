@@ -79,7 +79,7 @@ _TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
 def unread(messages: Sequence[Message], field: str) -> list[str]:
-    """Return the unknown fields of messages, except those of the assistant's own."""
+    """Return the unknown fields of all messages except the assistant's."""
     return [
         name
         for at, message in enumerate(messages)

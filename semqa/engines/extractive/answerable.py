@@ -29,7 +29,7 @@ _ASKS_FOR = re.compile(
     re.IGNORECASE,
 )
 _FOCUS_WORDS = 2
-"""Number of words after a question word that say what is asked for, such as "how many *fire doors*"."""
+"""Maximum number of words that name what is asked for: "fire doors" in "How many fire doors …?"."""
 
 _NUMBER_REACH = 3
 """Maximum distance in words between a number and what it counts."""
