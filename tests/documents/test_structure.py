@@ -59,7 +59,10 @@ def test_short_lines_are_not_joined() -> None:
 
 
 def test_a_short_value_stays_with_its_name() -> None:
-    text = "A4 colour\n40p a page\n\nThese are the prices of all our copies, and staff help you."
+    text = (
+        "A4 colour\n40p a page\n\nThese are the prices of all our copies, and our staff will help you\n"
+        "with the machines on every day but Sunday."
+    )
     assert units(text)[0] == ("sentence", "A4 colour\n40p a page")
 
 
@@ -95,7 +98,7 @@ def test_a_paragraph_in_capitals_is_no_heading() -> None:
 
 def test_aligned_columns_are_a_table() -> None:
     text = (
-        "Number: 12\n\nPos  Item         Qty    Price\n1    Repair, pump   2    68.00\n"
+        "Date: 3 May\nNumber: 12\n\nPos  Item         Qty    Price\n1    Repair, pump   2    68.00\n"
         "2    New pump       1   129.50\n\nNet          197.50\nVAT           37.53"
     )
     assert over(text, "2    New pump       1   129.50") == "Pos  Item         Qty    Price"
@@ -104,6 +107,14 @@ def test_aligned_columns_are_a_table() -> None:
         "Net          197.50",
         "VAT           37.53",
     ]
+
+
+def test_a_hanging_line_goes_on() -> None:
+    text = (
+        "Time              5 hours\nRefreshments      Drover's Rest, Withen; tea garden at Skell\n"
+        "                  Farm, weekends only"
+    )
+    assert [found[-13:] for _, found in units(text)] == ["      5 hours", "weekends only"]
 
 
 def test_rules_and_totals_do_not_undo_a_table() -> None:

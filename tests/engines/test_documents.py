@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.judging import Trees, load_models
-from semqa.engines.extractive.matching import match
+from semqa.engines.extractive.matching import match, read_units
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer, Source
 
@@ -73,6 +73,21 @@ def test_a_list_is_quoted_whole_and_with_its_lead_in() -> None:
     found = quotes("When may you cancel the hire at once?", CONTRACT)
     assert "2.2 We may cancel the hire at once if:" in found
     assert {"the hall is damaged", "the deposit is not paid"} <= set(found)
+
+
+def test_a_question_for_all_gets_the_whole_list() -> None:
+    text = (
+        "## Use\n\nThe hirer shall not:\n\n- carry passengers for payment\n- tow a trailer\n"
+        "- leave Great Britain\n- smoke in the van\n\n## Rent\n\nThe van costs £50 a day."
+    )
+    assert len(quotes("What am I not allowed to smoke in the van?", text)) == 5
+    assert len(quotes("Is it forbidden to smoke in the van?", text)) < 5
+
+
+def test_the_lines_below_a_lead_in_are_quoted_with_it() -> None:
+    text = "Bank transfer to this account:\n  Holder: Meridian\n  IBAN: DE41 2005\n\nThe goods remain ours."
+    found = quotes("Which account is a bank transfer to?", text)
+    assert found[-2:] == ["Holder: Meridian", "IBAN: DE41 2005"]
 
 
 def test_a_list_is_not_quoted_in_part() -> None:
@@ -186,14 +201,21 @@ def test_the_turns_of_a_speaker_do_not_say_who_it_is() -> None:
     assert "Cem: Ann is the treasurer of the club." in " ".join(quotes("Who is Ann?", text))
 
 
-def test_a_code_that_is_in_no_document_is_named() -> None:
-    source = Source("# Codes\n\nE17: the pressure is too high.\n\nE23: the fan is blocked.")
-    answer = engine().attempt("What does the code E41 mean?", [source])
-    assert answer is None or answer.unanswered == ("E41",)
-    answer = engine().attempt("What do the codes E17 and E2 mean?", [source])
-    assert answer is None or answer.unanswered == ("E2",)
-    found = engine().answer("What does the code E-17 mean?", [source])
-    assert not found.unanswered
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("What does the code E41 mean?", ("E41",)),
+        ("What do the codes E17 and E2 mean?", ("E2",)),
+        ("What does the code E-17 mean?", ()),
+    ],
+)
+def test_a_code_that_is_in_no_document_is_named(question: str, missing: tuple[str, ...]) -> None:
+    source = Source(
+        "| Code | Meaning |\n|---|---|\n| E17 | High pressure |\n| E23 | The fan is stuck |"
+    )
+    answer = engine().attempt(question, [source])
+    assert answer is not None
+    assert answer.unanswered == missing
 
 
 def test_the_long_form_of_an_abbreviation_is_no_definition() -> None:
@@ -313,6 +335,13 @@ def test_a_sentence_above_a_table_brings_the_table() -> None:
     text = f"# Tickets\n\nThe prices of tickets are:\n\n{table}\n\nDogs travel free."
     found = quotes("What are the prices of all tickets?", text)
     assert found == ["The prices of tickets are:", "Age | Fee", "Adult | 7", "Child | 3"]
+
+
+def test_dashes_alone_are_no_content() -> None:
+    units = read_units(Source("The fee is £5.\n\n--\nAda"))
+    assert [units.texts[i] for i in units.content] == ["The fee is £5.", "-- Ada"]
+    units = read_units(Source("The fee is £5.\n\n-----\n\nIt is due in May."))
+    assert [units.texts[i] for i in units.content] == ["The fee is £5.", "It is due in May."]
 
 
 def test_square_brackets_split_a_quote() -> None:

@@ -159,6 +159,8 @@ def _cells(row: str) -> list[str]:
     Example:
         >>> _cells("| Gas | 4 hours |"), _cells('A1,"Phlox, white",8')
         (['Gas', '4 hours'], ['A1', 'Phlox, white', '8'])
+        >>> _cells("Puncture, front   14.00   16.00")
+        ['Puncture, front', '14.00', '16.00']
     """
     if "|" in row:
         return [cell.strip() for cell in row.strip().strip("|").split("|")]
