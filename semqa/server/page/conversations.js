@@ -103,6 +103,8 @@ export class Conversations {
     const renamed = await call(`v1/conversations/${each.id}`, { method: "PATCH", body: { title } });
     if (each.id === this.#opened.id) this.#opened = renamed;
     await this.load();
+    // If the list was drawn while the dialog was open, its focus could not return to the button.
+    if (document.activeElement === document.body) [...list.children].find(({ dataset }) => dataset.id === each.id)?.querySelector("button").focus();
   }
 
   async #export(each) {
