@@ -1,12 +1,13 @@
 """Fit the model that selects units of documents, and evaluate it on held-out documents.
 
-    python scripts/fit_documents.py SET [SET ...] [--held SET] [--out FILE]
+    python scripts/fit_documents.py SET [SET ...] --encoders FOLDER [--held SET] [--out FILE]
 
 A SET is a folder with ``questions.jsonl`` and ``documents/``, in the format of `semqa eval docs`. A
 unit is positive if at least half of it is evidence. Each question is also paired with documents of
 another set, which do not answer it. Half of them are also paired with documents whose headings are
-replaced by questions, as in an FAQ. Prints cross-validated scores by document, with an encoder and
-with words only, then writes the trees.
+replaced by questions, as in an FAQ. Prints cross-validated scores by document, then writes the
+trees: for the fine-tuned encoder, for others and for words only. FOLDER is the output of
+`scripts/fit_encoder.py`: each document is read with the encoder that was fitted without it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ from semqa.engines.extractive.matching import match, read_units
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer
 from semqa.quotes.render.common import LOW
-from semqa.retrieval.encoder import packaged_encoder
+from semqa.retrieval.encoder import (
+    PACKAGED_ENCODER,
+    TUNED_ENCODER,
+    NumpyBert,
+    SentenceEncoder,
+    packaged_encoder,
+    packaged_folder,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +74,7 @@ OWN_HEADING, KEPT_WORDS = 0.7, 0.6
 """Share of answering sections headed by the asked question, and share of its content words kept."""
 
 FOLDS = 4
-FALSE_ABSTENTIONS = {"meaning": 0.03, "words": 0.05}
+FALSE_ABSTENTIONS = {"tuned": 0.03, "meaning": 0.03, "words": 0.05}
 """Target share of answerable questions on which the engine abstains because nothing is near."""
 
 UNANSWERABLE_SETTINGS = {
@@ -97,6 +105,7 @@ class Sample(NamedTuple):
         fold: fold of its documents.
         without: units of its documents after the evidence is deleted, for some questions.
         faq: units and labels if headings are replaced by questions; None for every second question.
+        encoder: compares its documents by meaning; None to compare words only.
     """
 
     question: DocsQuestion
@@ -108,11 +117,49 @@ class Sample(NamedTuple):
     fold: int
     without: Match | None
     faq: tuple[Match, Array] | None
+    encoder: SentenceEncoder | None
 
 
-def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
-    """Read the sets and match their questions with their own and with other documents."""
-    encoder = packaged_encoder() if by_meaning else None
+class AdaptedEncoder(SentenceEncoder):
+    """The fine-tuned encoder with another adapter; vectors stay in memory."""
+
+    def __init__(self, adapter: Path) -> None:
+        super().__init__(TUNED_ENCODER)
+        bert = NumpyBert.load(packaged_folder(), adapter.read_bytes())
+        if bert is None:
+            raise SystemExit(f"{adapter}: not an adapter of {PACKAGED_ENCODER}")
+        self._bert = bert
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text, float32[texts, width]."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            self._vectors |= zip(new, self._bert.encode(new), strict=True)
+        return np.array([self._vectors[text] for text in texts])
+
+    encode = embed
+
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """Return float32[width]."""
+        return np.asarray(self.embed([question])[0])
+
+
+def encoders_for(name: str, folder: Path | None = None) -> list[SentenceEncoder | None]:
+    """Return the encoder for the documents of each fold; without a folder, those that ship."""
+    if name == "words":
+        return [None] * FOLDS
+    if name == "tuned" and folder is not None:
+        return [AdaptedEncoder(folder / f"fold-{fold}.safetensors") for fold in range(FOLDS)]
+    return [packaged_encoder() if name == "tuned" else SentenceEncoder(PACKAGED_ENCODER)] * FOLDS
+
+
+def load(folders: Sequence[Path], encoders: Sequence[SentenceEncoder | None]) -> list[Sample]:
+    """Read the sets and match their questions with their own and with other documents.
+
+    Args:
+        encoders: one per fold.
+    """
     sets = [QuestionSet.read(folder / "questions.jsonl") for folder in folders]
     samples: list[Sample] = []
     for number, here in enumerate(sets):
@@ -120,25 +167,40 @@ def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
         headings = _Headings(here)
         for count, question in enumerate(here.questions):
             names, sources = zip(*whole_documents(question, here.documents), strict=True)
+            fold = _fold(names, sources, question.evidence)
+            encoder = encoders[fold]
             found = match(question.question, sources, encoder)
             labels = _labels(found, question.evidence)
             first = len(samples) % len(other) if len(names) == 1 else 0
             unrelated = match(question.question, other[first:][: len(names)], encoder)
-            # The fold is that of the document with the evidence, or of the first document.
-            rows = np.flatnonzero(labels)
-            document = names[found.places[rows[0]][0]] if len(rows) else names[0]
-            fold = sum(map(ord, document)) % FOLDS
             without = None
-            if by_meaning and len(rows) and count % WITHOUT_EVERY == 0:
+            if encoder is not None and labels.any() and count % WITHOUT_EVERY == 0:
                 without = match(question.question, _without(found, labels, sources), encoder)
             faq = None
             if question.answerable and count % 2:
                 matched = match(question.question, headings.replace_headings(question), encoder)
                 faq = (matched, _labels(matched, question.evidence))
             samples.append(
-                Sample(question, here.scorer, sources, found, labels, unrelated, fold, without, faq)
+                Sample(
+                    question,
+                    here.scorer,
+                    sources,
+                    found,
+                    labels,
+                    unrelated,
+                    fold,
+                    without,
+                    faq,
+                    encoder,
+                )
             )
     return samples
+
+
+def _fold(names: Sequence[str], sources: Sequence[Source], evidence: Sequence[str]) -> int:
+    """Return the fold of the first document with evidence, or of the first document."""
+    holding = (n for n, s in zip(names, sources, strict=True) if _marked(s.text, evidence))
+    return sum(map(ord, next(holding, names[0]))) % FOLDS
 
 
 def _without(found: Match, labels: Array, sources: Sequence[Source]) -> list[Source]:
@@ -342,7 +404,7 @@ def fit(samples: Sequence[Sample], name: str) -> dict[str, Any]:
         "unit": fit_units(samples),
         "relevance": fit_units(samples, unrelated=True),
     }
-    if name == "meaning":
+    if name != "words":
         fitted |= fit_unanswerable(_asked(samples))
     model = Model.of(fitted | {"least": 0.0})
     best = [
@@ -353,10 +415,9 @@ def fit(samples: Sequence[Sample], name: str) -> dict[str, Any]:
     return fitted | {"least": round(float(np.quantile(best, FALSE_ABSTENTIONS[name])), 3)}
 
 
-def read_as(sample: Sample, name: str, model: Model) -> Reading:
+def read_as(sample: Sample, model: Model) -> Reading:
     """Read the sources for a question with the given model."""
-    encoder = packaged_encoder() if name == "meaning" else None
-    return read(sample.question.question, sample.sources, encoder, model)
+    return read(sample.question.question, sample.sources, sample.encoder, model)
 
 
 def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading], list[Judgement]]:
@@ -371,7 +432,7 @@ def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading],
         model = Model.of(fit([sample for sample in samples if sample.fold != fold], name))
         for number, sample in enumerate(samples):
             if sample.fold == fold:
-                readings[number] = read_as(sample, name, model)
+                readings[number] = read_as(sample, model)
                 unrelated[number] = judge(sample.unrelated, model)
     numbers = range(len(samples))
     return [readings[number] for number in numbers], [unrelated[number] for number in numbers]
@@ -438,18 +499,19 @@ def main() -> None:
     """Fit, report and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sets", nargs="+", type=Path)
+    parser.add_argument("--encoders", type=Path, required=True, help="folder with adapters")
     parser.add_argument("--held", type=Path, help="held-out set, only for the report")
     parser.add_argument("--out", type=Path, help="output file for the trees")
     args = parser.parse_args()
     models = {}
-    for name in ("meaning", "words"):
-        samples = load(args.sets, by_meaning=name == "meaning")
+    for name in ("tuned", "meaning", "words"):
+        samples = load(args.sets, encoders_for(name, args.encoders))
         report(name, samples, *cross_validate(samples, name))
         models[name] = fit(samples, name)
         if args.held:
-            held = load([args.held], by_meaning=name == "meaning")
+            held = load([args.held], encoders_for(name))
             model = Model.of(models[name])
-            report(f"{name}, held", held, [read_as(sample, name, model) for sample in held])
+            report(f"{name}, held", held, [read_as(sample, model) for sample in held])
     if args.out:
         text = json.dumps(models).replace("]], ", "]],\n")  # a tree per line
         args.out.write_text(text + "\n", "utf-8")

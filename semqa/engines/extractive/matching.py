@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -275,7 +275,8 @@ class Match:
         places: for each row the index of the source and of the unit.
         features: shape [rows, features], in the order of `names`.
         names: the name of each feature.
-        by_meaning: whether an encoder was used.
+        judged_by: the model for these features: ``tuned`` with the packaged encoder, ``meaning`` with
+            another one, ``words`` without.
     """
 
     question: str
@@ -283,7 +284,12 @@ class Match:
     places: tuple[tuple[int, int], ...]
     features: Array
     names: tuple[str, ...]
-    by_meaning: bool
+    judged_by: Literal["tuned", "meaning", "words"]
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether an encoder was used."""
+        return self.judged_by != "words"
 
     def column(self, name: str) -> Array:
         """Return one feature of all units; shape [rows]."""
@@ -307,15 +313,20 @@ def match(
         InputError: the encoder is invalid.
         UnavailableError: the encoder cannot be loaded, or a package is missing.
     """
+    judged_by: Literal["tuned", "meaning", "words"] = "words"
+    if encoder is not None:
+        from semqa.retrieval.encoder import TUNED_ENCODER
+
+        judged_by = "tuned" if encoder.name == TUNED_ENCODER else "meaning"
     split = tuple(read_units(source) for source in sources)
     places = tuple((s, u) for s, units in enumerate(split) for u in units.content)
     if not places:
-        return Match(question, split, places, np.zeros((0, 0)), (), encoder is not None)
+        return Match(question, split, places, np.zeros((0, 0)), (), judged_by)
     columns = _word_features(question, split, places) | _form_features(question, split, places)
     if encoder is not None:
         columns |= _embedding_features(question, split, places, encoder, columns)
     features = np.column_stack(list(columns.values()))
-    return Match(question, split, places, features, tuple(columns), encoder is not None)
+    return Match(question, split, places, features, tuple(columns), judged_by)
 
 
 def question_terms(question: str) -> tuple[str, ...]:

