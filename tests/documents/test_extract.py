@@ -641,6 +641,24 @@ def test_links_of_a_page_with_a_menu_are_kept() -> None:
     assert extract("a.html", page.encode()).text == "Forms:\n\n- Form A\n- Form B"
 
 
+def test_notices_and_links_need_no_telling_names() -> None:
+    page = (
+        "<body><div class=c1><div><a href=/>Home</a><a href=/fees>Fees</a></div><div>Call 0123</div></div>"
+        "<div class=c2><h1>The shop</h1><p>It is open daily.</p><div>Read <a href=/t>our terms</a>.</div>"
+        "<div>For cookies, see <a href=/c>the recipe</a>.</div></div>"
+        "<div class=c3><div><h2>Your privacy</h2><p>We use cookies.</p></div><div><button>Reject</button>"
+        "<button>Accept all</button><a href=/more>More</a></div></div>"
+    )
+    assert extract("a.html", page.encode()).text == (
+        "Call 0123\n\n# The shop\n\nIt is open daily.\n\nRead our terms.\nFor cookies, see the recipe."
+    )
+
+
+def test_a_page_with_a_cookie_notice_of_its_own_is_kept() -> None:
+    page = "<div><h1>Baking</h1><p>A cookie needs 9 minutes.</p><a href='?'>OK</a></div>"
+    assert "9 minutes" in extract("a.html", page.encode()).text
+
+
 def test_a_table_of_header_cells_keeps_its_rows() -> None:
     page = b"<table><tr><th>Year<th>Ships<tr><th>1890<th>12<tr><th>1891<th>14</table>"
     assert extract("a.html", page).text == (
