@@ -36,6 +36,9 @@ FULL = 0.7
 HANGING = 8
 """A line that is indented by more blanks than this goes on with the line above."""
 
+LONGEST_SHORT, VALUE_LINES = 60, 6
+"""Maximum length of a line of an address or the like, and maximum number of such lines below a label."""
+
 LONGEST_SENTENCE = 1_500
 """A longer sentence is split at white space, because some texts have no full stops."""
 
@@ -57,6 +60,10 @@ _TURN = re.compile(
 )
 _FIELD = re.compile(r"[ \t]*+(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
+_LABEL_LINE = re.compile(
+    r"[ \t]*(?:\*\*)?[^\W\d_a-z][^.!?:]{0,40}:(?:\*\*)?(?: {2,}[^.!?:]{1,40}:)*\s*"
+)
+"""A label on a line of its own, such as "Address:", or several side by side."""
 _BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*\s*")
 """A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
 _QUOTED = re.compile(r"(?:>[ \t]?)+")
@@ -76,10 +83,25 @@ _STOP = re.compile(
 )
 """Sentence ends. Those of Chinese and Japanese need no space after them."""
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Nos|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|"
-    r"Dept|Mt|Ave|op|cit|ed|eds|pp|e\.g|i\.e|a\.m|p\.m|no|part|ext|max|min|cl|Art|Sec|para)"
-    r"|\b[A-Z])\.$"
+    r"\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|Dept|Mt|Ave|"
+    r"op|cit|eds?|Hr|Fr|Ste|Mme|Mlle|MM|Sra|Srta|Sres|Dra|Dña|Uds?|EE|cf|bzw|evtl|ggf|inkl|vgl|zzgl|"
+    r"sog|gem|Mio|Mrd|aprox|med|Dipl|Ing|[^\W\d_]\.\s?[^\W\d_]{1,2}|(?![a-z])[^\W\d_])\.$"
 )
+"""Abbreviations, among them initials and pairs of letters such as "a.m." and "z. B."."""
+_BEFORE_NUMBERS = re.compile(
+    r"(?:\b(?:nos?|nr|núm|art|abs|ziff|kap|chap|cap|sec|para|cl|part|ext|max|min|v|ver|vol|bd|pp?|págs?|"
+    r"tel|tél|jan|janv|feb|févr?|mar|apr|jun|jul|juill?|aug|sept?|oct|okt|nov|dec|déc|dez)|str)\.$",
+    re.IGNORECASE,
+)
+"""Words that are abbreviations before a number, as in "Art. 7", "Tel. (030) 99" and "Hauptstr. 5"."""
+_ORDINAL = re.compile(
+    r"((?<!\bI\s)\b(?:am|im|ins|zum|vom|beim|der|die|das|des|dem|den|bis|ab|seit|jede[mnrs]?)\s+)?"
+    r"\b\d{1,2}\.$",
+    re.IGNORECASE,
+)
+"""What may be a German ordinal, as in "am 3. Werktag" and "1. Mai"."""
+_MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+_LETTER, _LETTERS = re.compile(r"\b[^\W\d_]\.$"), re.compile(r"[^\W\d_]{1,2}\.")
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
 _ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
 _JOINERS = frozenset("\u200d\ufe0f")
@@ -186,14 +208,18 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     if after >= end:
         return True
     following = text[after : after + 8].lstrip("\"'“‘(*_[")[:1]
-    starts = not following.islower() or not following.isascii()
-    if not starts:
+    if following != following.title():  # Georgian letters have no title case
         return False
     if stop[0][0] != ".":
         return True
     before = text[max(start, stop.start() - 12) : stop.start() + 1]
-    if following.isdigit() and before.endswith((" v.", " ver.")):
-        return False  # "v. 2.0"
+    if not following.isalpha() and _BEFORE_NUMBERS.search(before):
+        return False
+    if _LETTER.search(before) and _LETTERS.match(text, after):
+        return False  # the first letter of "z. B."
+    ordinal = _ORDINAL.search(before)
+    if ordinal and (ordinal[1] or _MONTH.match(text, after)):
+        return False
     if _ABBREVIATION.search(before):
         return bool(_MAY_END.search(before)) and following.isupper()
     return _ONLY_NUMBER.fullmatch(text[start : stop.end()].strip()) is None
@@ -239,6 +265,31 @@ def _indent(line: _Line) -> int:
     return len(line.text) - len(line.text.lstrip())
 
 
+def _is_short(line: _Line) -> bool:
+    return len(line.stripped) <= LONGEST_SHORT and line.stripped[-1] not in ".!?;"
+
+
+def _values(block: Sequence[_Line]) -> set[int]:
+    """Return the lines below labels such as "Address:" that are their values."""
+    values: set[int] = set()
+    at = 0
+    while at < len(block):
+        last = at + 1
+        if _LABEL_LINE.fullmatch(block[at].text):
+            while (
+                last < len(block)
+                and _is_short(block[last])
+                and ": " not in block[last].text
+                and block[last].stripped[-1] != ":"
+                and not _ITEM.match(block[last].text)
+            ):
+                last += 1
+            if last - at - 1 <= VALUE_LINES:
+                values.update(range(at + 1, last))
+        at = last
+    return values
+
+
 def _has_url(line: _Line) -> bool:
     return "://" in line.text
 
@@ -271,6 +322,8 @@ class _Reader:
         self._speakers = _speakers(text)
         self._width = _width(self._blocks)
         self._longest = 0  # the longest line of the block
+        self._values: set[int] = set()  # the lines of the block that belong to a label above them
+        self._is_short = False  # whether all lines of the block are short
         self._has_fields = False  # whether the block has several lines such as "Present: ..."
 
     def read(self) -> None:
@@ -282,6 +335,8 @@ class _Reader:
             self._longest = max(
                 (len(line.stripped) for line in block if not _has_url(line)), default=0
             )
+            self._values = _values(block)
+            self._is_short = all(map(_is_short, block))
             self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1
             if rows := len(block) if _is_delimited(block) else _aligned(block):
                 at = self._read_table(block, 0, rows)
@@ -366,6 +421,8 @@ class _Reader:
 
     def _breaks(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins anew, rather than because the line above it was full."""
+        if at in self._values:
+            return False
         above, line = block[at - 1].text.rstrip(), block[at].stripped
         if (_has_columns(line) and _has_columns(above)) or _are_aligned(above, block[at].text):
             return True
@@ -538,8 +595,8 @@ class _Reader:
         over = None
         if self._headings and self._headings[-1][0] == 9:
             over = self._headings[-1][1]
-        elif _indent(block[at]):
-            over = self._lead_in_of_indented(at)
+        elif _indent(block[at]) or (self._is_short and not _LABEL_LINE.fullmatch(block[at].text)):
+            over = self._lead_in_of_lines(at)
         self._list = None
         begins = self._speaks(block[at].text) or (self._has_fields and _FIELD.match(block[at].text))
         goes_on = at and self.units and self.units[-1].kind == "sentence"
@@ -549,8 +606,8 @@ class _Reader:
             self._add(start, stop, "sentence", over, self._group)
         return last
 
-    def _lead_in_of_indented(self, at: int) -> int | None:
-        """Return the index of the unit "Pay to:" that introduces an indented line, else None."""
+    def _lead_in_of_lines(self, at: int) -> int | None:
+        """Return the index of the unit "Pay to:" that introduces an indented or short line."""
         last = self.units[-1] if self.units else None
         if last is None or self._last_text().rstrip("*_ ").endswith(":"):
             return self._lead_in()

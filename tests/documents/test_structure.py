@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -182,6 +183,58 @@ def test_abbreviations_and_numbers_end_no_sentence() -> None:
         "See no. 12, e.g. the blue one.",
         "Then he left.",
     ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Mietvertrag für die Wohnung beginnt am 1. Mai 2024.",
+        "Die Miete ist spätestens am 3. Werktag im Voraus fällig.",
+        "Zum 12. Nov. 2023 wohnte im 2. Obergeschoss, Parkstr. 5, Hr. Keil.",
+        "Kleine Tiere, z. B. Hamster, d. h. Tiere nach Nr. 5 und Art. 7, sind erlaubt.",
+        "Die Kaution von drei Mieten beträgt d. h. 2.070,00 EUR.",
+        "Le bail est signé par M. Dupont et Mme. Roux selon art. 3, p. ex. Paris.",
+        "El contrato lo firman el Sr. García y la Sra. Pérez, p. ej. Ana, según el art. 4.",
+        "Please call us on tel. (030) 99 or see the notes on p. 5 of Feb. 2023.",
+    ],
+)
+def test_abbreviations_and_ordinals_of_other_languages_end_no_sentence(sentence: str) -> None:
+    assert units(f"{sentence} Das ist alles, was gilt.")[0] == ("sentence", sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["The answer of the office was no.", "Their son says that I am 30.", "It is on page 12."],
+)
+def test_short_words_and_numbers_may_end_a_sentence(sentence: str) -> None:
+    assert units(f"{sentence} Dogs and cats stay at home.")[-1][1] == "Dogs and cats stay at home."
+
+
+def test_the_lines_below_a_label_are_its_value() -> None:
+    text = (
+        "The trust lets three halls in the town to clubs, to families and also to\n"
+        "firms, by the hour or by the day.\n\n"
+        "Bill to:                Deliver to:\nOrla Finch              Finch Sailing\n"
+        "18 Quayside             Berth 27\n\n"
+        "Address:\nWeaver Trust\n41 Mill Street\nHathersby HB2\nPhone: 0161 440\nFax: 0161 441"
+    )
+    assert [text for _, text in units(text)][1:] == [
+        text[text.index("Bill") : text.index("\n\nAddress")],
+        "Address:\nWeaver Trust\n41 Mill Street\nHathersby HB2",
+        "Phone: 0161 440",
+        "Fax: 0161 441",
+    ]
+
+
+def test_short_lines_have_the_lead_in_above_them() -> None:
+    text = (
+        "Please transfer the rent to this account:\n\nHolder: Anna Berg\nIBAN: DE02 1203\n\n"
+        "Key holders:\nAnna Prell: front door\nBen Osei: all doors\n\n"
+        "We say this:\n\nThe rent is due on the first working day of each month."
+    )
+    assert over(text, "DE02 1203") == "Please transfer the rent to this account:"
+    assert over(text, "all doors") == "Key holders:"
+    assert over(text, "each month.") is None
 
 
 def test_a_label_stays_with_its_sentence() -> None:
