@@ -64,6 +64,7 @@ _LABEL_LINE = re.compile(
     r"[ \t]*(?:\*\*)?[^\W\d_a-z][^.!?:]{0,40}:(?:\*\*)?(?: {2,}[^.!?:]{1,40}:)*\s*"
 )
 """A label on a line of its own, such as "Address:", or several side by side."""
+_FIGURE = re.compile(r"\d|@|://")
 _BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*\s*")
 """A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
 _QUOTED = re.compile(r"(?:>[ \t]?)+")
@@ -96,11 +97,14 @@ _BEFORE_NUMBERS = re.compile(
 """Words that are abbreviations before a number, as in "Art. 7", "Tel. (030) 99" and "Hauptstr. 5"."""
 _ORDINAL = re.compile(
     r"((?<!\bI\s)\b(?:am|im|ins|zum|vom|beim|der|die|das|des|dem|den|bis|ab|seit|jede[mnrs]?)\s+)?"
-    r"\b\d{1,2}\.$",
+    r"(?<![\w.,:])\d{1,2}\.$",
     re.IGNORECASE,
 )
 """What may be a German ordinal, as in "am 3. Werktag" and "1. Mai"."""
-_MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+_MONTH = re.compile(
+    r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März?|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?|Sept?(?:ember)?|"
+    r"Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?)\b"
+)
 _LETTER, _LETTERS = re.compile(r"\b[^\W\d_]\.$"), re.compile(r"[^\W\d_]{1,2}\.")
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
 _ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
@@ -443,7 +447,10 @@ class _Reader:
         """Whether a line without markup is a heading, or a question followed by its answer."""
         line = block[at].stripped
         alone = len(block) == 1
-        if self._speaks(line) or _has_columns(line) or (not alone and _FIELD.match(line)):
+        field = _FIELD.match(line)
+        if self._speaks(line) or _has_columns(line):
+            return False
+        if field and (not alone or _FIGURE.search(line, field.end())):
             return False
         if at == 0 and not alone and line.endswith("?") and len(line) <= 140:
             return True
@@ -458,6 +465,8 @@ class _Reader:
             return False  # a sentence that continues in the items
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
             return not self._shouts(block, at)
+        if self.units and self.units[-1].kind == "heading" and self._is_address(block):
+            return False
         if at == 0 and not alone and self._breaks(block, 1):
             return (
                 len(line.split()) <= TITLE_WORDS
@@ -471,6 +480,13 @@ class _Reader:
             return True
         numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6
         return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
+
+    def _is_address(self, block: Sequence[_Line]) -> bool:
+        """Whether a block below a heading may be an address, or other lines of the same kind."""
+        if len(block) == 1:
+            line = block[0].stripped
+            return len(line.split()) > TITLE_WORDS and _FIGURE.search(line) is not None
+        return self._is_short and len(block) <= VALUE_LINES and block[0].stripped[0] not in "*_"
 
     def _shouts(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins a paragraph in capitals, such as the disclaimer of a licence."""

@@ -226,6 +226,23 @@ def test_the_lines_below_a_label_are_its_value() -> None:
     ]
 
 
+def test_an_address_below_a_heading_is_no_heading() -> None:
+    wide = (
+        "The halls are let to clubs, to families and to firms by the hour or by the day, all year."
+    )
+    text = (
+        f"# Halls\n\n## Visit us\n\nThe Hall\n27 Canal Walk\nOxbridge OX9\n\n{wide}\n{wide}\n\n"
+        f"## Letters\n\nWeaver Trust c/o Lund, 41 Mill Street, Hathersby HB2\n\n{wide}\n\n"
+        f"## Calls\n\nPhone: 0161 440\n\n{wide}"
+    )
+    assert [found for kind, found in units(text) if kind == "heading"] == [
+        "Halls",
+        "Visit us",
+        "Letters",
+        "Calls",
+    ]
+
+
 def test_short_lines_have_the_lead_in_above_them() -> None:
     text = (
         "Please transfer the rent to this account:\n\nHolder: Anna Berg\nIBAN: DE02 1203\n\n"
