@@ -42,6 +42,13 @@ LONGEST_SHORT, VALUE_LINES = 60, 6
 LONGEST_SENTENCE = 1_500
 """A longer sentence is split at white space, because some texts have no full stops."""
 
+NEGATES = re.compile(
+    r"\b(?:not|never|no|without|exclu\w+|except\w*|prohibited|forbidden|limitations?|"
+    r"nicht|kein\w*|ohne|ausschl\w+|ausgeschlossen|verboten|sans|interdit\w*|sin|prohibid\w+)\b",
+    re.IGNORECASE,
+)
+"""A heading without which the text below it says the contrary, such as "What is not insured"."""
+
 _ENDS = ".!;,:。！；，：؛،।۔"
 """Characters that a heading does not end with."""
 
@@ -465,7 +472,7 @@ class _Reader:
             return False  # a sentence that continues in the items
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
             return not self._shouts(block, at)
-        if self.units and self.units[-1].kind == "heading" and self._is_address(block):
+        if self.units and self._is_address(block):
             return False
         if at == 0 and not alone and self._breaks(block, 1):
             return (
@@ -482,7 +489,9 @@ class _Reader:
         return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
 
     def _is_address(self, block: Sequence[_Line]) -> bool:
-        """Whether a block below a heading may be an address, or other lines of the same kind."""
+        """Whether a block below a heading or lead-in may be an address, or lines of the same kind."""
+        if self.units[-1].kind != "heading" and not self._last_text().endswith(":"):
+            return False
         if len(block) == 1:
             line = block[0].stripped
             return len(line.split()) > TITLE_WORDS and _FIGURE.search(line) is not None

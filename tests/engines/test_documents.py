@@ -184,6 +184,56 @@ def test_a_label_answers_a_question_for_it(question: str, starts: list[str]) -> 
     assert [quote[: len(start)] for quote, start in zip(found, starts, strict=True)] == starts
 
 
+INVOICE = """\
+INVOICE
+
+Invoice date: 14 June 2024
+Due date: 14 July 2024
+
+Pos  Item          Qty     Price
+1    Red paint       4    248.00
+2    Hull, clean     1    180.00
+--------------------------------
+     Subtotal             428.00
+     Balance due          513.60
+
+If you pay within 10 days, you may deduct 2%. The goods are ours until you pay for them.
+
+Phone: 01734 552 018
+E-mail: office@boats.example
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How much do I have to pay?", ["Balance due          513.60"]),
+        ("What do we owe?", ["Balance due          513.60"]),
+        ("When do I have to pay?", ["Due date: 14 July 2024"]),
+        ("How can I contact you?", ["Phone: 01734 552 018", "E-mail: office@boats.example"]),
+    ],
+)
+def test_usual_questions_about_an_invoice(question: str, expected: list[str]) -> None:
+    assert quotes(question, INVOICE) == expected
+
+
+def test_a_total_is_what_to_pay_if_nothing_else_is() -> None:
+    table = "| Item | Price |\n| --- | --- |\n| Paint | £24.00 |\n| Total | £24.00 |\n"
+    assert quotes("How much do I have to pay?", f"# Bill\n\n{table}") == [
+        "Item | Price",
+        "Total | £24.00",
+    ]
+    assert "Total: 45 members" not in quotes(
+        "How much do I have to pay?",
+        "Total: 45 members\n\nYou pay a fee of £20 a year to the club.",
+    )
+
+
+def test_numbers_of_several_people_are_no_answer_for_one() -> None:
+    text = "# Ann\n\nPhone: 0161 440\n\n# Bob\n\nPhone: 0161 441\n"
+    assert len(quotes("How do I reach Ann?", text)) == 1
+
+
 def test_a_misleading_label_or_bracket_hides_no_answer() -> None:
     text = (
         "# Boiler\n\nWarranty: page 12\n\nAn engineer looks at it (fee) once a year.\n\n"

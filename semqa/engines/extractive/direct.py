@@ -1,7 +1,7 @@
 """Units that answer a question by their form: definitions, the parties of a contract, and labels.
 
-"Who is the landlord?" is answered by 'Anna Berg (hereinafter the "Landlord")', and "Who attended the
-meeting?" by "Present: Ada Lund, Bo Ek".
+"Who is the landlord?" is answered by 'Anna Berg (hereinafter the "Landlord")', "Who attended the
+meeting?" by "Present: Ada Lund, Bo Ek", and "How much do I have to pay?" by "Balance due   922.80".
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def direct_rows(found: Match) -> tuple[list[int], list[int]]:
     A label may mislead ("Warranty: page 12"), so the latter are the rows without a label that have
     all words of the question.
     """
-    if rows := _defining_rows(found):
+    if rows := _defining_rows(found) or _usual_rows(found):
         return rows, []
     rows = _labelled_rows(found)
     named = np.flatnonzero(found.column("words") > ALL_WORDS).tolist() if rows else []
@@ -70,6 +70,54 @@ def _defining_rows(found: Match) -> list[int]:
     if asked[1].lower() in ("parties", "contracting parties"):
         defines = _PARTIES
     return [row for row, text in enumerate(_texts(found)) if defines.search(text)]
+
+
+def _usual(asks: str, label: str, value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return (
+        re.compile(rf"\W*(?:{asks})(?: in total| altogether| now)?\W*", re.IGNORECASE),
+        re.compile(rf"\W*((?i:{label}))\.?(?: ?\([^()]*\))?:? ?{value}"),
+    )
+
+
+_I_PAY = r"(?:can|could|do|must|should) (?:I|we|you|one) (?:still )?(?:have to |need to )?"
+_BILL = r"(?:due|(?:the|this) (?:bill|invoice)|to be paid)"
+_MONEY = r"(?=.*(?:[£$€]|[.,]\d\d\b|\b[A-Z]{3}\b))(?:[A-Z]{3}|[£$€])? ?\d[\d.,’' ]*+(?:[A-Z]{3}|[£$€])?\W*"
+_USUAL = (
+    _usual(
+        rf"how {_I_PAY}(?:reach|contact|call|get in touch with)(?: (?:them|you|us|the \w+))?",
+        r"(?:tele)?phone(?: number)?|(?:tele)?fax|tel|mobile|e-?mail|web(?:site)?",
+        r"\S*(?:\d|@|www\.|://).*",
+    ),
+    _usual(
+        rf"(?:how much|what) {_I_PAY}(?:pay|owe)|how much is {_BILL}",
+        r"(?:total |outstanding )?(?:amount|balance|sum) (?:due|payable|to pay|outstanding|owed)|"
+        r"total (?:due|payable|to pay)|balance|to pay",
+        _MONEY,
+    ),
+    _usual(
+        rf"(?:how much|what) {_I_PAY}(?:pay|owe)|how much is {_BILL}",
+        r"(?:grand |invoice )?total(?: amount| price)?",
+        _MONEY,
+    ),
+    _usual(
+        rf"(?:by )?when {_I_PAY}pay|when is (?:it|payment|the (?:bill|invoice|payment)) due",
+        r"(?:payment )?due(?: date| by| on)?|(?:pay(?:able|ment)? )(?:by|date|due)|date due",
+        r".*\d.*",
+    ),
+)
+"""Usual questions about an invoice or a letter, and the lines that answer them; the first that do."""
+
+
+def _usual_rows(found: Match) -> list[int]:
+    """Return the rows that answer a usual question, unless a document has several of a kind."""
+    texts = _texts(found)
+    for asks, says in _USUAL:
+        if asks.fullmatch(found.question):
+            said = {row: match for row, text in enumerate(texts) if (match := says.fullmatch(text))}
+            kinds = {(found.places[row][0], match[1].lower()) for row, match in said.items()}
+            if said and len(kinds) == len(said):
+                return list(said)
+    return []
 
 
 MOST_LABELLED = 10

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from semqa.documents.structure import NEGATES
 from semqa.engines.extractive.direct import missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.matching import match, read_units
@@ -55,11 +56,6 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 """Words by which one part of a question refers to the subject of another."""
-_NEGATIVE = re.compile(
-    r"\b(?:not|never|no|without|exclu\w+|except\w*|prohibited|forbidden|limitations?)\b",
-    re.IGNORECASE,
-)
-"""A heading without which the text below it says the contrary, such as "What is not insured"."""
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
     r"(?:this|these|it|they) (?:does|do) not|if (?:it|they|you|not))\b|"
@@ -368,7 +364,7 @@ def _needed(units: Units, u: int) -> list[int]:
     while over is not None:
         out.append(over)
         over = found[over].over
-    if found[u].headings and _NEGATIVE.search(units.texts[found[u].headings[-1]]):
+    if found[u].headings and NEGATES.search(units.texts[found[u].headings[-1]]):
         out.append(found[u].headings[-1])
     before = _neighbour(units, u, -1)
     if before is not None and _PRONOUN.match(units.texts[u]):
