@@ -406,6 +406,13 @@ def test_a_row_with_many_blanks_is_quoted_quickly() -> None:
     assert time.process_time() - started < 2
 
 
+def test_a_quote_that_occurs_thousands_of_times_is_rated_quickly() -> None:
+    text = "".join(f"Name: {i % 10}\n" for i in range(40_000))
+    started = time.process_time()
+    assert quotes("What is the name?", text)
+    assert time.process_time() - started < 20
+
+
 @given(
     st.lists(st.text(alphabet="dog fe12.?\n#|-*:(", max_size=120), min_size=1, max_size=3),
     st.integers(1, 12),
