@@ -624,7 +624,7 @@ def join_lines(text: str, words: set[str]) -> str:
 def _full(block: Sequence[str], usual: int) -> list[int]:
     """Return the length of a full line for each line of a block."""
     longest = max(map(len, block))
-    even = all(len(line) >= 0.7 * longest for line in block[:-1])
+    even = longest >= _MIN_PROSE and all(len(line) >= 0.7 * longest for line in block[:-1])
     if even and 3 * sum(line[0].islower() for line in block) >= len(block) > _MIN_COLUMN:
         usual = longest
     elif len(block) >= _MIN_COLUMN:
