@@ -335,6 +335,7 @@ class _Reader:
         self._longest = 0  # the longest line of the block
         self._values: set[int] = set()  # the lines of the block that belong to a label above them
         self._is_short = False  # whether all lines of the block are short
+        self._first = 0  # the index of the block's first unit
         self._has_fields = False  # whether the block has several lines such as "Present: ..."
 
     def read(self) -> None:
@@ -348,6 +349,7 @@ class _Reader:
             )
             self._values = _values(block)
             self._is_short = all(map(_is_short, block))
+            self._first = len(self.units)
             self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1
             if rows := len(block) if _is_delimited(block) else _aligned(block):
                 at = self._read_table(block, 0, rows)
@@ -621,7 +623,7 @@ class _Reader:
         if self._headings and self._headings[-1][0] == 9:
             over = self._headings[-1][1]
         elif _indent(block[at]) or (self._is_short and not _LABEL_LINE.fullmatch(block[at].text)):
-            over = self._lead_in_of_lines(at)
+            over = self._lead_in_of_lines(block, at)
         self._list = None
         begins = self._speaks(block[at].text) or (self._has_fields and _FIELD.match(block[at].text))
         goes_on = at and self.units and self.units[-1].kind == "sentence"
@@ -631,11 +633,21 @@ class _Reader:
             self._add(start, stop, "sentence", over, self._group)
         return last
 
-    def _lead_in_of_lines(self, at: int) -> int | None:
-        """Return the index of the unit "Pay to:" that introduces an indented or short line."""
+    def _lead_in_of_lines(self, block: Sequence[_Line], at: int) -> int | None:
+        """Return the index of the unit that introduces an indented or short line, else None.
+
+        That is "Pay to:", or for "Phone: 12" the name at the top of the block.
+        """
         last = self.units[-1] if self.units else None
         if last is None or self._last_text().rstrip("*_ ").endswith(":"):
             return self._lead_in()
+        if (
+            at
+            and self._is_short
+            and _FIELD.match(block[at].text)
+            and not _FIELD.match(block[0].text)
+        ):
+            return self._first if self.units[self._first].kind == "sentence" else None
         above = last.over if at and last.kind == "sentence" else None
         return above if above is not None and self.units[above].kind == "sentence" else None
 

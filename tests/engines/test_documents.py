@@ -229,6 +229,17 @@ def test_a_total_is_what_to_pay_if_nothing_else_is() -> None:
     )
 
 
+def test_a_number_is_quoted_with_the_name_above_it() -> None:
+    text = (
+        "STAFF OF THE CLINIC\n\nAnna Weiss, surgeon\nRoom 12\nPhone: 0161 20\nE-mail: aw@clinic.example\n\n"
+        "Ben Adler, nurse\nRoom 3\nPhone: 0161 31\nE-mail: ba@clinic.example\n"
+    )
+    assert quotes("What is Ben's phone number?", text) == [
+        "Ben Adler, nurse\nRoom 3",
+        "Phone: 0161 31",
+    ]
+
+
 def test_numbers_of_several_people_are_no_answer_for_one() -> None:
     text = "# Ann\n\nPhone: 0161 440\n\n# Bob\n\nPhone: 0161 441\n"
     assert len(quotes("How do I reach Ann?", text)) == 1
