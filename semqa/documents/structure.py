@@ -65,7 +65,7 @@ _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNO
 _TURN = re.compile(
     r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
-_FIELD = re.compile(r"[ \t]*+(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
+_FIELD = re.compile(r"[ \t]*+(?:\*\*)?[^\W\d_a-z][\w /’'-]{0,30}\.?:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
 _LABEL_LINE = re.compile(
     r"[ \t]*(?:\*\*)?[^\W\d_a-z][^.!?:]{0,40}:(?:\*\*)?(?: {2,}[^.!?:]{1,40}:)*\s*"

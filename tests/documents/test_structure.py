@@ -226,6 +226,13 @@ def test_the_lines_below_a_label_are_its_value() -> None:
     ]
 
 
+def test_a_field_may_be_abbreviated_or_begin_with_an_umlaut() -> None:
+    for first in ("Invoice no.: 2024-0381", "Übergabe: 30. April"):
+        text = f"{first}\nDue date: 14 July\nPaid: no"
+        assert [found for _, found in units(text)] == text.split("\n")
+        assert over(text, "14 July") is None
+
+
 def test_an_address_below_a_heading_is_no_heading() -> None:
     wide = (
         "The halls are let to clubs, to families and to firms by the hour or by the day, all year."
