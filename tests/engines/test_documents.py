@@ -229,6 +229,20 @@ def test_a_total_is_what_to_pay_if_nothing_else_is() -> None:
     )
 
 
+def test_an_address_is_quoted_with_all_of_its_lines() -> None:
+    beside = "Bill to:               Deliver to:\nOrla Finch             Finch Sailing\n18 Quayside            Berth 27"
+    text = (
+        f"ORDER\n\n{beside}\n\nAddress for letters:\nWeaver Trust\nPO Box 12\n\nDelivery: 12 June\n"
+    )
+    assert quotes("What is the billing address?", text) == [beside]
+    assert beside in quotes("What is the delivery address?", text)
+    assert quotes("What is the address for letters?", text) == [
+        "Address for letters:\nWeaver Trust\nPO Box 12"
+    ]
+    other = text.replace("Deliver to:", "Delivery address:")
+    assert len(quotes("What is the delivery address?", other)) == 1
+
+
 def test_a_number_is_quoted_with_the_name_above_it() -> None:
     text = (
         "STAFF OF THE CLINIC\n\nAnna Weiss, surgeon\nRoom 12\nPhone: 0161 20\nE-mail: aw@clinic.example\n\n"

@@ -15,7 +15,7 @@ from semqa.engines.extractive.lexicon import stem
 from semqa.engines.extractive.matching import question_terms, stems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from semqa.engines.extractive.matching import Match
 
@@ -141,6 +141,10 @@ _MEANS = {
     "action": "task todo follow-up",
     "task": "action todo",
     "todo": "action task",
+    "deliver": "delivery ship shipping address",
+    "ship": "delivery deliver shipping address",
+    "bill": "billing invoice address",
+    "invoice": "billing bill address",
 }
 _STEMS = {stem(label): {stem(label), *map(stem, words.split())} for label, words in _MEANS.items()}
 """What the labels of minutes are called in questions."""
@@ -155,8 +159,13 @@ _IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
 def _labelled_rows(found: Match) -> list[int]:
     """Return the rows whose label ("Decision: …") is all that a question asks for.
 
-    The sentences after a labelled one belong to it, up to the next label or paragraph.
+    Labels with other words are considered if none has the question's own. The sentences after a
+    labelled one belong to it, up to the next label or paragraph.
     """
+    return _rows_with(found, {}) or _rows_with(found, _STEMS)
+
+
+def _rows_with(found: Match, meanings: Mapping[str, set[str]]) -> list[int]:
     terms = set(question_terms(found.question)) - _IGNORED
     rows: list[int] = []
     labelled = 0
@@ -166,10 +175,14 @@ def _labelled_rows(found: Match) -> list[int]:
             if rows and rows[-1] == row - 1 and _goes_on(found, row):
                 rows.append(row)
             continue
-        named = [_STEMS.get(word, {word}) for word in stems_of(label[1])]
-        if terms and named and terms <= set().union(*named) and all(terms & each for each in named):
-            rows.append(row)
-            labelled += 1
+        while label is not None:  # several may be side by side
+            named = [meanings.get(word, {word}) for word in stems_of(label[1])]
+            asked = terms and named and terms <= set().union(*named)
+            if asked and all(terms & each for each in named):
+                rows.append(row)
+                labelled += 1
+                break
+            label = _LABEL.match(text, label.end())
     most = 1 if _WHO_IS.match(found.question) else MOST_LABELLED
     return rows if labelled <= most else []
 
