@@ -218,22 +218,40 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     after = _skip_blanks(text, stop.end(), end)
     if after >= end:
         return True
-    following = text[after : after + 8].lstrip("\"'“‘(*_[")[:1]
+    following = _first_letter(text, after)
     if following != following.title():  # Georgian letters have no title case
         return False
     if stop[0][0] != ".":
         return True
-    before = text[max(start, stop.start() - 12) : stop.start() + 1]
-    if not following.isalpha() and _BEFORE_NUMBERS.search(before):
+    if is_abbreviation(text, start, stop.start(), after):
         return False
+    return _ONLY_NUMBER.fullmatch(text[start : stop.end()].strip()) is None
+
+
+def _first_letter(text: str, at: int) -> str:
+    return text[at : at + 8].lstrip("\"'“‘(*_[")[:1]
+
+
+def is_abbreviation(text: str, start: int, stop: int, after: int) -> bool:
+    """Whether a full stop before a capital letter or a number ends an abbreviation or ordinal.
+
+    Args:
+        text: the text.
+        start: where the sentence begins.
+        stop: offset of the full stop.
+        after: offset of the next character that is not blank.
+    """
+    before, following = text[max(start, stop - 12) : stop + 1], _first_letter(text, after)
+    if not following.isalpha() and _BEFORE_NUMBERS.search(before):
+        return True
     if _LETTER.search(before) and _LETTERS.match(text, after):
-        return False  # the first letter of "z. B."
+        return True  # the first letter of "z. B."
     ordinal = _ORDINAL.search(before)
     if ordinal and (ordinal[1] or _MONTH.match(text, after)):
+        return True
+    if not _ABBREVIATION.search(before):
         return False
-    if _ABBREVIATION.search(before):
-        return bool(_MAY_END.search(before)) and following.isupper()
-    return _ONLY_NUMBER.fullmatch(text[start : stop.end()].strip()) is None
+    return not (_MAY_END.search(before) and following.isupper())
 
 
 def read_structure(text: str) -> Structure:
