@@ -709,6 +709,17 @@ def test_notices_and_links_need_no_telling_names() -> None:
     )
 
 
+def test_a_heading_in_a_link_is_kept() -> None:
+    menu = "<nav><h2>Menu</h2></nav><p><a href=/>Home</a></p><p>Call 0123</p>"
+    page = f"{menu}<div><a href=/fees><h1>Fees</h1></a></div><p><a href=/a>Form A</a></p>"
+    assert extract("a.html", page.encode()).text == "Call 0123\n\n# Fees\n\nForm A"
+
+
+def test_a_link_that_is_never_closed_hides_no_text() -> None:
+    page = f"<p><a href='#top'>{'It is open daily. ' * 9}<h2>Fees</h2><p>A card costs £12."
+    assert "A card costs £12." in extract("a.html", page.encode()).text
+
+
 def test_a_page_with_a_cookie_notice_of_its_own_is_kept() -> None:
     page = "<div><h1>Baking</h1><p>A cookie needs 9 minutes.</p><a href='?'>OK</a></div>"
     assert "9 minutes" in extract("a.html", page.encode()).text

@@ -65,8 +65,8 @@ _ACCEPT = re.compile(
 )
 """The text of the button of a cookie notice."""
 
-_MAX_BUTTONS, _LEVELS = 20, 6
-"""Number of such buttons that are looked at, and of elements around each."""
+_MAX_BUTTONS, _LEVELS, _MAX_HEADINGS = 20, 6, 5
+"""Number of such buttons that are looked at, of elements around each, and of headings."""
 
 _LINKS = re.compile(
     r"(?:^|[ _-])(?:menu|nav|navbar|topbar|sidebar|share|social|footer)\b", re.IGNORECASE
@@ -74,6 +74,7 @@ _LINKS = re.compile(
 """Class names and ids of elements that are left out if all of their words are links."""
 
 _LONGEST_NOTICE = 2_000
+_LONGEST_JUMP = 60
 _LONGEST_MARK = 6
 """Maximum length of the mark of a note."""
 
@@ -140,14 +141,14 @@ class _Text:
         """For each open item, whether its paragraphs are lines of one block."""
         self._answer_due = False
         self._cookies: list[Any] = []
-        self._begins = False
-        """Whether a heading will follow, and none has come yet."""
+        self._around: frozenset[Any] = frozenset()
+        """The elements around the first heading, until it comes."""
 
     def of(self, root: Any) -> str:
         walk = self._etree.iterwalk(root, events=("start", "end"))
         hidden: Any = None
         self._cookies = _cookie_notices(root)
-        self._begins = next(root.iter("h1", "h2", "h3"), None) is not None
+        self._around = _around_heading(root)
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
@@ -167,18 +168,18 @@ class _Text:
 
     def _is_left_out(self, element: Any, tag: str) -> bool:
         """Whether an element is hidden, a cookie notice, or links before the first heading."""
-        first = self._begins and (tag in _BLOCKS or tag == "td")
+        before = self._around and element not in self._around and (tag in _BLOCKS or tag == "td")
         return (
             _is_hidden(element)
             or element in self._cookies
-            or (first and _has_only_links(element, "", 1))
-            or (tag == "a" and not self._parts and element.get("href", "").startswith("#"))
+            or (before and _has_only_links(element, "", 1))
+            or (tag == "a" and not self._parts and _is_jump(element))
         )
 
     def _is_whole(self, element: Any, tag: str) -> bool:
         """Write a heading, a preformatted block or a data table; return False for other elements."""
         if tag in _HEADINGS:
-            self._begins = False
+            self._around = frozenset()
             self._write_block([f"{'#' * int(tag[1])} {self._line(element)}"], tag)
         elif tag == "pre":
             lines = self._visible(element, "\n").strip("\n").rstrip().split("\n")
@@ -382,6 +383,15 @@ def _is_around_text(element: Any) -> bool:
     return around and _has_only_links(element, "", 2)
 
 
+def _around_heading(root: Any) -> frozenset[Any]:
+    """Return the elements around the first heading that is shown; empty if there is none."""
+    for heading in islice(root.iter("h1", "h2", "h3"), _MAX_HEADINGS):
+        around = frozenset(heading.iterancestors())
+        if not any(map(_is_hidden, around)):
+            return around
+    return frozenset()
+
+
 def _cookie_notices(root: Any) -> list[Any]:
     """Return the smallest elements around a button such as "Accept all" that speak of cookies."""
     found: list[Any] = []
@@ -400,6 +410,11 @@ def _cookie_notices(root: Any) -> list[Any]:
 def _text(element: Any) -> str:
     """Return the beginning of an element's text."""
     return "".join(islice(element.itertext(), 4))
+
+
+def _is_jump(link: Any) -> bool:
+    """Whether a link leads to a part of the page, as in "Skip to content"."""
+    return link.get("href", "").startswith("#") and not _is_longer(link, _LONGEST_JUMP)
 
 
 def _is_note_mark(element: Any) -> bool:
