@@ -102,6 +102,7 @@ _BEFORE_NUMBERS = re.compile(
     re.IGNORECASE,
 )
 """Words that are abbreviations before a number, as in "Art. 7", "Tel. (030) 99" and "Hauptstr. 5"."""
+_CODE = re.compile(r"[\w-]{0,20}\d|[IVXLC]{2,}\b")
 _ORDINAL = re.compile(
     r"((?<!\bI\s)\b(?:am|im|ins|zum|vom|beim|der|die|das|des|dem|den|bis|ab|seit|jede[mnrs]?)\s+)?"
     r"(?<![\w.,:])\d{1,2}\.$",
@@ -242,7 +243,7 @@ def is_abbreviation(text: str, start: int, stop: int, after: int) -> bool:
         after: offset of the next character that is not blank.
     """
     before, following = text[max(start, stop - 12) : stop + 1], _first_letter(text, after)
-    if not following.isalpha() and _BEFORE_NUMBERS.search(before):
+    if (not following.isalpha() or _CODE.match(text, after)) and _BEFORE_NUMBERS.search(before):
         return True
     if _LETTER.search(before) and _LETTERS.match(text, after):
         return True  # the first letter of "z. B."
@@ -510,12 +511,13 @@ class _Reader:
 
     def _is_address(self, block: Sequence[_Line]) -> bool:
         """Whether a block below a heading or lead-in may be an address, or lines of the same kind."""
-        if self.units[-1].kind != "heading" and not self._last_text().endswith(":"):
+        line = block[0].stripped
+        below = self.units[-1].kind == "heading" or self._last_text().endswith(":")
+        if not below or line[0] in "*_":
             return False
         if len(block) == 1:
-            line = block[0].stripped
             return len(line.split()) > TITLE_WORDS and _FIGURE.search(line) is not None
-        return self._is_short and len(block) <= VALUE_LINES and block[0].stripped[0] not in "*_"
+        return self._is_short and len(block) <= VALUE_LINES
 
     def _shouts(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins a paragraph in capitals, such as the disclaimer of a licence."""

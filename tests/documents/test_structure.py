@@ -193,9 +193,10 @@ def test_abbreviations_and_numbers_end_no_sentence() -> None:
         "Zum 12. Nov. 2023 wohnte im 2. Obergeschoss, Parkstr. 5, Hr. Keil.",
         "Kleine Tiere, z. B. Hamster, d. h. Tiere nach Nr. 5 und Art. 7, sind erlaubt.",
         "Die Kaution von drei Mieten beträgt d. h. 2.070,00 EUR.",
-        "Le bail est signé par M. Dupont et Mme. Roux selon art. 3, p. ex. Paris.",
+        "Le bail est signé par M. Dupont et Mme. Roux selon art. 3 et chap. IV, p. ex. Paris.",
         "El contrato lo firman el Sr. García y la Sra. Pérez, p. ej. Ana, según el art. 4.",
         "Please call us on tel. (030) 99 or see the notes on p. 5 of Feb. 2023.",
+        "Replace the filter every six months (part no. AF-C14), as on p. B2.",
     ],
 )
 def test_abbreviations_and_ordinals_of_other_languages_end_no_sentence(sentence: str) -> None:
