@@ -109,10 +109,11 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 """What may be a German ordinal, as in "am 3. Werktag" and "1. Mai"."""
-_MONTH = re.compile(
+_COUNTED = re.compile(
     r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März?|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?|Sept?(?:ember)?|"
-    r"Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?)\b"
+    r"Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?|Stock|Etage|OG|Obergeschoss|Quartal|Halbjahr|Werktag)\b"
 )
+"""German words that follow an ordinal."""
 _LETTER, _LETTERS = re.compile(r"\b[^\W\d_]\.$"), re.compile(r"[^\W\d_]{1,2}\.")
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
 _ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
@@ -248,7 +249,7 @@ def is_abbreviation(text: str, start: int, stop: int, after: int) -> bool:
     if _LETTER.search(before) and _LETTERS.match(text, after):
         return True  # the first letter of "z. B."
     ordinal = _ORDINAL.search(before)
-    if ordinal and (ordinal[1] or _MONTH.match(text, after)):
+    if ordinal and (ordinal[1] or _COUNTED.match(text, after)):
         return True
     if not _ABBREVIATION.search(before):
         return False
@@ -299,23 +300,25 @@ def _is_short(line: _Line) -> bool:
     return len(line.stripped) <= LONGEST_SHORT and line.stripped[-1] not in ".!?;"
 
 
-def _values(block: Sequence[_Line]) -> set[int]:
-    """Return the lines below labels such as "Address:" that are their values."""
+def _values(block: Sequence[_Line], *, below_label: bool) -> set[int]:
+    """Return the lines that go on with the value of a label or lead-in, such as an address."""
     values: set[int] = set()
-    at = 0
+    at = -1 if below_label else 0
     while at < len(block):
         last = at + 1
-        if _LABEL_LINE.fullmatch(block[at].text):
+        beside = at >= 0 and _has_columns(block[at].text)
+        if at < 0 or _LABEL_LINE.fullmatch(block[at].text):
             while (
                 last < len(block)
                 and _is_short(block[last])
+                and (beside or not _has_columns(block[last].text))
                 and ": " not in block[last].text
                 and block[last].stripped[-1] != ":"
                 and not _ITEM.match(block[last].text)
             ):
                 last += 1
             if last - at - 1 <= VALUE_LINES:
-                values.update(range(at + 1, last))
+                values.update(range(max(at, 0) + 1, last))
         at = last
     return values
 
@@ -366,7 +369,7 @@ class _Reader:
             self._longest = max(
                 (len(line.stripped) for line in block if not _has_url(line)), default=0
             )
-            self._values = _values(block)
+            self._values = _values(block, below_label=self._last_text().endswith(":"))
             self._is_short = all(map(_is_short, block))
             self._first = len(self.units)
             self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1

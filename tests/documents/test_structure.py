@@ -190,6 +190,7 @@ def test_abbreviations_and_numbers_end_no_sentence() -> None:
     [
         "Der Mietvertrag für die Wohnung beginnt am 1. Mai 2024.",
         "Die Miete ist spätestens am 3. Werktag im Voraus fällig.",
+        "Der Hausmeister wohnt in der Parkstr. 12, 2. Stock links.",
         "Zum 12. Nov. 2023 wohnte im 2. Obergeschoss, Parkstr. 5, Hr. Keil.",
         "Kleine Tiere, z. B. Hamster, d. h. Tiere nach Nr. 5 und Art. 7, sind erlaubt.",
         "Die Kaution von drei Mieten beträgt d. h. 2.070,00 EUR.",
@@ -251,12 +252,21 @@ def test_an_address_below_a_heading_is_no_heading() -> None:
     ]
 
 
+def test_rows_below_a_label_stay_apart() -> None:
+    text = "Open:\nMonday        8 to 12\nTuesday       9 to 13"
+    assert [found for _, found in units(text)] == text.split("\n")
+    assert over(text, "9 to 13") == "Open:"
+
+
 def test_short_lines_have_the_lead_in_above_them() -> None:
     text = (
         "Please transfer the rent to this account:\n\nHolder: Anna Berg\nIBAN: DE02 1203\n\n"
         "Key holders:\nAnna Prell: front door\nBen Osei: all doors\n\n"
         "We say this:\n\nThe rent is due on the first working day of each month."
     )
+    wide = "The rent of the flat is due on the first working day of each month, and is paid in advance."
+    night = f"{wide}\n{wide}\n\nAt night, call:\n\nMill Clinic\n2 Mill Road\n01757 330\n\nWe close at noon."
+    assert ("sentence", "Mill Clinic\n2 Mill Road\n01757 330") in units(night)
     assert over(text, "DE02 1203") == "Please transfer the rent to this account:"
     assert over(text, "all doors") == "Key holders:"
     assert over(text, "each month.") is None
