@@ -6,7 +6,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.documents.document import Passage
-from semqa.documents.structure import CONTENT, Kind, cut_long, plain, read_structure
+from semqa.documents.structure import CONTENT, NEGATES, Kind, cut_long, plain, read_structure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,8 @@ def split(document: Document) -> list[Passage]:
     Each word is in exactly one passage. A passage ends after a whole unit of the structure: at the
     end of a section, list, table or paragraph if possible, and before a sentence that begins on a
     new page. A heading stays with the text below it, a list with its lead-in, rows with their
-    header and an answer with its question, if together they have at most `MAX_LENGTH` characters.
+    header, an answer with its question and a section with a heading such as "What is not insured",
+    if together they have at most `MAX_LENGTH` characters.
     """
     return list(_Splitter(document).passages())
 
@@ -146,6 +147,8 @@ class _Splitter:
         kind = self._kind(start)
         if here.page != begin.page or longer > MAX_LENGTH:
             return True
+        if self._is_negated(begin, here):
+            return False
         if longer > TARGET_LENGTH:
             return kind in _HEADING_KINDS or size >= MIN_BEFORE_HEADING
         if kind != "question" and self._fits(begin, here):
@@ -154,6 +157,15 @@ class _Splitter:
             return size >= MIN_BEFORE_HEADING
         same = self.units[here.unit].group == self.units[before.unit].group
         return size >= MIN_LENGTH and not same
+
+    def _is_negated(self, begin: _Piece, here: _Piece) -> bool:
+        """Whether a passage has the heading that negates a piece, which cannot be quoted from another."""
+        above = self.units[here.unit].headings[-1:]
+        return any(
+            each >= begin.unit
+            and NEGATES.search(self.text, self.units[each].start, self.units[each].end)
+            for each in above
+        )
 
     def _fits(self, begin: _Piece, here: _Piece) -> bool:
         """Whether a section contains both pieces and fits into a passage that starts at `begin`."""

@@ -36,8 +36,18 @@ FULL = 0.7
 HANGING = 8
 """A line that is indented by more blanks than this goes on with the line above."""
 
+LONGEST_SHORT, VALUE_LINES = 60, 6
+"""Maximum length of a line of an address or the like, and maximum number of such lines below a label."""
+
 LONGEST_SENTENCE = 1_500
 """A longer sentence is split at white space, because some texts have no full stops."""
+
+NEGATES = re.compile(
+    r"\b(?:not|never|no|without|exclu\w+|except\w*|prohibited|forbidden|limitations?|"
+    r"nicht|kein\w*|ohne|ausschl\w+|ausgeschlossen|verboten|sans|interdit\w*|sin|prohibid\w+)\b",
+    re.IGNORECASE,
+)
+"""A heading without which the text below it says the contrary, such as "What is not insured"."""
 
 _ENDS = ".!;,:。！；，：؛،।۔"
 """Characters that a heading does not end with."""
@@ -55,8 +65,13 @@ _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNO
 _TURN = re.compile(
     r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
-_FIELD = re.compile(r"[ \t]*+(?:\*\*)?[A-Z][\w /’'-]{0,30}:(?:\*\*)?[ \t]+(?=\S)")
+_FIELD = re.compile(r"[ \t]*+(?:\*\*)?[^\W\d_a-z][\w /’'-]{0,30}\.?:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
+_LABEL_LINE = re.compile(
+    r"[ \t]*(?:\*\*)?[^\W\d_a-z][^.!?:]{0,40}:(?:\*\*)?(?: {2,}[^.!?:]{1,40}:)*\s*"
+)
+"""A label on a line of its own, such as "Address:", or several side by side."""
+_FIGURE = re.compile(r"\d|@|://")
 _BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*\s*")
 """A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
 _QUOTED = re.compile(r"(?:>[ \t]?)+")
@@ -76,10 +91,30 @@ _STOP = re.compile(
 )
 """Sentence ends. Those of Chinese and Japanese need no space after them."""
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Nos|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|"
-    r"Dept|Mt|Ave|op|cit|ed|eds|pp|e\.g|i\.e|a\.m|p\.m|no|part|ext|max|min|cl|Art|Sec|para)"
-    r"|\b[A-Z])\.$"
+    r"\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|Dept|Mt|Ave|"
+    r"op|cit|eds?|Hr|Fr|Ste|Mme|Mlle|MM|Sra|Srta|Sres|Dra|Dña|Uds?|EE|cf|bzw|evtl|ggf|inkl|vgl|zzgl|"
+    r"sog|gem|Mio|Mrd|aprox|med|Dipl|Ing|[^\W\d_]\.\s?[^\W\d_]{1,2}|(?![a-z])[^\W\d_])\.$"
 )
+"""Abbreviations, among them initials and pairs of letters such as "a.m." and "z. B."."""
+_BEFORE_NUMBERS = re.compile(
+    r"(?:\b(?:nos?|nr|núm|art|abs|ziff|kap|chap|cap|sec|para|cl|part|ext|max|min|v|ver|vol|bd|pp?|págs?|"
+    r"tel|tél|jan|janv|feb|févr?|mar|apr|jun|jul|juill?|aug|sept?|oct|okt|nov|dec|déc|dez)|str)\.$",
+    re.IGNORECASE,
+)
+"""Words that are abbreviations before a number, as in "Art. 7", "Tel. (030) 99" and "Hauptstr. 5"."""
+_CODE = re.compile(r"[\w-]{0,20}\d|[IVXLC]{2,}\b")
+_ORDINAL = re.compile(
+    r"((?<!\bI\s)\b(?:am|im|ins|zum|vom|beim|der|die|das|des|dem|den|bis|ab|seit|jede[mnrs]?)\s+)?"
+    r"(?<![\w.,:])\d{1,2}\.$",
+    re.IGNORECASE,
+)
+"""What may be a German ordinal, as in "am 3. Werktag" and "1. Mai"."""
+_COUNTED = re.compile(
+    r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März?|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?|Sept?(?:ember)?|"
+    r"Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?|Stock|Etage|OG|Obergeschoss|Quartal|Halbjahr|Werktag)\b"
+)
+"""German words that follow an ordinal."""
+_LETTER, _LETTERS = re.compile(r"\b[^\W\d_]\.$"), re.compile(r"[^\W\d_]{1,2}\.")
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
 _ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
 _JOINERS = frozenset("\u200d\ufe0f")
@@ -185,18 +220,40 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     after = _skip_blanks(text, stop.end(), end)
     if after >= end:
         return True
-    following = text[after : after + 8].lstrip("\"'“‘(*_[")[:1]
-    starts = not following.islower() or not following.isascii()
-    if not starts:
+    following = _first_letter(text, after)
+    if following != following.title():  # Georgian letters have no title case
         return False
     if stop[0][0] != ".":
         return True
-    before = text[max(start, stop.start() - 12) : stop.start() + 1]
-    if following.isdigit() and before.endswith((" v.", " ver.")):
-        return False  # "v. 2.0"
-    if _ABBREVIATION.search(before):
-        return bool(_MAY_END.search(before)) and following.isupper()
+    if is_abbreviation(text, start, stop.start(), after):
+        return False
     return _ONLY_NUMBER.fullmatch(text[start : stop.end()].strip()) is None
+
+
+def _first_letter(text: str, at: int) -> str:
+    return text[at : at + 8].lstrip("\"'“‘(*_[")[:1]
+
+
+def is_abbreviation(text: str, start: int, stop: int, after: int) -> bool:
+    """Whether a full stop before a capital letter or a number ends an abbreviation or ordinal.
+
+    Args:
+        text: the text.
+        start: where the sentence begins.
+        stop: offset of the full stop.
+        after: offset of the next character that is not blank.
+    """
+    before, following = text[max(start, stop - 12) : stop + 1], _first_letter(text, after)
+    if (not following.isalpha() or _CODE.match(text, after)) and _BEFORE_NUMBERS.search(before):
+        return True
+    if _LETTER.search(before) and _LETTERS.match(text, after):
+        return True  # the first letter of "z. B."
+    ordinal = _ORDINAL.search(before)
+    if ordinal and (ordinal[1] or _COUNTED.match(text, after)):
+        return True
+    if not _ABBREVIATION.search(before):
+        return False
+    return not (_MAY_END.search(before) and following.isupper())
 
 
 def read_structure(text: str) -> Structure:
@@ -239,6 +296,33 @@ def _indent(line: _Line) -> int:
     return len(line.text) - len(line.text.lstrip())
 
 
+def _is_short(line: _Line) -> bool:
+    return len(line.stripped) <= LONGEST_SHORT and line.stripped[-1] not in ".!?;"
+
+
+def _values(block: Sequence[_Line], *, below_label: bool) -> set[int]:
+    """Return the lines that go on with the value of a label or lead-in, such as an address."""
+    values: set[int] = set()
+    at = -1 if below_label else 0
+    while at < len(block):
+        last = at + 1
+        beside = at >= 0 and _has_columns(block[at].text)
+        if at < 0 or _LABEL_LINE.fullmatch(block[at].text):
+            while (
+                last < len(block)
+                and _is_short(block[last])
+                and (beside or not _has_columns(block[last].text))
+                and ": " not in block[last].text
+                and block[last].stripped[-1] != ":"
+                and not _ITEM.match(block[last].text)
+            ):
+                last += 1
+            if last - at - 1 <= VALUE_LINES:
+                values.update(range(max(at, 0) + 1, last))
+        at = last
+    return values
+
+
 def _has_url(line: _Line) -> bool:
     return "://" in line.text
 
@@ -271,6 +355,9 @@ class _Reader:
         self._speakers = _speakers(text)
         self._width = _width(self._blocks)
         self._longest = 0  # the longest line of the block
+        self._values: set[int] = set()  # the lines of the block that belong to a label above them
+        self._is_short = False  # whether all lines of the block are short
+        self._first = 0  # the index of the block's first unit
         self._has_fields = False  # whether the block has several lines such as "Present: ..."
 
     def read(self) -> None:
@@ -282,6 +369,9 @@ class _Reader:
             self._longest = max(
                 (len(line.stripped) for line in block if not _has_url(line)), default=0
             )
+            self._values = _values(block, below_label=self._last_text().endswith(":"))
+            self._is_short = all(map(_is_short, block))
+            self._first = len(self.units)
             self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1
             if rows := len(block) if _is_delimited(block) else _aligned(block):
                 at = self._read_table(block, 0, rows)
@@ -366,6 +456,8 @@ class _Reader:
 
     def _breaks(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins anew, rather than because the line above it was full."""
+        if at in self._values:
+            return False
         above, line = block[at - 1].text.rstrip(), block[at].stripped
         if (_has_columns(line) and _has_columns(above)) or _are_aligned(above, block[at].text):
             return True
@@ -386,7 +478,10 @@ class _Reader:
         """Whether a line without markup is a heading, or a question followed by its answer."""
         line = block[at].stripped
         alone = len(block) == 1
-        if self._speaks(line) or _has_columns(line) or (not alone and _FIELD.match(line)):
+        field = _FIELD.match(line)
+        if self._speaks(line) or _has_columns(line):
+            return False
+        if field and (not alone or _FIGURE.search(line, field.end())):
             return False
         if at == 0 and not alone and line.endswith("?") and len(line) <= 140:
             return True
@@ -401,6 +496,8 @@ class _Reader:
             return False  # a sentence that continues in the items
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
             return not self._shouts(block, at)
+        if self.units and self._is_address(block):
+            return False
         if at == 0 and not alone and self._breaks(block, 1):
             return (
                 len(line.split()) <= TITLE_WORDS
@@ -414,6 +511,16 @@ class _Reader:
             return True
         numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6
         return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
+
+    def _is_address(self, block: Sequence[_Line]) -> bool:
+        """Whether a block below a heading or lead-in may be an address, or lines of the same kind."""
+        line = block[0].stripped
+        below = self.units[-1].kind == "heading" or self._last_text().endswith(":")
+        if not below or line[0] in "*_":
+            return False
+        if len(block) == 1:
+            return len(line.split()) > TITLE_WORDS and _FIGURE.search(line) is not None
+        return self._is_short and len(block) <= VALUE_LINES
 
     def _shouts(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins a paragraph in capitals, such as the disclaimer of a licence."""
@@ -538,8 +645,8 @@ class _Reader:
         over = None
         if self._headings and self._headings[-1][0] == 9:
             over = self._headings[-1][1]
-        elif _indent(block[at]):
-            over = self._lead_in_of_indented(at)
+        elif _indent(block[at]) or (self._is_short and not _LABEL_LINE.fullmatch(block[at].text)):
+            over = self._lead_in_of_lines(block, at)
         self._list = None
         begins = self._speaks(block[at].text) or (self._has_fields and _FIELD.match(block[at].text))
         goes_on = at and self.units and self.units[-1].kind == "sentence"
@@ -549,11 +656,21 @@ class _Reader:
             self._add(start, stop, "sentence", over, self._group)
         return last
 
-    def _lead_in_of_indented(self, at: int) -> int | None:
-        """Return the index of the unit "Pay to:" that introduces an indented line, else None."""
+    def _lead_in_of_lines(self, block: Sequence[_Line], at: int) -> int | None:
+        """Return the index of the unit that introduces an indented or short line, else None.
+
+        That is "Pay to:", or for "Phone: 12" the name at the top of the block.
+        """
         last = self.units[-1] if self.units else None
         if last is None or self._last_text().rstrip("*_ ").endswith(":"):
             return self._lead_in()
+        if (
+            at
+            and self._is_short
+            and _FIELD.match(block[at].text)
+            and not _FIELD.match(block[0].text)
+        ):
+            return self._first if self.units[self._first].kind == "sentence" else None
         above = last.over if at and last.kind == "sentence" else None
         return above if above is not None and self.units[above].kind == "sentence" else None
 

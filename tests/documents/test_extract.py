@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import chain
 
 import docx as python_docx
 import pytest
@@ -218,6 +219,60 @@ def test_a_pdf_has_pages_and_paragraphs() -> None:
         (1, "Thes"),
         (3, "Page"),
     ]
+
+
+COLUMNS = (
+    """The harbour of Penmar was built in 1890 by the
+Railway Company. It has two moles, of which
+the northern one is 310 metres long. Boats up
+to 12 metres may moor at its inner side.""",
+    """Berths are let from April to October. A berth
+costs 14 pounds a night, with water and power.
+Long stays of a month or more cost 240 pounds
+a month. Ask the harbour master for a place.""",
+)
+
+
+def text_of_columns(
+    left: str, right: str, *, by_line: bool, below: str = "", across: int = 320
+) -> str:
+    """The text of a PDF with two columns, written line by line or one after the other."""
+    columns = [
+        [(x, 690 - 13 * i, line) for i, line in enumerate(column.split("\n"))]
+        for x, column in ((72, left), (across, right))
+    ]
+    placed = (
+        [each for pair in zip(*columns, strict=True) for each in pair]
+        if by_line
+        else chain(*columns)
+    )
+    lines = [*placed, (72, 500, below)]
+    content = "".join(f"BT /F1 10 Tf {x} {y} Td ({line}) Tj ET\n" for x, y, line in lines)
+    return extract("a.pdf", makers.pdf_contents([makers.stream(content.encode())])).text
+
+
+@pytest.mark.parametrize("by_line", [False, True])
+def test_columns_of_a_pdf_are_read_one_after_the_other(by_line: bool) -> None:
+    wide = (
+        "This line goes across both of the columns of the page and is longer than a line of these."
+    )
+    left, right, last = (" ".join(text.split()) for text in (*COLUMNS, wide))
+    found = text_of_columns(*COLUMNS, by_line=by_line, below=wide)
+    assert " ".join(found.split()) == f"{left} {right} {last}"
+    assert "Company. It has two moles, of which the northern" in found
+
+
+def test_addresses_side_by_side_in_a_pdf_stay_apart() -> None:
+    found = text_of_columns(
+        "Bill to:\nOrla Finch\n18 Quayside", "Deliver to:\nFinch Sailing\nBerth 27", by_line=True
+    )
+    assert found == "Bill to:\nOrla Finch\n18 Quayside\n\nDeliver to:\nFinch Sailing\nBerth 27"
+
+
+def test_names_and_values_of_a_pdf_stay_together() -> None:
+    left, right = "Number:\nDate:\nPlace of the works:", "2024-0381\n14 June 2024\nPenmar harbour"
+    found = text_of_columns(left, right, by_line=True)
+    assert [line.split(":")[1].strip() for line in found.split("\n")] == right.split("\n")
 
 
 def test_a_sentence_may_continue_on_the_next_page() -> None:
@@ -639,6 +694,35 @@ def test_links_of_a_page_with_a_menu_are_kept() -> None:
     links = "<ul><li><a href=/a>Form A</a><li><a href=/b>Form B</a></ul>"
     page = f"<body class='with-nav'><div class='top nav'>{links}</div><p>Forms:</p>{links}"
     assert extract("a.html", page.encode()).text == "Forms:\n\n- Form A\n- Form B"
+
+
+def test_notices_and_links_need_no_telling_names() -> None:
+    page = (
+        "<body><div class=c1><div><a href=/>Home</a><a href=/fees>Fees</a></div><div>Call 0123</div></div>"
+        "<div class=c2><h1>The shop</h1><p>It is open daily.</p><div>Read <a href=/t>our terms</a>.</div>"
+        "<div>For cookies, see <a href=/c>the recipe</a>.</div></div>"
+        "<div class=c3><div><h2>Your privacy</h2><p>We use cookies.</p></div><div><button>Reject</button>"
+        "<button>Accept all</button><a href=/more>More</a></div></div>"
+    )
+    assert extract("a.html", page.encode()).text == (
+        "Call 0123\n\n# The shop\n\nIt is open daily.\n\nRead our terms.\nFor cookies, see the recipe."
+    )
+
+
+def test_a_heading_in_a_link_is_kept() -> None:
+    menu = "<nav><h2>Menu</h2></nav><p><a href=/>Home</a></p><p>Call 0123</p>"
+    page = f"{menu}<div><a href=/fees><h1>Fees</h1></a></div><p><a href=/a>Form A</a></p>"
+    assert extract("a.html", page.encode()).text == "Call 0123\n\n# Fees\n\nForm A"
+
+
+def test_a_link_that_is_never_closed_hides_no_text() -> None:
+    page = f"<p><a href='#top'>{'It is open daily. ' * 9}<h2>Fees</h2><p>A card costs £12."
+    assert "A card costs £12." in extract("a.html", page.encode()).text
+
+
+def test_a_page_with_a_cookie_notice_of_its_own_is_kept() -> None:
+    page = "<div><h1>Baking</h1><p>A cookie needs 9 minutes.</p><a href='?'>OK</a></div>"
+    assert "9 minutes" in extract("a.html", page.encode()).text
 
 
 def test_a_table_of_header_cells_keeps_its_rows() -> None:

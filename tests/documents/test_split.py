@@ -193,3 +193,14 @@ def test_context_that_is_used_up_to_the_last_character() -> None:
     heads = "\n\n".join(f"{'#' * level} {'a' * 100}" for level in (1, 2, 3, 4))
     passages = split(Document("a.md", "md", "a", f"{heads}\n\n{'A cat sat. ' * 300}"))
     assert passages[-1].context == ("a" * 100,) * 3
+
+
+def test_exclusions_stay_with_their_heading() -> None:
+    clauses = "\n\n".join(
+        f"Damage by {what} to the house, " + "word " * 40 + "end." for what in "abcde"
+    )
+    text = f"# Terms\n\nWe insure the house.\n\n## What is not insured\n\n{clauses}\n\n## Claims\n\nCall."
+    (excluded,) = [part for part in parts(text) if "Damage" in part]
+    assert excluded.count("Damage") == 5
+    assert "## What is not insured" in excluded
+    assert sum("Damage" in part for part in parts(text.replace("not insured", "insured"))) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -182,6 +183,93 @@ def test_abbreviations_and_numbers_end_no_sentence() -> None:
         "See no. 12, e.g. the blue one.",
         "Then he left.",
     ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Mietvertrag für die Wohnung beginnt am 1. Mai 2024.",
+        "Die Miete ist spätestens am 3. Werktag im Voraus fällig.",
+        "Der Hausmeister wohnt in der Parkstr. 12, 2. Stock links.",
+        "Zum 12. Nov. 2023 wohnte im 2. Obergeschoss, Parkstr. 5, Hr. Keil.",
+        "Kleine Tiere, z. B. Hamster, d. h. Tiere nach Nr. 5 und Art. 7, sind erlaubt.",
+        "Die Kaution von drei Mieten beträgt d. h. 2.070,00 EUR.",
+        "Le bail est signé par M. Dupont et Mme. Roux selon art. 3 et chap. IV, p. ex. Paris.",
+        "El contrato lo firman el Sr. García y la Sra. Pérez, p. ej. Ana, según el art. 4.",
+        "Please call us on tel. (030) 99 or see the notes on p. 5 of Feb. 2023.",
+        "Replace the filter every six months (part no. AF-C14), as on p. B2.",
+    ],
+)
+def test_abbreviations_and_ordinals_of_other_languages_end_no_sentence(sentence: str) -> None:
+    assert units(f"{sentence} Das ist alles, was gilt.")[0] == ("sentence", sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["The answer of the office was no.", "Their son says that I am 30.", "It is on page 12."],
+)
+def test_short_words_and_numbers_may_end_a_sentence(sentence: str) -> None:
+    assert units(f"{sentence} Dogs and cats stay at home.")[-1][1] == "Dogs and cats stay at home."
+
+
+def test_the_lines_below_a_label_are_its_value() -> None:
+    text = (
+        "The trust lets three halls in the town to clubs, to families and also to\n"
+        "firms, by the hour or by the day.\n\n"
+        "Bill to:                Deliver to:\nOrla Finch              Finch Sailing\n"
+        "18 Quayside             Berth 27\n\n"
+        "Address:\nWeaver Trust\n41 Mill Street\nHathersby HB2\nPhone: 0161 440\nFax: 0161 441"
+    )
+    assert [text for _, text in units(text)][1:] == [
+        text[text.index("Bill") : text.index("\n\nAddress")],
+        "Address:\nWeaver Trust\n41 Mill Street\nHathersby HB2",
+        "Phone: 0161 440",
+        "Fax: 0161 441",
+    ]
+
+
+def test_a_field_may_be_abbreviated_or_begin_with_an_umlaut() -> None:
+    for first in ("Invoice no.: 2024-0381", "Übergabe: 30. April"):
+        text = f"{first}\nDue date: 14 July\nPaid: no"
+        assert [found for _, found in units(text)] == text.split("\n")
+        assert over(text, "14 July") is None
+
+
+def test_an_address_below_a_heading_is_no_heading() -> None:
+    wide = (
+        "The halls are let to clubs, to families and to firms by the hour or by the day, all year."
+    )
+    text = (
+        f"# Halls\n\n## Visit us\n\nThe Hall\n27 Canal Walk\nOxbridge OX9\n\n{wide}\n{wide}\n\n"
+        f"## Letters\n\nWeaver Trust c/o Lund, 41 Mill Street, Hathersby HB2\n\n{wide}\n\n"
+        f"## Calls\n\nPhone: 0161 440\n\n{wide}"
+    )
+    assert [found for kind, found in units(text) if kind == "heading"] == [
+        "Halls",
+        "Visit us",
+        "Letters",
+        "Calls",
+    ]
+
+
+def test_rows_below_a_label_stay_apart() -> None:
+    text = "Open:\nMonday        8 to 12\nTuesday       9 to 13"
+    assert [found for _, found in units(text)] == text.split("\n")
+    assert over(text, "9 to 13") == "Open:"
+
+
+def test_short_lines_have_the_lead_in_above_them() -> None:
+    text = (
+        "Please transfer the rent to this account:\n\nHolder: Anna Berg\nIBAN: DE02 1203\n\n"
+        "Key holders:\nAnna Prell: front door\nBen Osei: all doors\n\n"
+        "We say this:\n\nThe rent is due on the first working day of each month."
+    )
+    wide = "The rent of the flat is due on the first working day of each month, and is paid in advance."
+    night = f"{wide}\n{wide}\n\nAt night, call:\n\nMill Clinic\n2 Mill Road\n01757 330\n\nWe close at noon."
+    assert ("sentence", "Mill Clinic\n2 Mill Road\n01757 330") in units(night)
+    assert over(text, "DE02 1203") == "Please transfer the rent to this account:"
+    assert over(text, "all doors") == "Key holders:"
+    assert over(text, "each month.") is None
 
 
 def test_a_label_stays_with_its_sentence() -> None:

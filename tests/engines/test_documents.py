@@ -184,6 +184,81 @@ def test_a_label_answers_a_question_for_it(question: str, starts: list[str]) -> 
     assert [quote[: len(start)] for quote, start in zip(found, starts, strict=True)] == starts
 
 
+INVOICE = """\
+INVOICE
+
+Invoice date: 14 June 2024
+Due date: 14 July 2024
+
+Pos  Item          Qty     Price
+1    Red paint       4    248.00
+2    Hull, clean     1    180.00
+--------------------------------
+     Subtotal             428.00
+     Balance due          513.60
+
+If you pay within 10 days, you may deduct 2%. The goods are ours until you pay for them.
+
+Phone: 01734 552 018
+E-mail: office@boats.example
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How much do I have to pay?", ["Balance due          513.60"]),
+        ("What do we owe?", ["Balance due          513.60"]),
+        ("When do I have to pay?", ["Due date: 14 July 2024"]),
+        ("How can I contact you?", ["Phone: 01734 552 018", "E-mail: office@boats.example"]),
+    ],
+)
+def test_usual_questions_about_an_invoice(question: str, expected: list[str]) -> None:
+    assert quotes(question, INVOICE) == expected
+
+
+def test_a_total_is_what_to_pay_if_nothing_else_is() -> None:
+    table = "| Item | Price |\n| --- | --- |\n| Paint | £24.00 |\n| Total | £24.00 |\n"
+    assert quotes("How much do I have to pay?", f"# Bill\n\n{table}") == [
+        "Item | Price",
+        "Total | £24.00",
+    ]
+    assert "Total: 45 members" not in quotes(
+        "How much do I have to pay?",
+        "Total: 45 members\n\nYou pay a fee of £20 a year to the club.",
+    )
+
+
+def test_an_address_is_quoted_with_all_of_its_lines() -> None:
+    beside = "Bill to:               Deliver to:\nOrla Finch             Finch Sailing\n18 Quayside            Berth 27"
+    text = (
+        f"ORDER\n\n{beside}\n\nAddress for letters:\nWeaver Trust\nPO Box 12\n\nDelivery: 12 June\n"
+    )
+    assert quotes("What is the billing address?", text) == [beside]
+    assert beside in quotes("What is the delivery address?", text)
+    assert quotes("What is the address for letters?", text) == [
+        "Address for letters:\nWeaver Trust\nPO Box 12"
+    ]
+    other = text.replace("Deliver to:", "Delivery address:")
+    assert len(quotes("What is the delivery address?", other)) == 1
+
+
+def test_a_number_is_quoted_with_the_name_above_it() -> None:
+    text = (
+        "STAFF OF THE CLINIC\n\nAnna Weiss, surgeon\nRoom 12\nPhone: 0161 20\nE-mail: aw@clinic.example\n\n"
+        "Ben Adler, nurse\nRoom 3\nPhone: 0161 31\nE-mail: ba@clinic.example\n"
+    )
+    assert quotes("What is Ben's phone number?", text) == [
+        "Ben Adler, nurse\nRoom 3",
+        "Phone: 0161 31",
+    ]
+
+
+def test_numbers_of_several_people_are_no_answer_for_one() -> None:
+    text = "# Ann\n\nPhone: 0161 440\n\n# Bob\n\nPhone: 0161 441\n"
+    assert len(quotes("How do I reach Ann?", text)) == 1
+
+
 def test_a_misleading_label_or_bracket_hides_no_answer() -> None:
     text = (
         "# Boiler\n\nWarranty: page 12\n\nAn engineer looks at it (fee) once a year.\n\n"
@@ -354,6 +429,13 @@ def test_a_row_with_many_blanks_is_quoted_quickly() -> None:
     text = f"Fees:\n\n| Card | 12 euros{' ' * 30_000}a year |\n| Room | 9 |\n\nPay early."
     assert quotes("What is the fee for a card?", text)
     assert time.process_time() - started < 2
+
+
+def test_a_quote_that_occurs_thousands_of_times_is_rated_quickly() -> None:
+    text = "".join(f"Name: {i % 10}\n" for i in range(40_000))
+    started = time.process_time()
+    assert quotes("What is the name?", text)
+    assert time.process_time() - started < 20
 
 
 @given(

@@ -72,3 +72,13 @@ def test_a_markdown_heading_is_not_part_of_the_next_sentence() -> None:
     passage = read_passage("# Release notes\nPython came out.\n\n## More\nIt is # fast.")
     found = [" ".join(passage.words[s.first : s.last]) for s in passage.sentences]
     assert found == ["release notes", "python came out", "more", "it is fast"]
+
+
+def test_abbreviations_of_other_languages_end_no_sentence() -> None:
+    for text in (
+        "Das Haus wird am 1. Mai frei. Hunde, d. h. alle nach Art. 7, sind verboten.",
+        "Le loyer est payé à Mme. Dupont selon l'art. 3. Le bail dure un an, p. ex. Paris.",
+        "La renta se paga a la Sra. Pérez. El contrato lo firma el Sr. García.",
+    ):
+        assert len(read_passage(text).sentences) == 2
+    assert len(read_passage("He paid Mme. [sic] Roux. It rained.").sentences) == 4

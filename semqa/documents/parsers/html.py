@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from semqa.documents.parsers.plain import decode, numeral, table_lines
@@ -51,15 +52,29 @@ _ROLES = frozenset(["navigation", "search", "menu", "menubar", "dialog", "alertd
 _BLOCKS = frozenset(["div", "section", "aside", "header", "ul", "ol", "p", "a", "span", "form"])
 _NOTICE = re.compile(
     r"cookie[-_]?(?:banner|bar|consent|notice|law|popup|message|modal|overlay|dialog)|cookiebot"
-    r"|onetrust|\bgdpr|\bskip[-_]?(?:link|to|nav)|(?:^| )skip(?: |$)|breadcrumb",
+    r"|onetrust|\bgdpr|\bskip[-_]?(?:link|to|nav)|(?:^| )skip(?: |$)|breadcrumb|\bcrumbs\b"
+    r"|\bscreen-reader-text\b|\bsr-only\b|\bvisually-hidden\b",
     re.IGNORECASE,
 )
-"""Class names and ids of cookie notices, links over the navigation, and breadcrumbs."""
+"""Class names and ids of cookie notices, breadcrumbs, and what only a screen reader reads."""
 
-_LINKS = re.compile(r"(?:^|[ _-])(?:menu|nav|navbar|topbar|share|social|footer)\b", re.IGNORECASE)
+_ACCEPT = re.compile(
+    r"\s*(?:(?:I|yes,?) )?(?:accept|agree|allow|got it|ok(?:ay)?|understood|alle (?:cookies )?akzeptieren|akzeptieren|"
+    r"zustimmen|einverstanden|verstanden|(?:tout )?accepter|j[’']accepte|aceptar|de acuerdo)\b",
+    re.IGNORECASE,
+)
+"""The text of the button of a cookie notice."""
+
+_MAX_BUTTONS, _LEVELS, _MAX_HEADINGS = 20, 6, 5
+"""Number of such buttons that are looked at, of elements around each, and of headings."""
+
+_LINKS = re.compile(
+    r"(?:^|[ _-])(?:menu|nav|navbar|topbar|sidebar|share|social|footer)\b", re.IGNORECASE
+)
 """Class names and ids of elements that are left out if all of their words are links."""
 
 _LONGEST_NOTICE = 2_000
+_LONGEST_JUMP = 60
 _LONGEST_MARK = 6
 """Maximum length of the mark of a note."""
 
@@ -125,14 +140,19 @@ class _Text:
         self._tight: list[bool] = []
         """For each open item, whether its paragraphs are lines of one block."""
         self._answer_due = False
+        self._cookies: list[Any] = []
+        self._around: frozenset[Any] = frozenset()
+        """The elements around the first heading, until it comes."""
 
     def of(self, root: Any) -> str:
         walk = self._etree.iterwalk(root, events=("start", "end"))
         hidden: Any = None
+        self._cookies = _cookie_notices(root)
+        self._around = _around_heading(root)
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
-                hidden = element if _is_hidden(element) else None
+                hidden = element if self._is_left_out(element, tag) else None
                 if hidden is not None or self._is_whole(element, tag):
                     # Its end event still follows, with the tail text.
                     walk.skip_subtree()
@@ -146,9 +166,20 @@ class _Text:
                     self._add(element.tail)
         return "".join(self._parts).strip()
 
+    def _is_left_out(self, element: Any, tag: str) -> bool:
+        """Whether an element is hidden, a cookie notice, or links before the first heading."""
+        before = self._around and element not in self._around and (tag in _BLOCKS or tag == "td")
+        return (
+            _is_hidden(element)
+            or element in self._cookies
+            or (before and _has_only_links(element, "", 1))
+            or (tag == "a" and not self._parts and _is_jump(element))
+        )
+
     def _is_whole(self, element: Any, tag: str) -> bool:
         """Write a heading, a preformatted block or a data table; return False for other elements."""
         if tag in _HEADINGS:
+            self._around = frozenset()
             self._write_block([f"{'#' * int(tag[1])} {self._line(element)}"], tag)
         elif tag == "pre":
             lines = self._visible(element, "\n").strip("\n").rstrip().split("\n")
@@ -350,6 +381,40 @@ def _is_around_text(element: Any) -> bool:
             for each in element.iterancestors()
         )
     return around and _has_only_links(element, "", 2)
+
+
+def _around_heading(root: Any) -> frozenset[Any]:
+    """Return the elements around the first heading that is shown; empty if there is none."""
+    for heading in islice(root.iter("h1", "h2", "h3"), _MAX_HEADINGS):
+        around = frozenset(heading.iterancestors())
+        if not any(map(_is_hidden, around)):
+            return around
+    return frozenset()
+
+
+def _cookie_notices(root: Any) -> list[Any]:
+    """Return the smallest elements around a button such as "Accept all" that speak of cookies."""
+    found: list[Any] = []
+    buttons = (each for each in root.iter("button", "a") if _ACCEPT.match(_text(each)))
+    for button in islice(buttons, _MAX_BUTTONS):
+        for element in islice(button.iterancestors(*_BLOCKS), _LEVELS):
+            page = next(element.iter("h1", "main", "table"), None) is not None
+            if page or _is_longer(element, _LONGEST_NOTICE // 2):
+                break
+            if "cookie" in "".join(element.itertext()).lower():
+                found.append(element)
+                break
+    return found
+
+
+def _text(element: Any) -> str:
+    """Return the beginning of an element's text."""
+    return "".join(islice(element.itertext(), 4))
+
+
+def _is_jump(link: Any) -> bool:
+    """Whether a link leads to a part of the page, as in "Skip to content"."""
+    return link.get("href", "").startswith("#") and not _is_longer(link, _LONGEST_JUMP)
 
 
 def _is_note_mark(element: Any) -> bool:

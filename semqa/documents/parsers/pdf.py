@@ -136,6 +136,12 @@ _ITEM = re.compile(
     r"(?:\s|(?<=[A-ZÀ-Þ]))"
 )
 _BULLET = re.compile(r"[•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8](?:\s+|$)")
+_MIN_COLUMN, _MIN_PROSE = 3, 25
+"""Minimum number of lines in a column of prose, and their mean length."""
+_MIN_FULL = 40
+"""Lines that are shorter than most lines of this length are those of an address or a list."""
+_SAME_PLACE = 2.0
+"""Distance in points at which two lines of a column may begin."""
 _LEADERS = re.compile(r"(?:\. ?){5}")
 """Dot leaders of a table of contents."""
 
@@ -262,7 +268,7 @@ def _page_lines(
         if hyphen or code == _LINE_END[-1]:
             lines.append([])
     found: list[_Line | Table] = []
-    for letters in lines:
+    for letters in _by_column(lines):
         for table, some in _by_table(letters, tables):
             if table is None:
                 found.append(_line(some, bullets))
@@ -271,6 +277,67 @@ def _page_lines(
         for table in tables:
             table.end_line()
     return found
+
+
+def _by_column(lines: Sequence[list[_Letter]]) -> Iterator[list[_Letter]]:
+    """Yield the lines of columns one column after the other, if a PDF has them line by line.
+
+    Two columns have prose, or begin with labels, as in "Bill to:   Deliver to:"; others are rows.
+    """
+    at = 0
+    while at < len(lines):
+        gutter, last = _gutter(lines[at]), at + 1
+        while gutter and last < len(lines) and _is_beside(lines[last - 1], lines[last], gutter):
+            last += 1
+        left, right = (
+            [
+                part
+                for line in lines[at:last]
+                if (part := [each for each in line if (each.left > gutter - _SAME_PLACE) == side])
+            ]
+            for side in (False, True)
+        )
+        if last - at > 1 and _are_columns(left, right):
+            yield from (*left, [], *right, [])
+        else:
+            yield from lines[at:last]
+        at = last
+
+
+def _shown(line: Sequence[_Letter]) -> list[_Letter]:
+    return [each for each in line if not each.text.isspace()]
+
+
+def _gutter(line: Sequence[_Letter]) -> float:
+    """Return where the right part of a line begins that has one wide gap; else 0."""
+    gaps = [
+        after.left
+        for before, after in pairwise(_shown(line))
+        if after.left - before.left > max(before.size, after.size)  # twice the font size
+    ]
+    return gaps[0] if len(gaps) == 1 else 0.0
+
+
+def _is_beside(above: Sequence[_Letter], line: Sequence[_Letter], gutter: float) -> bool:
+    """Whether the columns that a gutter divides go on with the next line."""
+    before, after = _shown(above), _shown(line)
+    if not (before and after and 0 <= before[0].place - after[0].place <= after[0].size):
+        return False
+    begins = _gutter(line)
+    if begins:
+        return abs(begins - gutter) <= _SAME_PLACE
+    return after[-1].left < gutter or after[0].left >= gutter - _SAME_PLACE
+
+
+def _are_columns(left: Sequence[Sequence[_Letter]], right: Sequence[Sequence[_Letter]]) -> bool:
+    texts = [
+        ["".join(each.text for each in line).strip() for line in half] for half in (left, right)
+    ]
+    if all(half[0].endswith(":") and not half[-1].endswith(":") for half in texts):
+        return True
+    return all(
+        len(half) >= _MIN_COLUMN and sum(map(len, half)) >= _MIN_PROSE * len(half) for half in texts
+    )
 
 
 def _by_table(
@@ -521,14 +588,19 @@ def _is_apart(before: _Line, after: _Line, pitch: float) -> bool:
 def join_lines(text: str, words: set[str]) -> str:
     """Join the lines of a page into paragraphs.
 
-    A line continues on the next one if it is about as long as the page is wide. A word hyphenated
-    at a line end is joined; it keeps the hyphen if the document has the hyphenated form elsewhere.
+    A line continues on the next one if it is about as long as the page or, in a paragraph of even
+    lines, the column is wide. A word hyphenated at a line end is joined; it keeps the hyphen if the document has the hyphenated form elsewhere.
     """
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line and not _ROW.fullmatch(line))
-    full = lengths[int(0.9 * (len(lengths) - 1))] if lengths else 0
+    usual = lengths[int(0.9 * (len(lengths) - 1))] if lengths else 0
+    fulls = [
+        full
+        for blank, block in groupby(lines, key=lambda line: not line)
+        for full in ([0] * len(list(block)) if blank else _full(list(block), usual))
+    ]
     parts: list[str] = []
-    for here, after in zip(lines, [*lines[1:], ""], strict=True):
+    for here, after, full in zip(lines, [*lines[1:], ""], fulls, strict=True):
         broken = _BROKEN.search(here[-_LONGEST_WORD:])
         wide = 0.65 * full if after[:1].islower() else 0.85 * full
         if not here or here == "• ":
@@ -547,6 +619,17 @@ def join_lines(text: str, words: set[str]) -> str:
         else:
             parts.append(f"{here}\n")
     return _MANY_LINES.sub("\n\n", "".join(parts)).strip()
+
+
+def _full(block: Sequence[str], usual: int) -> list[int]:
+    """Return the length of a full line for each line of a block."""
+    longest = max(map(len, block))
+    even = longest >= _MIN_PROSE and all(len(line) >= 0.7 * longest for line in block[:-1])
+    if even and 3 * sum(line[0].islower() for line in block) >= len(block) > _MIN_COLUMN:
+        usual = longest
+    elif len(block) >= _MIN_COLUMN:
+        usual = max(usual, _MIN_FULL)
+    return [usual] * len(block)
 
 
 def _goes_on(first: str, after: str, words: set[str]) -> bool:

@@ -1,7 +1,7 @@
 """Units that answer a question by their form: definitions, the parties of a contract, and labels.
 
-"Who is the landlord?" is answered by 'Anna Berg (hereinafter the "Landlord")', and "Who attended the
-meeting?" by "Present: Ada Lund, Bo Ek".
+"Who is the landlord?" is answered by 'Anna Berg (hereinafter the "Landlord")', "Who attended the
+meeting?" by "Present: Ada Lund, Bo Ek", and "How much do I have to pay?" by "Balance due   922.80".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from semqa.engines.extractive.lexicon import stem
 from semqa.engines.extractive.matching import question_terms, stems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from semqa.engines.extractive.matching import Match
 
@@ -42,7 +42,7 @@ def direct_rows(found: Match) -> tuple[list[int], list[int]]:
     A label may mislead ("Warranty: page 12"), so the latter are the rows without a label that have
     all words of the question.
     """
-    if rows := _defining_rows(found):
+    if rows := _defining_rows(found) or _usual_rows(found):
         return rows, []
     rows = _labelled_rows(found)
     named = np.flatnonzero(found.column("words") > ALL_WORDS).tolist() if rows else []
@@ -72,6 +72,54 @@ def _defining_rows(found: Match) -> list[int]:
     return [row for row, text in enumerate(_texts(found)) if defines.search(text)]
 
 
+def _usual(asks: str, label: str, value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return (
+        re.compile(rf"\W*(?:{asks})(?: in total| altogether| now)?\W*", re.IGNORECASE),
+        re.compile(rf"\W*((?i:{label}))\.?(?: ?\([^()]*\))?:? ?{value}"),
+    )
+
+
+_I_PAY = r"(?:can|could|do|must|should) (?:I|we|you|one) (?:still )?(?:have to |need to )?"
+_BILL = r"(?:due|(?:the|this) (?:bill|invoice)|to be paid)"
+_MONEY = r"(?=.*(?:[£$€]|[.,]\d\d\b|\b[A-Z]{3}\b))(?:[A-Z]{3}|[£$€])? ?\d[\d.,’' ]*+(?:[A-Z]{3}|[£$€])?\W*"
+_USUAL = (
+    _usual(
+        rf"how {_I_PAY}(?:reach|contact|call|get in touch with)(?: (?:them|you|us|the \w+))?",
+        r"(?:tele)?phone(?: number)?|(?:tele)?fax|tel|mobile|e-?mail|web(?:site)?",
+        r"\S*(?:\d|@|www\.|://).*",
+    ),
+    _usual(
+        rf"(?:how much|what) {_I_PAY}(?:pay|owe)|how much is {_BILL}",
+        r"(?:total |outstanding )?(?:amount|balance|sum) (?:due|payable|to pay|outstanding|owed)|"
+        r"total (?:due|payable|to pay)|balance|to pay",
+        _MONEY,
+    ),
+    _usual(
+        rf"(?:how much|what) {_I_PAY}(?:pay|owe)|how much is {_BILL}",
+        r"(?:grand |invoice )?total(?: amount| price)?",
+        _MONEY,
+    ),
+    _usual(
+        rf"(?:by )?when {_I_PAY}pay|when is (?:it|payment|the (?:bill|invoice|payment)) due",
+        r"(?:payment )?due(?: date| by| on)?|(?:pay(?:able|ment)? )(?:by|date|due)|date due",
+        r".*\d.*",
+    ),
+)
+"""Usual questions about an invoice or a letter, and the lines that answer them; the first that do."""
+
+
+def _usual_rows(found: Match) -> list[int]:
+    """Return the rows that answer a usual question, unless a document has several of a kind."""
+    texts = _texts(found)
+    for asks, says in _USUAL:
+        if asks.fullmatch(found.question):
+            said = {row: match for row, text in enumerate(texts) if (match := says.fullmatch(text))}
+            kinds = {(found.places[row][0], match[1].lower()) for row, match in said.items()}
+            if said and len(kinds) == len(said):
+                return list(said)
+    return []
+
+
 MOST_LABELLED = 10
 """A label that more rows have is that of a speaker or of a log."""
 
@@ -93,6 +141,10 @@ _MEANS = {
     "action": "task todo follow-up",
     "task": "action todo",
     "todo": "action task",
+    "deliver": "delivery ship shipping address",
+    "ship": "delivery deliver shipping address",
+    "bill": "billing invoice address",
+    "invoice": "billing bill address",
 }
 _STEMS = {stem(label): {stem(label), *map(stem, words.split())} for label, words in _MEANS.items()}
 """What the labels of minutes are called in questions."""
@@ -107,8 +159,13 @@ _IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
 def _labelled_rows(found: Match) -> list[int]:
     """Return the rows whose label ("Decision: …") is all that a question asks for.
 
-    The sentences after a labelled one belong to it, up to the next label or paragraph.
+    Labels with other words are considered if none has the question's own. The sentences after a
+    labelled one belong to it, up to the next label or paragraph.
     """
+    return _rows_with(found, {}) or _rows_with(found, _STEMS)
+
+
+def _rows_with(found: Match, meanings: Mapping[str, set[str]]) -> list[int]:
     terms = set(question_terms(found.question)) - _IGNORED
     rows: list[int] = []
     labelled = 0
@@ -118,10 +175,14 @@ def _labelled_rows(found: Match) -> list[int]:
             if rows and rows[-1] == row - 1 and _goes_on(found, row):
                 rows.append(row)
             continue
-        named = [_STEMS.get(word, {word}) for word in stems_of(label[1])]
-        if terms and named and terms <= set().union(*named) and all(terms & each for each in named):
-            rows.append(row)
-            labelled += 1
+        while label is not None:  # several may be side by side
+            named = [meanings.get(word, {word}) for word in stems_of(label[1])]
+            asked = terms and named and terms <= set().union(*named)
+            if asked and all(terms & each for each in named):
+                rows.append(row)
+                labelled += 1
+                break
+            label = _LABEL.match(text, label.end())
     most = 1 if _WHO_IS.match(found.question) else MOST_LABELLED
     return rows if labelled <= most else []
 

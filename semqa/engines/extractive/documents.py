@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from semqa.documents.structure import NEGATES
 from semqa.engines.extractive.direct import missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.matching import match, read_units
@@ -15,6 +16,8 @@ from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from semqa.engines.extractive.judging import Judgement, Model
     from semqa.engines.extractive.matching import Match, Units
@@ -55,11 +58,6 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 """Words by which one part of a question refers to the subject of another."""
-_NEGATIVE = re.compile(
-    r"\b(?:not|never|no|without|exclu\w+|except\w*|prohibited|forbidden|limitations?)\b",
-    re.IGNORECASE,
-)
-"""A heading without which the text below it says the contrary, such as "What is not insured"."""
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
     r"(?:this|these|it|they) (?:does|do) not|if (?:it|they|you|not))\b|"
@@ -223,49 +221,55 @@ def rate(
         encoder: compares by meaning; None to compare words only.
         reading: the answer's sources as already read for the question, if they are documents.
     """
-    units: list[_Rated] = []
     if reading is None and are_documents(answer.sources):
         reading = read(question, answer.sources, encoder)
+    units: dict[int, _Rated] = {}
     if reading is not None:
-        units += _rate_units(reading)
+        units = _rate_units(reading)
     else:
         for number in {quote.source for quote in answer.quotes if quote.verified}:
-            alone = read(question, [answer.sources[number - 1]], None)
-            units += (each._replace(source=number) for each in _rate_units(alone))
+            units[number] = _rate_units(read(question, [answer.sources[number - 1]], None))[1]
     relevance = []
     for quote in answer.quotes:
         named = quote.verified and quote.text == answer.sources[quote.source - 1].title
         places = () if named else quote.occurrences
-        relevance.append(
-            max(
-                (
-                    each.chance
-                    for each in units
-                    for place in places
-                    if each.source == quote.source and place.field == "body"
-                    if place.start < each.end and each.start < place.end
-                ),
-                default=None,
-            )
+        found = (
+            units[quote.source].best(place.start, place.end)
+            for place in places
+            if place.field == "body"
         )
+        relevance.append(max((chance for chance in found if chance is not None), default=None))
     if reading is None:
         return answer.with_relevance(relevance)
     return answer.with_relevance(relevance, reading.unanswered, reading.answerable)
 
 
 class _Rated(NamedTuple):
-    source: int
-    start: int
-    end: int
-    chance: float
+    """The units of a source, in order, and the chance of each; shape [units]."""
+
+    starts: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    chances: NDArray[np.float64]
+
+    def best(self, start: int, end: int) -> float | None:
+        """Return the highest chance of the units that overlap a range; None if there are none."""
+        first = int(np.searchsorted(self.ends, start, side="right"))
+        last = int(np.searchsorted(self.starts, end, side="left"))
+        return float(self.chances[first:last].max()) if first < last else None
 
 
-def _rate_units(reading: Reading) -> Iterator[_Rated]:
+def _rate_units(reading: Reading) -> dict[int, _Rated]:
+    """Return the units of each source by its 1-based number."""
     judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
     relevance = np.max([judgement.relevance for judgement in judged], axis=0)
-    for chance, (s, u) in zip(relevance.tolist(), reading.found.places, strict=True):
-        unit = reading.found.sources[s].structure.units[u]
-        yield _Rated(s + 1, unit.start, unit.end, chance)
+    source_of = np.array([s for s, _ in reading.found.places], dtype=np.intp)
+    out = {}
+    for s, units in enumerate(reading.found.sources):
+        found = [units.structure.units[u] for u in units.content]
+        starts = np.array([unit.start for unit in found], dtype=np.intp)
+        ends = np.array([unit.end for unit in found], dtype=np.intp)
+        out[s + 1] = _Rated(starts, ends, relevance[source_of == s])
+    return out
 
 
 def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[Quoted]:
@@ -368,7 +372,7 @@ def _needed(units: Units, u: int) -> list[int]:
     while over is not None:
         out.append(over)
         over = found[over].over
-    if found[u].headings and _NEGATIVE.search(units.texts[found[u].headings[-1]]):
+    if found[u].headings and NEGATES.search(units.texts[found[u].headings[-1]]):
         out.append(found[u].headings[-1])
     before = _neighbour(units, u, -1)
     if before is not None and _PRONOUN.match(units.texts[u]):

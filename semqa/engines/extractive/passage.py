@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semqa.documents.structure import is_abbreviation
 from semqa.engines.extractive.lexicon import ABBREVIATIONS, MONTHS, NUMBER_WORDS, STOPWORDS, stem
 
 if TYPE_CHECKING:
@@ -123,10 +124,12 @@ class Passage:
         return np.array([s.last - s.first for s in self.sentences], dtype=np.int64)
 
 
-def _ends_sentence(gap: str, before: str, after: str, *, title_break: bool) -> int:
+def _ends_sentence(
+    text: str, at: int, gap: str, before: str, after: str, *, title_break: bool
+) -> int:
     """Return how many characters of the gap belong to the sentence before it, or -1 if none ends.
 
-    `before` is the word before the gap, `after` the word after it.
+    `at` is the offset of the gap, `before` is the word before it, `after` the word after it.
     """
     if title_break:
         return len(gap) - len(gap.lstrip(".!?\"'”’)"))
@@ -148,6 +151,7 @@ def _ends_sentence(gap: str, before: str, after: str, *, title_break: bool) -> i
         or (len(before) == 1 and before.isalpha() and before.isupper())
         or (before.isdigit() and len(before) <= 2 and after.lower() in MONTHS)
         or after[0].islower()
+        or is_abbreviation(text, 0, at + stop.start(), at + len(gap))
     ):
         return -1
     return len(gap[: stop.end()].rstrip())
@@ -182,7 +186,7 @@ def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passa
     words = [surface.lower() for surface in surfaces]
     gaps = [text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)]
     headings, title_words = _headings(words, surfaces, gaps, title)
-    sentences = _sentences(surfaces, ends, gaps, breaks, headings)
+    sentences = _sentences(text, surfaces, ends, gaps, breaks, headings)
     sentence_of = np.full(len(words), -1, dtype=np.int64)
     for number, sentence in enumerate(sentences):
         sentence_of[sentence.first : sentence.last] = number
@@ -201,6 +205,7 @@ def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passa
 
 
 def _sentences(
+    text: str,
     surfaces: list[str],
     ends: list[int],
     gaps: list[str],
@@ -225,7 +230,9 @@ def _sentences(
         elif len(gap) == 1 and i not in cuts and not full and gap not in "[]\n。！？":
             continue  # fast path for a single space, without a regular expression
         else:
-            kept = _ends_sentence(gap, surfaces[i - 1], surfaces[i], title_break=i in cuts)
+            kept = _ends_sentence(
+                text, ends[i - 1], gap, surfaces[i - 1], surfaces[i], title_break=i in cuts
+            )
             if kept < 0 and full and (not gap or gap[-1:].isspace()):
                 kept = 0
         if kept >= 0:
