@@ -117,6 +117,7 @@ def kernel(bench: Bench, batches: Sequence[int], device: str) -> list[dict[str, 
                     | {way: round(each, 2) for way, each in microseconds.items()}
                     | {"ratio": round(microseconds["masked_fill_"] / microseconds["kernel"], 2)}
                 )
+                show(table)
     return table
 
 
@@ -256,14 +257,15 @@ def decoding(model: Model, batches: Sequence[int], rounds: int) -> list[dict[str
             row[f"{mode} / free"] = round(statistics.median(each), 3)
             row[f"{mode} / free, range"] = [round(min(each), 3), round(max(each), 3)]
         table.append(row)
+        show(table)
     return table
 
 
 def show(table: Sequence[dict[str, Any]]) -> None:
-    """Print a table."""
-    print(" | ".join(table[0]))
-    for row in table:
-        print(" | ".join(map(str, row.values())), flush=True)
+    """Print the last row of a table, and the head before the first row."""
+    if len(table) == 1:
+        print(" | ".join(table[0]))
+    print(" | ".join(map(str, table[-1].values())), flush=True)
 
 
 def main() -> None:
@@ -303,14 +305,13 @@ def main() -> None:
     gc.disable()
     if "kernel" in parts and bench is not None:
         record["kernel_microseconds"] = kernel(bench, [*batches, 4 * batches[-1]], device)
-        show(record["kernel_microseconds"])
     if "decoding" in parts:
         model = Model(None if options.model else bench, options, device)
         record["parameters"] = model.model.num_parameters()
         record["quotes_checked"] = check(model, model.tasks(4))
-        print(f"{record['parameters']:,} parameters; {record['quotes_checked']} quotes checked")
+        about = f"{record['parameters']:,} parameters; {record['quotes_checked']} quotes checked"
+        print(about, flush=True)
         record["tokens_per_second"] = decoding(model, batches, options.rounds)
-        show(record["tokens_per_second"])
     print(json.dumps(record))
 
 
