@@ -231,10 +231,11 @@ def check(model: Model, tasks: Sequence[Task]) -> int:
         for mode in MODES[1:]
         for text, task in zip(model.run(mode, tasks)[2], tasks, strict=True)
     ]
-    bad = [answer.marked for answer in answers if not (answer.verified and answer.quotes)]
-    if bad:
-        raise SystemExit(f"The constraint failed: no quotes, or not verified, in {bad[0]!r}")
-    return sum(len(answer.quotes) for answer in answers)
+    bad = [answer.marked for answer in answers if answer.quotes and not answer.verified]
+    quotes = sum(len(answer.quotes) for answer in answers)
+    if bad or not quotes:
+        raise SystemExit(f"The constraint failed: {quotes} quotes, not verified in {bad[:1]}")
+    return quotes
 
 
 def decoding(model: Model, batches: Sequence[int], rounds: int) -> list[dict[str, Any]]:
