@@ -74,7 +74,7 @@ OWN_HEADING, KEPT_WORDS = 0.7, 0.6
 """Share of answering sections headed by the asked question, and share of its content words kept."""
 
 FOLDS = 4
-FALSE_ABSTENTIONS = {"tuned": 0.03, "meaning": 0.03, "words": 0.05}
+FALSE_ABSTENTIONS = {"tuned": 0.02, "meaning": 0.03, "words": 0.05}
 """Target share of answerable questions on which the engine abstains because nothing is near."""
 
 UNANSWERABLE_SETTINGS = {
@@ -343,15 +343,17 @@ def fit_units(samples: Sequence[Sample], *, unrelated: bool = False) -> dict[str
 
 
 class _Asked(NamedTuple):
-    """A question for the fit of `Model.unanswerable`.
+    """A question, judged by trees that were fitted without its documents.
 
     Attributes:
-        features: `answerable_features` by name.
+        relevance: relevance of the best unit.
+        features: `answerable_features` by name; empty if only words were compared.
         unanswerable: the label.
         weight: weight in the fit.
         fold: fold of its documents.
     """
 
+    relevance: float
     features: dict[str, float]
     unanswerable: bool
     weight: float
@@ -359,20 +361,26 @@ class _Asked(NamedTuple):
 
 
 def _asked(samples: Sequence[Sample]) -> list[_Asked]:
-    """Return the questions, with chances from trees fitted without their documents."""
     asked = []
     for fold in sorted({sample.fold for sample in samples}):
-        trees = Trees.of(**fit_units([sample for sample in samples if sample.fold != fold]))
-        model = Model(trees, trees, 0.0)
+        others = [sample for sample in samples if sample.fold != fold]
+        unit, relevance = (
+            Trees.of(**fit_units(others, unrelated=unrelated)) for unrelated in (False, True)
+        )
+        model = Model(unit, relevance, 0.0)
         for sample in samples:
             if sample.fold != fold:
                 continue
             own = (sample.found, not sample.question.answerable, 1.0)
             for found, label, weight in (own, (sample.without, True, WITHOUT_WEIGHT)):
                 if found is not None and found.places:
-                    chances = judge(found, model).chances
-                    features = answerable_features(found, chances, select(chances))
-                    asked.append(_Asked(features, label, weight, fold))
+                    judged = judge(found, model)
+                    rows = select(judged.chances)
+                    features = (
+                        answerable_features(found, judged.chances, rows) if found.by_meaning else {}
+                    )
+                    best = float(judged.relevance.max())
+                    asked.append(_Asked(best, features, label, weight, fold))
     return asked
 
 
@@ -404,14 +412,10 @@ def fit(samples: Sequence[Sample], name: str) -> dict[str, Any]:
         "unit": fit_units(samples),
         "relevance": fit_units(samples, unrelated=True),
     }
+    asked = _asked(samples)
     if name != "words":
-        fitted |= fit_unanswerable(_asked(samples))
-    model = Model.of(fitted | {"least": 0.0})
-    best = [
-        judge(sample.found, model).relevance.max()
-        for sample in samples
-        if sample.question.answerable
-    ]
+        fitted |= fit_unanswerable(asked)
+    best = [each.relevance for each in asked if not each.unanswerable]
     return fitted | {"least": round(float(np.quantile(best, FALSE_ABSTENTIONS[name])), 3)}
 
 

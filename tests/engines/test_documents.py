@@ -468,7 +468,7 @@ def plain_odds(trees: Trees, values: dict[str, float]) -> float:
 )
 def test_trees_equal_the_reference(question: str) -> None:
     found = match(question, [Source(CONTRACT)])
-    for trees in (load_models()[1].unit, load_models()[1].relevance):
+    for trees in (load_models()["words"].unit, load_models()["words"].relevance):
         expected = [
             plain_odds(trees, dict(zip(found.names, row, strict=True))) for row in found.features
         ]

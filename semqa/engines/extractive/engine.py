@@ -49,10 +49,6 @@ if TYPE_CHECKING:
     from semqa.retrieval.encoder import SentenceEncoder
 
 DEFAULT_MAX_WORDS = 100
-NEAR = 0.45
-"""Minimum cosine at which a passage without the question's words is still relevant. All 45 questions
-of QuoteSum's dev_a reach it with their own sources; with the sources of others, 1 of 90 does."""
-
 DEFAULT_COVERAGE = tuning.COVERAGE
 
 
@@ -273,8 +269,8 @@ class ExtractiveEngine:
         if by_words:
             return by_words
         understood = in_context(question, history)
-        cosine = documents.nearest(understood, sources, self._encoder_for(understood))
-        return questions if cosine >= NEAR else []
+        encoder = self._encoder_for(understood)
+        return questions if documents.is_near(understood, sources, encoder) else []
 
     def _read_documents(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange]
