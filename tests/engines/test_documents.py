@@ -259,6 +259,23 @@ def test_numbers_of_several_people_are_no_answer_for_one() -> None:
     assert len(quotes("How do I reach Ann?", text)) == 1
 
 
+def test_a_number_of_somebody_else_is_no_answer() -> None:
+    text = "# Staff\n\nPhone: 0161 440\n\nIf a pipe leaks, the plumber comes within an hour.\n"
+    assert quotes("How can I reach the plumber?", text) != ["Phone: 0161 440"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When is the delivery?", "The delivery is on Friday before noon."),
+        ("Where is the billing address?", "The billing address is on the back."),
+    ],
+)
+def test_the_label_of_an_address_hides_no_answer(question: str, answer: str) -> None:
+    text = f"# Order\n\nShip to: Bo Ek, 2 Quayside\n\nInvoice: 4711\n\n{answer}\n"
+    assert answer in quotes(question, text)
+
+
 def test_a_misleading_label_or_bracket_hides_no_answer() -> None:
     text = (
         "# Boiler\n\nWarranty: page 12\n\nAn engineer looks at it (fee) once a year.\n\n"
