@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.engines.extractive import ExtractiveEngine
-from semqa.engines.extractive.judging import Trees, load_models
+from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer, Source
+from semqa.retrieval.encoder import PACKAGED_ENCODER, TUNED_ENCODER, SentenceEncoder
 
 HELD = Path(__file__).parents[1] / "data" / "docs" / "held"
 
@@ -446,6 +447,16 @@ def test_a_row_with_many_blanks_is_quoted_quickly() -> None:
     text = f"Fees:\n\n| Card | 12 euros{' ' * 30_000}a year |\n| Room | 9 |\n\nPay early."
     assert quotes("What is the fee for a card?", text)
     assert time.process_time() - started < 2
+
+
+def test_other_encoders_are_judged_by_other_trees() -> None:
+    models = load_models()
+    encoders = ((TUNED_ENCODER, "tuned", "meaning"), (PACKAGED_ENCODER, "meaning", "tuned"))
+    for name, own, other in encoders:
+        found = match("When is the rent due?", [Source(CONTRACT)], SentenceEncoder(name))
+        judged = judge(found).relevance.tolist()
+        assert judged == judge(found, models[own]).relevance.tolist()
+        assert judged != judge(found, models[other]).relevance.tolist()
 
 
 def test_a_quote_that_occurs_thousands_of_times_is_rated_quickly() -> None:
