@@ -568,6 +568,7 @@ class _Reader:
             _ITEM.match(block[last].text)
             or _HEADING.match(block[last].text)
             or self._speaks(block[last].text)
+            or (not _indent(block[last]) and self._breaks(block, last))
         ):
             last += 1
         mark = _ITEM.match(line.text)
@@ -670,7 +671,8 @@ class _Reader:
             and _FIELD.match(block[at].text)
             and not _FIELD.match(block[0].text)
         ):
-            return self._first if self.units[self._first].kind == "sentence" else None
+            first = self.units[self._first :][:1]  # a line such as "***" is no unit
+            return self._first if first and first[0].kind == "sentence" else None
         above = last.over if at and last.kind == "sentence" else None
         return above if above is not None and self.units[above].kind == "sentence" else None
 

@@ -163,7 +163,7 @@ class NearestEngine:
 
     Args:
         encoder: a sentence-transformers model (a folder or a name on the Hub), loaded on first use;
-            by default the packaged encoder.
+            by default the packaged MiniLM as published, not fine-tuned.
     """
 
     name = "nearest"

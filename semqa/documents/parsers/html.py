@@ -50,6 +50,9 @@ _ROLES = frozenset(["navigation", "search", "menu", "menubar", "dialog", "alertd
 """Roles of elements that are not part of the page's text."""
 
 _BLOCKS = frozenset(["div", "section", "aside", "header", "ul", "ol", "p", "a", "span", "form"])
+_BEFORE_HEADING = _BLOCKS - {"a", "span"} | {"td"}
+"""Elements that are left out before the first heading if they are links; not parts of a sentence."""
+
 _NOTICE = re.compile(
     r"cookie[-_]?(?:banner|bar|consent|notice|law|popup|message|modal|overlay|dialog)|cookiebot"
     r"|onetrust|\bgdpr|\bskip[-_]?(?:link|to|nav)|(?:^| )skip(?: |$)|breadcrumb|\bcrumbs\b"
@@ -64,6 +67,13 @@ _ACCEPT = re.compile(
     re.IGNORECASE,
 )
 """The text of the button of a cookie notice."""
+
+_PRIVACY = re.compile(
+    r"\b(?:us(?:e|es|ing|amos|o) |(?:web)?sites?\b|privacy|consent|experience|preferences|settings|"
+    r"analy|datenschutz|verwend|nutz|einstellungen|utilis|utiliza)",
+    re.IGNORECASE,
+)
+"""What a cookie notice says, but a recipe for cookies hardly does."""
 
 _MAX_BUTTONS, _LEVELS, _MAX_HEADINGS = 20, 6, 5
 """Number of such buttons that are looked at, of elements around each, and of headings."""
@@ -168,11 +178,11 @@ class _Text:
 
     def _is_left_out(self, element: Any, tag: str) -> bool:
         """Whether an element is hidden, a cookie notice, or links before the first heading."""
-        before = self._around and element not in self._around and (tag in _BLOCKS or tag == "td")
+        before = self._around and element not in self._around and tag in _BEFORE_HEADING
         return (
             _is_hidden(element)
             or element in self._cookies
-            or (before and _has_only_links(element, "", 1))
+            or (before and _has_only_links(element, "", 1) and not _has_contact(element))
             or (tag == "a" and not self._parts and _is_jump(element))
         )
 
@@ -384,8 +394,8 @@ def _is_around_text(element: Any) -> bool:
 
 
 def _around_heading(root: Any) -> frozenset[Any]:
-    """Return the elements around the first heading that is shown; empty if there is none."""
-    for heading in islice(root.iter("h1", "h2", "h3"), _MAX_HEADINGS):
+    """Return the elements around the first main heading that is shown; empty if there is none."""
+    for heading in islice(root.iter("h1"), _MAX_HEADINGS):
         around = frozenset(heading.iterancestors())
         if not any(map(_is_hidden, around)):
             return around
@@ -401,7 +411,8 @@ def _cookie_notices(root: Any) -> list[Any]:
             page = next(element.iter("h1", "main", "table"), None) is not None
             if page or _is_longer(element, _LONGEST_NOTICE // 2):
                 break
-            if "cookie" in "".join(element.itertext()).lower():
+            text = "".join(element.itertext()).lower()
+            if "cookie" in text and _PRIVACY.search(text):
                 found.append(element)
                 break
     return found
@@ -413,8 +424,18 @@ def _text(element: Any) -> str:
 
 
 def _is_jump(link: Any) -> bool:
-    """Whether a link leads to a part of the page, as in "Skip to content"."""
-    return link.get("href", "").startswith("#") and not _is_longer(link, _LONGEST_JUMP)
+    """Whether a link leads to a part of the page, as in "Skip to content", and no sentence goes on."""
+    return (
+        link.get("href", "").startswith("#")
+        and not (link.tail or "").strip()
+        and next(link.iter(*_HEADINGS), None) is None
+        and not _is_longer(link, _LONGEST_JUMP)
+    )
+
+
+def _has_contact(element: Any) -> bool:
+    """Whether an element has a link to a phone number or an address."""
+    return any(link.get("href", "").startswith(("tel:", "mailto:")) for link in element.iter("a"))
 
 
 def _is_note_mark(element: Any) -> bool:

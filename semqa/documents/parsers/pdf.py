@@ -589,7 +589,8 @@ def join_lines(text: str, words: set[str]) -> str:
     """Join the lines of a page into paragraphs.
 
     A line continues on the next one if it is about as long as the page or, in a paragraph of even
-    lines, the column is wide. A word hyphenated at a line end is joined; it keeps the hyphen if the document has the hyphenated form elsewhere.
+    lines, the column is wide. A word hyphenated at a line end is joined; it keeps the hyphen if the
+    document has the hyphenated form elsewhere.
     """
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line and not _ROW.fullmatch(line))

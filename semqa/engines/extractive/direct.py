@@ -15,7 +15,7 @@ from semqa.engines.extractive.lexicon import stem
 from semqa.engines.extractive.matching import question_terms, stems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from semqa.engines.extractive.matching import Match
 
@@ -84,7 +84,8 @@ _BILL = r"(?:due|(?:the|this) (?:bill|invoice)|to be paid)"
 _MONEY = r"(?=.*(?:[£$€]|[.,]\d\d\b|\b[A-Z]{3}\b))(?:[A-Z]{3}|[£$€])? ?\d[\d.,’' ]*+(?:[A-Z]{3}|[£$€])?\W*"
 _USUAL = (
     _usual(
-        rf"how {_I_PAY}(?:reach|contact|call|get in touch with)(?: (?:them|you|us|the \w+))?",
+        rf"how {_I_PAY}(?:reach|contact|call|get in touch with)"
+        r"(?: (?:them|you|us|the (?:company|seller|sender|shop|store|supplier)))?",
         r"(?:tele)?phone(?: number)?|(?:tele)?fax|tel|mobile|e-?mail|web(?:site)?",
         r"\S*(?:\d|@|www\.|://).*",
     ),
@@ -141,13 +142,22 @@ _MEANS = {
     "action": "task todo follow-up",
     "task": "action todo",
     "todo": "action task",
-    "deliver": "delivery ship shipping address",
-    "ship": "delivery deliver shipping address",
-    "bill": "billing invoice address",
-    "invoice": "billing bill address",
 }
 _STEMS = {stem(label): {stem(label), *map(stem, words.split())} for label, words in _MEANS.items()}
 """What the labels of minutes are called in questions."""
+
+_ASKS_ADDRESS = re.compile(r"\b(?:where|whom?|address)\b", re.IGNORECASE)
+_ADDRESSES = tuple(
+    (re.compile(label, re.IGNORECASE), set(map(stem, words.split())))
+    for label, words in (
+        (
+            r"(?:deliver|ship) to|(?:delivery|shipping) address",
+            "deliver delivery ship shipping address",
+        ),
+        (r"(?:bill|invoice) to|(?:billing|invoice) address", "bill billing invoice address"),
+    )
+)
+"""Labels of addresses, and what they are called in questions for one."""
 
 _WHO_IS = re.compile(r"\W*who(?:'s|’s| is)\b", re.IGNORECASE)
 """Asks for one person, so several turns of a speaker are no answer."""
@@ -162,10 +172,22 @@ def _labelled_rows(found: Match) -> list[int]:
     Labels with other words are considered if none has the question's own. The sentences after a
     labelled one belong to it, up to the next label or paragraph.
     """
-    return _rows_with(found, {}) or _rows_with(found, _STEMS)
+    asks_address = _ASKS_ADDRESS.search(found.question) is not None
+    return _rows_with(found, lambda label: [{word} for word in stems_of(label)]) or _rows_with(
+        found, lambda label: _other_words(label, asks_address=asks_address)
+    )
 
 
-def _rows_with(found: Match, meanings: Mapping[str, set[str]]) -> list[int]:
+def _other_words(label: str, *, asks_address: bool) -> list[set[str]]:
+    """Return what each word of a label may be called in a question."""
+    if asks_address:
+        for pattern, words in _ADDRESSES:
+            if pattern.fullmatch(label):
+                return [words]
+    return [_STEMS.get(word, {word}) for word in stems_of(label)]
+
+
+def _rows_with(found: Match, words_of: Callable[[str], list[set[str]]]) -> list[int]:
     terms = set(question_terms(found.question)) - _IGNORED
     rows: list[int] = []
     labelled = 0
@@ -176,7 +198,7 @@ def _rows_with(found: Match, meanings: Mapping[str, set[str]]) -> list[int]:
                 rows.append(row)
             continue
         while label is not None:  # several may be side by side
-            named = [meanings.get(word, {word}) for word in stems_of(label[1])]
+            named = words_of(label[1])
             asked = terms and named and terms <= set().union(*named)
             if asked and all(terms & each for each in named):
                 rows.append(row)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages.search import DenseEncoder, Reranker
     from semqa.retrieval.passages.store import Access, Found, Store
 
-RECIPE = "7"
+RECIPE = "8"
 """Version of parsing and splitting. Documents of another version are read again."""
 
 MAX_READ_AHEAD = 500
