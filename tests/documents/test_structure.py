@@ -148,6 +148,15 @@ def test_items_have_a_lead_in() -> None:
     assert over(text, "Else not.") is None
 
 
+def test_a_list_ends_where_a_line_begins_anew() -> None:
+    text = "Ingredients:\n- 1 onion\n- a sprig of\nthyme\nChop the onion and fry it in butter for ten minutes."
+    assert units(text)[1:] == [
+        ("item", "- 1 onion"),
+        ("item", "- a sprig of\nthyme"),
+        ("sentence", "Chop the onion and fry it in butter for ten minutes."),
+    ]
+
+
 def test_a_lead_in_needs_no_colon() -> None:
     text = "Who may join\n\nPeople could not take part if they\n\n- were allergic\n- smoked"
     assert over(text, "- smoked") == "People could not take part if they"

@@ -174,6 +174,8 @@ Action: Ada to write to the members.
     ("question", "starts"),
     [
         ("Who attended the meeting?", ["Present: Ada Lund"]),
+        ("Who attended the committee meeting?", ["Present: Ada Lund"]),
+        ("Who was at the meeting?", ["Present: Ada Lund"]),
         ("Who was absent?", ["Apologies: Cy Marsh"]),
         ("What was decided?", ["Decision: The roof is mended in June. Two for"]),
         ("What are the action items?", ["Action: Bo to order", "Action: Ada to write"]),

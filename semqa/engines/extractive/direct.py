@@ -162,6 +162,8 @@ _ADDRESSES = tuple(
 _WHO_IS = re.compile(r"\W*who(?:'s|’s| is)\b", re.IGNORECASE)
 """Asks for one person, so several turns of a speaker are no answer."""
 
+_WHO_WAS_THERE = re.compile(r"\W*who(?: all)? (?:was|were) (?:at|in|there|here)\b", re.IGNORECASE)
+
 _IGNORED_WORDS = "meeting item point minutes document list made take taken given say said"
 _IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
 
@@ -169,7 +171,8 @@ _IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
 def _labelled_rows(found: Match) -> list[int]:
     """Return the rows whose label ("Decision: …") is all that a question asks for.
 
-    Labels with other words are considered if none has the question's own. The sentences after a
+    Words of the title and of headings may be left out of the label: "Who attended the committee
+    meeting?". Labels with other words are considered if none has the question's own. The sentences after a
     labelled one belong to it, up to the next label or paragraph.
     """
     asks_address = _ASKS_ADDRESS.search(found.question) is not None
@@ -188,7 +191,9 @@ def _other_words(label: str, *, asks_address: bool) -> list[set[str]]:
 
 
 def _rows_with(found: Match, words_of: Callable[[str], list[set[str]]]) -> list[int]:
-    terms = set(question_terms(found.question)) - _IGNORED
+    asked_for = set(question_terms(found.question)) - _IGNORED
+    if _WHO_WAS_THERE.match(found.question):
+        asked_for.add(stem("attended"))
     rows: list[int] = []
     labelled = 0
     for row, text in enumerate(_texts(found)):
@@ -199,6 +204,12 @@ def _rows_with(found: Match, words_of: Callable[[str], list[set[str]]]) -> list[
             continue
         while label is not None:  # several may be side by side
             named = words_of(label[1])
+            s, u = found.places[row]
+            source = found.sources[s]
+            first = (text for text in source.texts[:2] if ":" not in text)  # titles without markup
+            titles = (source.title, *first, *source.above[u])
+            subject = {word for title in titles for word in stems_of(title)}
+            terms = asked_for - (subject - set().union(*named))
             asked = terms and named and terms <= set().union(*named)
             if asked and all(terms & each for each in named):
                 rows.append(row)
