@@ -34,7 +34,7 @@ def run(
 ) -> Command:
     """Call as `semqa eval docs` with the example's questions."""
     monkeypatch.setattr(
-        search, "find_spec", lambda _name: None
+        search, "packaged_encoder", lambda: None
     )  # compare by words only: load no model
     command = command_in(tmp_path, monkeypatch, capsys)
     return lambda *args: command("eval", "docs", questions, *args)
