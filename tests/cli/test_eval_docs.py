@@ -64,11 +64,11 @@ def test_the_example_from_end_to_end(run: Command, tmp_path: Path, by: Sequence[
     assert ours["not_verbatim"] == bm25["errors"] == 0
     low, high = ours["docqa_interval"]
     assert low < ours["docqa"] < high
-    assert [row["id"] for row in bm25["rows"]] == ["rent", "hose", "deposit", "greenhouse"]
+    assert [row["id"] for row in bm25["rows"]] == ["rent", "hose", "deposit", "shed"]
 
     kept = lines(out)
     assert [(row["engine"], row["id"]) for row in kept[3:5]] == [
-        ("extractive", "greenhouse"), ("bm25", "rent"),
+        ("extractive", "shed"), ("bm25", "rent"),
     ]  # fmt: skip
     assert kept[3]["abstained"]
     assert {quote["document"] for row in kept for quote in row["quotes"]} == {"allotment-rules.md"}
@@ -96,11 +96,11 @@ def test_finished_answers_are_kept_and_changed_ones_repeated(
     out.write_text("".join(text.splitlines(keepends=True)[:2]) + text[:30], "utf-8")
     again = run("-o", out)
     assert "2 of 4 questions are already answered" in again.err
-    assert [row["id"] for row in lines(out)] == ["rent", "hose", "deposit", "greenhouse"]
+    assert [row["id"] for row in lines(out)] == ["rent", "hose", "deposit", "shed"]
     changed = questions.read_text("utf-8").replace("May I put", "Could I put")
     questions.write_text(changed, "utf-8")
     assert "3 of 4 questions are already answered" in run("-o", out).err
-    assert [row["id"] for row in lines(out)][4:] == ["greenhouse"]
+    assert [row["id"] for row in lines(out)][4:] == ["shed"]
     assert "already" not in run("-o", out, "--max-words", "9").err
     assert len(lines(out)) == 9
 
@@ -141,14 +141,14 @@ def test_ctrl_c_keeps_finished_answers(
     assert "1 of 4 questions failed; deposit: the prompt is too long" in failed.err
     # Failed questions are retried.
     assert run("--engine", "fake", "-o", out, "--json").json["engines"][0]["errors"] == 0
-    assert [row["id"] for row in lines(out)] == ["rent", "hose", "deposit", "greenhouse", "deposit"]
+    assert [row["id"] for row in lines(out)] == ["rent", "hose", "deposit", "shed", "deposit"]
 
 
 def test_predictions_of_other_programs_are_scored(run: Command, tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     rows = [
         {"id": "deposit", "quotes": [{"text": "is paid back once the plot has been cleared."}]},
-        {"id": "greenhouse", "quotes": [], "abstained": True},
+        {"id": "shed", "quotes": [], "abstained": True},
         {"id": "another", "quotes": []},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -30,7 +30,6 @@ def test_a_t5_memorises_its_examples(
     out, record = learned
     assert record["method"] == "full"
     assert [each["step"] for each in record["history"]] == [60, 120]
-    assert record["history"][0]["semqa"] < record["best"]["semqa"]
     assert record["best"]["semqa"] >= 95
     assert {each["verified"] for each in record["history"]} == {1.0}
     # In a tie, the first model is the best.
