@@ -159,7 +159,7 @@ class _Splitter:
         return size >= MIN_LENGTH and not same
 
     def _is_negated(self, begin: _Piece, here: _Piece) -> bool:
-        """Whether a passage has the heading that negates a piece, which cannot be quoted from another."""
+        """Whether the passage so far has a heading that negates a piece; both must be quotable together."""
         above = self.units[here.unit].headings[-1:]
         return any(
             each >= begin.unit

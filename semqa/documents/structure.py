@@ -301,7 +301,7 @@ def _is_short(line: _Line) -> bool:
 
 
 def _values(block: Sequence[_Line], *, below_label: bool) -> set[int]:
-    """Return the lines that go on with the value of a label or lead-in, such as an address."""
+    """Return the indexes of lines that continue the value of a label or lead-in, such as an address."""
     values: set[int] = set()
     at = -1 if below_label else 0
     while at < len(block):

@@ -358,6 +358,17 @@ def test_only_edges_of_pages_are_ever_left_out(pages: list[list[str]]) -> None:
         assert len(before.split()) - len(after.split()) <= 6
 
 
+def test_lines_of_a_narrow_column_are_joined() -> None:
+    column = [
+        "The club meets on Monday in",
+        "the old hall near the green,",
+        "and tea is served at four if",
+        "there is milk in the fridge.",
+    ]
+    wide = "\n".join(["word " * 18] * 12)
+    assert " ".join(column) in join_lines(wide + "\n\n" + "\n".join(column), set())
+
+
 def test_a_hyphen_stays_where_the_document_has_it() -> None:
     assert join_lines("a well-\nknown fact", {"well-known"}) == "a well-known fact"
     assert join_lines("a well-\nknown fact", {"wellknown"}) == "a wellknown fact"
@@ -707,6 +718,11 @@ def test_notices_and_links_need_no_telling_names() -> None:
     assert extract("a.html", page.encode()).text == (
         "Call 0123\n\n# The shop\n\nIt is open daily.\n\nRead our terms.\nFor cookies, see the recipe."
     )
+
+
+def test_a_page_about_cookies_is_no_cookie_notice() -> None:
+    page = "<div><h1>Cookies</h1><p>We use cookies for the site.</p><p><a>OK</a></p></div>"
+    assert "We use cookies" in extract("a.html", page.encode()).text
 
 
 def test_a_heading_in_a_link_is_kept() -> None:

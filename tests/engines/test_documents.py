@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.engines.extractive import ExtractiveEngine
+from semqa.engines.extractive.direct import direct_rows
 from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
@@ -260,6 +261,17 @@ def test_a_number_is_quoted_with_the_name_above_it() -> None:
 def test_numbers_of_several_people_are_no_answer_for_one() -> None:
     text = "# Ann\n\nPhone: 0161 440\n\n# Bob\n\nPhone: 0161 441\n"
     assert len(quotes("How do I reach Ann?", text)) == 1
+
+
+def test_totals_of_several_invoices_are_no_certain_answer() -> None:
+    text = "# March\n\nAmount due: £20.00\n\n# April\n\nAmount due: £30.00\n"
+    found = match("How much do I have to pay?", [Source(text)])
+    assert direct_rows(found) == ([], [])
+
+
+def test_an_address_does_not_say_when() -> None:
+    found = match("When is the delivery?", [Source("# Order\n\nShip to: Bo Ek, 2 Quayside\n")])
+    assert direct_rows(found) == ([], [])
 
 
 def test_a_number_of_somebody_else_is_no_answer() -> None:

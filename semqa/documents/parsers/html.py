@@ -51,7 +51,7 @@ _ROLES = frozenset(["navigation", "search", "menu", "menubar", "dialog", "alertd
 
 _BLOCKS = frozenset(["div", "section", "aside", "header", "ul", "ol", "p", "a", "span", "form"])
 _BEFORE_HEADING = _BLOCKS - {"a", "span"} | {"td"}
-"""Elements that are left out before the first heading if they are links; not parts of a sentence."""
+"""Blocks that are left out before the ``h1`` if they hold only links."""
 
 _NOTICE = re.compile(
     r"cookie[-_]?(?:banner|bar|consent|notice|law|popup|message|modal|overlay|dialog)|cookiebot"
@@ -73,10 +73,10 @@ _PRIVACY = re.compile(
     r"analy|datenschutz|verwend|nutz|einstellungen|utilis|utiliza)",
     re.IGNORECASE,
 )
-"""What a cookie notice says, but a recipe for cookies hardly does."""
+"""Words of a cookie notice that are rare in a recipe for cookies."""
 
 _MAX_BUTTONS, _LEVELS, _MAX_HEADINGS = 20, 6, 5
-"""Number of such buttons that are looked at, of elements around each, and of headings."""
+"""Maximum number of buttons examined, of ancestors of each, and of headings."""
 
 _LINKS = re.compile(
     r"(?:^|[ _-])(?:menu|nav|navbar|topbar|sidebar|share|social|footer)\b", re.IGNORECASE
@@ -152,7 +152,7 @@ class _Text:
         self._answer_due = False
         self._cookies: list[Any] = []
         self._around: frozenset[Any] = frozenset()
-        """The elements around the first heading, until it comes."""
+        """The ancestors of the first ``h1``; empty once a heading has been read."""
 
     def of(self, root: Any) -> str:
         walk = self._etree.iterwalk(root, events=("start", "end"))
@@ -177,7 +177,7 @@ class _Text:
         return "".join(self._parts).strip()
 
     def _is_left_out(self, element: Any, tag: str) -> bool:
-        """Whether an element is hidden, a cookie notice, or links before the first heading."""
+        """Whether an element is hidden, a cookie notice, or only links before the ``h1``."""
         before = self._around and element not in self._around and tag in _BEFORE_HEADING
         return (
             _is_hidden(element)
@@ -394,7 +394,7 @@ def _is_around_text(element: Any) -> bool:
 
 
 def _around_heading(root: Any) -> frozenset[Any]:
-    """Return the elements around the first main heading that is shown; empty if there is none."""
+    """Return the ancestors of the first visible ``h1``; empty if there is none."""
     for heading in islice(root.iter("h1"), _MAX_HEADINGS):
         around = frozenset(heading.iterancestors())
         if not any(map(_is_hidden, around)):
@@ -424,7 +424,7 @@ def _text(element: Any) -> str:
 
 
 def _is_jump(link: Any) -> bool:
-    """Whether a link leads to a part of the page, as in "Skip to content", and no sentence goes on."""
+    """Whether a link jumps within the page, as "Skip to content" does, and is not part of a sentence."""
     return (
         link.get("href", "").startswith("#")
         and not (link.tail or "").strip()

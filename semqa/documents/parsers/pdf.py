@@ -139,7 +139,7 @@ _BULLET = re.compile(r"[•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8](?:\s+|$)"
 _MIN_COLUMN, _MIN_PROSE = 3, 25
 """Minimum number of lines in a column of prose, and their mean length."""
 _MIN_FULL = 40
-"""Lines that are shorter than most lines of this length are those of an address or a list."""
+"""Minimum length of a full line; blocks of shorter lines are addresses or lists."""
 _SAME_PLACE = 2.0
 """Distance in points at which two lines of a column may begin."""
 _LEADERS = re.compile(r"(?:\. ?){5}")
@@ -280,9 +280,9 @@ def _page_lines(
 
 
 def _by_column(lines: Sequence[list[_Letter]]) -> Iterator[list[_Letter]]:
-    """Yield the lines of columns one column after the other, if a PDF has them line by line.
+    """Yield the lines in reading order: of two columns side by side, first the left one.
 
-    Two columns have prose, or begin with labels, as in "Bill to:   Deliver to:"; others are rows.
+    Columns are prose, or begin with labels as in "Bill to:   Deliver to:"; anything else is rows.
     """
     at = 0
     while at < len(lines):
@@ -309,7 +309,7 @@ def _shown(line: Sequence[_Letter]) -> list[_Letter]:
 
 
 def _gutter(line: Sequence[_Letter]) -> float:
-    """Return where the right part of a line begins that has one wide gap; else 0."""
+    """Return where the text after the only wide gap of a line begins, in points; else 0."""
     gaps = [
         after.left
         for before, after in pairwise(_shown(line))
@@ -319,7 +319,7 @@ def _gutter(line: Sequence[_Letter]) -> float:
 
 
 def _is_beside(above: Sequence[_Letter], line: Sequence[_Letter], gutter: float) -> bool:
-    """Whether the columns that a gutter divides go on with the next line."""
+    """Whether the columns on both sides of a gutter continue on the next line."""
     before, after = _shown(above), _shown(line)
     if not (before and after and 0 <= before[0].place - after[0].place <= after[0].size):
         return False

@@ -15,7 +15,7 @@ from semqa.engines.extractive.lexicon import stem
 from semqa.engines.extractive.matching import question_terms, stems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from semqa.engines.extractive.matching import Match
 
@@ -80,7 +80,7 @@ def _usual(asks: str, label: str, value: str) -> tuple[re.Pattern[str], re.Patte
 
 
 _I_PAY = r"(?:can|could|do|must|should) (?:I|we|you|one) (?:still )?(?:have to |need to )?"
-_BILL = r"(?:due|(?:the|this) (?:bill|invoice)|to be paid)"
+_TO_PAY = rf"(?:how much|what) {_I_PAY}(?:pay|owe)|how much is (?:due|(?:the|this) (?:bill|invoice)|to be paid)"
 _MONEY = r"(?=.*(?:[£$€]|[.,]\d\d\b|\b[A-Z]{3}\b))(?:[A-Z]{3}|[£$€])? ?\d[\d.,’' ]*+(?:[A-Z]{3}|[£$€])?\W*"
 _USUAL = (
     _usual(
@@ -90,13 +90,13 @@ _USUAL = (
         r"\S*(?:\d|@|www\.|://).*",
     ),
     _usual(
-        rf"(?:how much|what) {_I_PAY}(?:pay|owe)|how much is {_BILL}",
+        _TO_PAY,
         r"(?:total |outstanding )?(?:amount|balance|sum) (?:due|payable|to pay|outstanding|owed)|"
         r"total (?:due|payable|to pay)|balance|to pay",
         _MONEY,
     ),
     _usual(
-        rf"(?:how much|what) {_I_PAY}(?:pay|owe)|how much is {_BILL}",
+        _TO_PAY,
         r"(?:grand |invoice )?total(?: amount| price)?",
         _MONEY,
     ),
@@ -106,11 +106,11 @@ _USUAL = (
         r".*\d.*",
     ),
 )
-"""Usual questions about an invoice or a letter, and the lines that answer them; the first that do."""
+"""Common questions about an invoice or letter, each with the lines that answer it; the first match wins."""
 
 
 def _usual_rows(found: Match) -> list[int]:
-    """Return the rows that answer a usual question, unless a document has several of a kind."""
+    """Return the rows that answer a common question, unless a document has several with one label."""
     texts = _texts(found)
     for asks, says in _USUAL:
         if asks.fullmatch(found.question):
@@ -171,29 +171,13 @@ _IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
 def _labelled_rows(found: Match) -> list[int]:
     """Return the rows whose label ("Decision: …") is all that a question asks for.
 
-    Words of the title and of headings may be left out of the label: "Who attended the committee
-    meeting?". Labels with other words are considered if none has the question's own. The sentences after a
-    labelled one belong to it, up to the next label or paragraph.
+    A question may also name the document or section: "Who attended the committee meeting?". The
+    sentences after a labelled one belong to it, up to the next label or paragraph.
     """
-    asks_address = _ASKS_ADDRESS.search(found.question) is not None
-    return _rows_with(found, lambda label: [{word} for word in stems_of(label)]) or _rows_with(
-        found, lambda label: _other_words(label, asks_address=asks_address)
-    )
-
-
-def _other_words(label: str, *, asks_address: bool) -> list[set[str]]:
-    """Return what each word of a label may be called in a question."""
-    if asks_address:
-        for pattern, words in _ADDRESSES:
-            if pattern.fullmatch(label):
-                return [words]
-    return [_STEMS.get(word, {word}) for word in stems_of(label)]
-
-
-def _rows_with(found: Match, words_of: Callable[[str], list[set[str]]]) -> list[int]:
     asked_for = set(question_terms(found.question)) - _IGNORED
     if _WHO_WAS_THERE.match(found.question):
         asked_for.add(stem("attended"))
+    asks_address = _ASKS_ADDRESS.search(found.question) is not None
     rows: list[int] = []
     labelled = 0
     for row, text in enumerate(_texts(found)):
@@ -202,22 +186,35 @@ def _rows_with(found: Match, words_of: Callable[[str], list[set[str]]]) -> list[
             if rows and rows[-1] == row - 1 and _goes_on(found, row):
                 rows.append(row)
             continue
+        subject = _subject(found, row)
         while label is not None:  # several may be side by side
-            named = words_of(label[1])
-            s, u = found.places[row]
-            source = found.sources[s]
-            first = (text for text in source.texts[:2] if ":" not in text)  # titles without markup
-            titles = (source.title, *first, *source.above[u])
-            subject = {word for title in titles for word in stems_of(title)}
-            terms = asked_for - (subject - set().union(*named))
-            asked = terms and named and terms <= set().union(*named)
-            if asked and all(terms & each for each in named):
+            named = _words_for(label[1], asks_address=asks_address)
+            every = set().union(*named)
+            terms = asked_for - (subject - every)
+            if named and terms and terms <= every and all(terms & each for each in named):
                 rows.append(row)
                 labelled += 1
                 break
             label = _LABEL.match(text, label.end())
     most = 1 if _WHO_IS.match(found.question) else MOST_LABELLED
     return rows if labelled <= most else []
+
+
+def _words_for(label: str, *, asks_address: bool) -> list[set[str]]:
+    """Return what each word of a label may be called in a question."""
+    if asks_address:
+        for pattern, words in _ADDRESSES:
+            if pattern.fullmatch(label):
+                return [words]
+    return [_STEMS.get(word, {word}) for word in stems_of(label)]
+
+
+def _subject(found: Match, row: int) -> set[str]:
+    """Return the words of the titles and headings above a row."""
+    s, u = found.places[row]
+    source = found.sources[s]
+    titles = (text for text in source.texts[:2] if ":" not in text)  # without markup
+    return {w for text in (source.title, *titles, *source.above[u]) for w in stems_of(text)}
 
 
 def _goes_on(found: Match, row: int) -> bool:

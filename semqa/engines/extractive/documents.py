@@ -33,8 +33,8 @@ LEAST_WORDS = 3
 """Minimum number of words in a part of a question."""
 
 NEAR = {"tuned": 0.40, "meaning": 0.45}
-"""Minimum cosine of a near text, by `Match.judged_by`. Of QuoteSum's 45 questions in dev_a, 42 and 45
-reach it with their own sources; of 90 pairs with the sources of others, 2 and 1 do."""
+"""Minimum cosine of a near text, by `Match.judged_by`. Of the 45 questions in QuoteSum's dev_a, 42 and
+45 reach it with their own sources; of 90 pairs of a question and another's sources, 2 and 1 do."""
 
 _NEXT_PART = re.compile(
     r"[,;]?\s+and\s+(?=(?:(?:at|by|for|from|in|on|to|until) )?(?:what|which|whom?|when|where|how|why|"
@@ -257,7 +257,7 @@ class _Rated(NamedTuple):
     chances: NDArray[np.float64]
 
     def best(self, start: int, end: int) -> float | None:
-        """Return the highest chance of the units that overlap a range; None if there are none."""
+        """Return the highest chance of a unit that overlaps ``[start, end)``; None if no unit does."""
         first = int(np.searchsorted(self.ends, start, side="right"))
         last = int(np.searchsorted(self.starts, end, side="left"))
         return float(self.chances[first:last].max()) if first < last else None

@@ -265,6 +265,10 @@ _GOES_ON = re.compile(
 )
 
 
+JudgedBy = Literal["tuned", "meaning", "words"]
+"""The model for features of the fine-tuned encoder, of another encoder, or of words only."""
+
+
 @dataclass(frozen=True)
 class Match:
     """Features of all units in a question's sources.
@@ -275,8 +279,7 @@ class Match:
         places: for each row the index of the source and of the unit.
         features: shape [rows, features], in the order of `names`.
         names: the name of each feature.
-        judged_by: the model for these features: ``tuned`` with the packaged encoder, ``meaning`` with
-            another one, ``words`` without.
+        judged_by: the model that judges these features.
     """
 
     question: str
@@ -284,7 +287,7 @@ class Match:
     places: tuple[tuple[int, int], ...]
     features: Array
     names: tuple[str, ...]
-    judged_by: Literal["tuned", "meaning", "words"]
+    judged_by: JudgedBy
 
     @property
     def by_meaning(self) -> bool:
@@ -313,7 +316,7 @@ def match(
         InputError: the encoder is invalid.
         UnavailableError: the encoder cannot be loaded, or a package is missing.
     """
-    judged_by: Literal["tuned", "meaning", "words"] = "words"
+    judged_by: JudgedBy = "words"
     if encoder is not None:
         from semqa.retrieval.encoder import TUNED_ENCODER
 
