@@ -24,14 +24,7 @@ from semqa.cli.options import (
     SourceOption,
     SourcesOption,
 )
-from semqa.cli.output import (
-    json_line,
-    say,
-    use_color,
-    watch,
-    write_file,
-    write_result,
-)
+from semqa.cli.output import json_line, say, use_color, watch, write_file, write_result
 from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only, show_verdict
 from semqa.errors import InputError
 from semqa.retrieval.settings import PROMPT_PANEL
@@ -41,18 +34,12 @@ def answer(
     ctx: typer.Context,
     question: Annotated[
         str | None,
-        typer.Argument(
-            help="The question, unless --questions is given.",
-            show_default=False,
-            metavar="QUESTION",
-        ),
+        typer.Argument(help="The question, unless --questions is given.", metavar="QUESTION"),
     ] = None,
     more: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.",
-            metavar="FILE",
-            show_default=False,
+            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.", metavar="FILE"
         ),
     ] = None,
     source: SourceOption = None,
@@ -62,7 +49,6 @@ def answer(
         typer.Option(
             help='Questions: one per line, or JSON lines {"question", "id"?, "sources"?}; '
             "- for standard input.",
-            show_default=False,
             metavar="FILE",
         ),
     ] = None,
@@ -76,10 +62,7 @@ def answer(
     output_format: Annotated[
         Format | None,
         typer.Option(
-            "--format",
-            "-f",
-            help="Output format.",
-            show_default="terminal, or marked in a pipe",
+            "--format", "-f", help="Output format.", show_default="terminal, or marked in a pipe"
         ),
     ] = None,
     as_json: AsJson = False,
@@ -89,7 +72,6 @@ def answer(
             "--out",
             "-o",
             help="Write to this file; with --questions, resume from it.",
-            show_default=False,
             metavar="FILE",
         ),
     ] = None,
@@ -104,8 +86,7 @@ def answer(
     check: Annotated[
         bool,
         typer.Option(
-            "--check",
-            help="Let a judge check whether the quoted sources support each sentence.",
+            "--check", help="Let a judge check whether the quoted sources support each sentence."
         ),
     ] = False,
 ) -> None:

@@ -38,12 +38,9 @@ def _bench() -> None:
 @app.command("quotesum", cls=taking(EngineOptions, BenchJudge, RayOptions))
 def quotesum(
     ctx: typer.Context,
-    data: Annotated[
-        Path | None, typer.Option(help="QuoteSum JSON lines.", show_default=False)
-    ] = None,
+    data: Annotated[Path | None, typer.Option(help="QuoteSum JSON lines.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder of the run or grid.", show_default=False),
+        Path | None, typer.Option("--out", "-o", help="Folder of the run or grid.")
     ] = None,
     config: Annotated[
         Path | None,
@@ -51,7 +48,6 @@ def quotesum(
             metavar="FILE",
             help="Grid of runs as YAML: keys are these flags, each value of a list is tried; "
             "- for standard input. Typed flags apply to all runs.",
-            show_default=False,
         ),
     ] = None,
     engine: Annotated[
@@ -64,15 +60,10 @@ def quotesum(
         ),
     ] = None,
     limit: Annotated[
-        int | None,
-        typer.Option(min=1, help="Only the first N questions.", metavar="N", show_default=False),
+        int | None, typer.Option(min=1, help="Only the first N questions.", metavar="N")
     ] = None,
     retry_failed: Annotated[
-        bool,
-        typer.Option(
-            "--retry-failed",
-            help="Retry the examples that failed in earlier runs.",
-        ),
+        bool, typer.Option("--retry-failed", help="Retry the examples that failed in earlier runs.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

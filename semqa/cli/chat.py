@@ -61,9 +61,7 @@ def chat(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.",
-            metavar="FILE",
-            show_default=False,
+            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.", metavar="FILE"
         ),
     ] = None,
     source: SourceOption = None,
@@ -137,11 +135,7 @@ class _Chat:
     """
 
     def __init__(
-        self,
-        choice: Choice,
-        engine: Engine,
-        finder: SourceFinder,
-        inputs: Sequence[Path | None],
+        self, choice: Choice, engine: Engine, finder: SourceFinder, inputs: Sequence[Path | None]
     ) -> None:
         self._choice, self._engine, self._finder, self._inputs = choice, engine, finder, inputs
         self._turns: list[_Turn] = []

@@ -21,19 +21,11 @@ app = typer.Typer(
     help="List, show, share and delete collections of documents.", no_args_is_help=True
 )
 
-Name = Annotated[
-    str, typer.Argument(help="Name of the collection.", metavar="NAME", show_default=False)
-]
+Name = Annotated[str, typer.Argument(help="Name of the collection.", metavar="NAME")]
 
 
 OtherKey = Annotated[
-    str,
-    typer.Option(
-        "--with",
-        help="Id of the other key (see semqa keys list).",
-        metavar="ID",
-        show_default=False,
-    ),
+    str, typer.Option("--with", help="Id of the other key (see semqa keys list).", metavar="ID")
 ]
 
 

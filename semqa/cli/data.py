@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile
 
 app = typer.Typer(
-    name="data",
-    help="Fetch, list and check the files of public datasets.",
-    no_args_is_help=True,
+    name="data", help="Fetch, list and check the files of public datasets.", no_args_is_help=True
 )
 
 

@@ -29,13 +29,9 @@ MAX_SHOWN_FAILURES = 20
 
 
 def index(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="A folder with documents.", show_default=False),
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with documents.")],
     collection: Annotated[
-        str | None,
-        typer.Option(help="Name of the collection.", show_default="the folder's name"),
+        str | None, typer.Option(help="Name of the collection.", show_default="the folder's name")
     ] = None,
     data: DataFolder = None,
     encoder: Annotated[

@@ -99,7 +99,6 @@ OwnerId = Annotated[
     typer.Option(
         "--owner",
         help="Id of the key that owns the collection (see semqa keys list).",
-        show_default=False,
         metavar="ID",
         rich_help_panel=COLLECTIONS,
     ),
@@ -111,7 +110,6 @@ OwnerKey = Annotated[
         "--api-key",
         envvar="SEMQA_INDEX_API_KEY",
         help="The key that owns the collection.",
-        show_default=False,
         metavar="KEY",
         rich_help_panel=COLLECTIONS,
     ),

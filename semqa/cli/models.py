@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List models and set the default engine.")
 
-ENDPOINTS = {
-    8000: "vLLM",
-    8080: "llama.cpp",
-    1234: "LM Studio",
-    11434: "Ollama",
-}
+ENDPOINTS = {8000: "vLLM", 8080: "llama.cpp", 1234: "LM Studio", 11434: "Ollama"}
 """Local ports to probe, and the server that uses each by default."""
 
 _TIMEOUT = 0.5

@@ -55,10 +55,7 @@ DataFolder = Annotated[
 CollectionName = Annotated[
     str | None,
     typer.Option(
-        "--collection",
-        help="Also answer from this collection (see semqa index).",
-        show_default=False,
-        metavar="NAME",
+        "--collection", help="Also answer from this collection (see semqa index).", metavar="NAME"
     ),
 ]
 
@@ -97,15 +94,13 @@ RerankerName = Annotated[
 ]
 
 SourceOption = Annotated[
-    list[Path] | None,
-    typer.Option(help="A document; repeatable.", show_default=False, metavar="FILE"),
+    list[Path] | None, typer.Option(help="A document; repeatable.", metavar="FILE")
 ]
 
 SourcesOption = Annotated[
     Path | None,
     typer.Option(
         help='Sources as JSON lines {"text", "title"?, "url"?}; - for standard input.',
-        show_default=False,
         metavar="FILE",
     ),
 ]

@@ -34,22 +34,16 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
-    help="Collect questions that have several answers in different passages.",
-    no_args_is_help=True,
+    help="Collect questions that have several answers in different passages.", no_args_is_help=True
 )
 
 Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", "-o", help="Output folder; an interrupted run resumes.", show_default=False
-    ),
+    Path, typer.Option("--out", "-o", help="Output folder; an interrupted run resumes.")
 ]
 File = Annotated[
     Path,
     typer.Argument(
-        metavar="QUESTIONS",
-        help="A QuoteSum file, or an output folder of this command.",
-        show_default=False,
+        metavar="QUESTIONS", help="A QuoteSum file, or an output folder of this command."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
@@ -61,14 +55,10 @@ def paq(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE",
-            help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, or .gz.",
-            show_default=False,
+            metavar="FILE", help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, or .gz."
         ),
     ],
-    passages: Annotated[
-        Path, typer.Option(help="psgs_w100.tsv, uncompressed.", show_default=False)
-    ],
+    passages: Annotated[Path, typer.Option(help="psgs_w100.tsv, uncompressed.")],
     out: Out,
     as_json: AsJson = False,
 ) -> None:
@@ -88,8 +78,7 @@ def paq(
 def ambigqa(
     ctx: typer.Context,
     files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE", help="AmbigQA with evidence articles.", show_default=False),
+        list[Path], typer.Argument(metavar="FILE", help="AmbigQA with evidence articles.")
     ],
     out: Out,
     as_json: AsJson = False,
@@ -110,12 +99,8 @@ def ambigqa(
 def documents(
     ctx: typer.Context,
     out: Out,
-    files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILE", help="Documents.", show_default=False)
-    ] = None,
-    collection: Annotated[
-        str | None, typer.Option(help="A collection instead of files.", show_default=False)
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Documents.")] = None,
+    collection: Annotated[str | None, typer.Option(help="A collection instead of files.")] = None,
     ask: Annotated[
         str,
         typer.Option(
@@ -256,10 +241,8 @@ def _around(text: str, answer: str) -> str:
 @app.command("sample")
 def sample_command(
     questions: File,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output file.", show_default=False)],
-    n: Annotated[
-        int, typer.Option("--n", "-n", min=1, help="Number of questions.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output file.")],
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="Number of questions.")],
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -290,7 +273,7 @@ def sample_command(
 @app.command("split")
 def split_command(
     questions: File,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.")],
     shares: Annotated[
         str, typer.Option(help="Percentages for train, dev and test.", metavar="T/D/T")
     ] = "60/7/33",

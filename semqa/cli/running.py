@@ -37,12 +37,7 @@ class Format(StrEnum):
 
 
 def show_answer(
-    result: QuotedAnswer,
-    question: str,
-    form: Format,
-    *,
-    color: bool,
-    judged: Judged | None = None,
+    result: QuotedAnswer, question: str, form: Format, *, color: bool, judged: Judged | None = None
 ) -> str:
     """Return an answer in any format except JSON, which needs the whole `Run`.
 

@@ -28,28 +28,18 @@ TEST_RESAMPLES = 10_000
 
 
 def score(
-    references: Annotated[
-        Path, typer.Option("--references", "-r", help="QuoteSum JSON lines.", show_default=False)
-    ],
+    references: Annotated[Path, typer.Option("--references", "-r", help="QuoteSum JSON lines.")],
     predictions: Annotated[
         Path,
         typer.Option(
-            "--predictions",
-            "-p",
-            help='JSON lines {"qid", "prediction"}; - for standard input.',
-            show_default=False,
+            "--predictions", "-p", help='JSON lines {"qid", "prediction"}; - for standard input.'
         ),
     ],
     baseline: Annotated[
-        Path | None,
-        typer.Option(
-            help="Predictions to compare with in a paired bootstrap test.",
-            show_default=False,
-        ),
+        Path | None, typer.Option(help="Predictions to compare with in a paired bootstrap test.")
     ] = None,
     per_example: Annotated[
-        Path | None,
-        typer.Option(help="Write scores per question to this JSON lines file.", show_default=False),
+        Path | None, typer.Option(help="Write scores per question to this JSON lines file.")
     ] = None,
     official: Annotated[
         bool,

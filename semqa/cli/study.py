@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Let people rate or write answers in a browser.", no_args_is_help=True)
 
-_Folder = Annotated[
-    Path, typer.Argument(help="Folder of the study.", metavar="DIR", show_default=False)
-]
+_Folder = Annotated[Path, typer.Argument(help="Folder of the study.", metavar="DIR")]
 
 
 @app.command()
@@ -39,13 +37,9 @@ def new(
     ],
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            help="Files to rate (see docs/studies.md).", metavar="[NAME=]INPUT", show_default=False
-        ),
+        typer.Argument(help="Files to rate (see docs/studies.md).", metavar="[NAME=]INPUT"),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="New folder.", metavar="DIR", show_default=False)
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="New folder.", metavar="DIR")],
     raters: Annotated[
         str | None,
         typer.Option(
@@ -63,17 +57,14 @@ def new(
     ] = None,
     gold: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Items with correct answers; repeatable.", metavar="FILE", show_default=False
-        ),
+        typer.Option(help="Items with correct answers; repeatable.", metavar="FILE"),
     ] = None,
     qualify: Annotated[int, typer.Option(help="Gold items in each rater's qualification.")] = 0,
     threshold: Annotated[float, typer.Option(help="Share of these that must be correct.")] = 0.8,
     pilot: Annotated[int, typer.Option(help="Number of items that all raters do first.")] = 0,
     batch: Annotated[int, typer.Option(help="Items per batch.", show_default="all")] = 0,
     reviewers: Annotated[
-        str | None,
-        typer.Option(help="Writing: names of the reviewers.", metavar="NAMES", show_default=False),
+        str | None, typer.Option(help="Writing: names of the reviewers.", metavar="NAMES")
     ] = None,
     survey: Annotated[
         bool, typer.Option("--survey", help="AIS: ask raters about the task at the end.")
@@ -127,12 +118,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 for a free one.", min=0, max=65535)] = 8000,
     public_url: Annotated[
-        str | None,
-        typer.Option(
-            help="Public address of the page, for links.",
-            show_default=False,
-            metavar="URL",
-        ),
+        str | None, typer.Option(help="Public address of the page, for links.", metavar="URL")
     ] = None,
 ) -> None:
     """Serve a study and print a secret link for the owner and for each rater.
@@ -166,21 +152,14 @@ def serve(
 def raters(
     folder: _Folder,
     add: Annotated[
-        str | None,
-        typer.Option(help="Names of raters to add, such as dan,fay.", show_default=False),
+        str | None, typer.Option(help="Names of raters to add, such as dan,fay.")
     ] = None,
-    add_reviewers: Annotated[
-        str | None, typer.Option(help="Names of reviewers to add.", show_default=False)
-    ] = None,
+    add_reviewers: Annotated[str | None, typer.Option(help="Names of reviewers to add.")] = None,
     remove: Annotated[
-        str | None,
-        typer.Option(help="Rater to remove; others get the open items.", show_default=False),
+        str | None, typer.Option(help="Rater to remove; others get the open items.")
     ] = None,
     links: Annotated[
-        str | None,
-        typer.Option(
-            help="Print the links for this address instead.", metavar="URL", show_default=False
-        ),
+        str | None, typer.Option(help="Print the links for this address instead.", metavar="URL")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -216,9 +195,7 @@ def import_ratings(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Ratings of the study's items, as exported or released.",
-            metavar="FILE",
-            show_default=False,
+            help="Ratings of the study's items, as exported or released.", metavar="FILE"
         ),
     ],
     rater: Annotated[str, typer.Option(help="Rater of ratings without a name.")] = "released",
@@ -242,11 +219,7 @@ def export(
     out: Annotated[
         Path,
         typer.Option(
-            "--out",
-            "-o",
-            help="File, - for standard output, or a folder.",
-            metavar="FILE",
-            show_default=False,
+            "--out", "-o", help="File, - for standard output, or a folder.", metavar="FILE"
         ),
     ],
     form: Annotated[
@@ -295,10 +268,7 @@ def _export_released(folder: Path, out: Path) -> None:
 @app.command()
 def report(
     folders: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Studies of the same kind to compare.", metavar="DIR", show_default=False
-        ),
+        list[Path], typer.Argument(help="Studies of the same kind to compare.", metavar="DIR")
     ],
     as_json: AsJson = False,
 ) -> None:

@@ -27,16 +27,10 @@ SHOWN = (("ROUGE-L", "rougeLsum"), ("Sem-F1", "sem_f1"), ("Sem-Rec", "sem_recall
 def train(
     ctx: typer.Context,
     file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Training data: QuoteSum JSON lines.", show_default=False
-        ),
+        Path, typer.Argument(metavar="FILE", help="Training data: QuoteSum JSON lines.")
     ],
-    dev: Annotated[
-        Path,
-        typer.Option(help="QuoteSum JSON lines to select a checkpoint.", show_default=False),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
+    dev: Annotated[Path, typer.Option(help="QuoteSum JSON lines to select a checkpoint.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.")],
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on human answers that quote their sources.
@@ -53,13 +47,7 @@ def train(
     options: TrainingOptions = ctx.obj[TrainingOptions]
     with training_progress(quiet=as_json) as progress:
         check_stdin_once(file, dev)
-        record = fine_tune(
-            read_quotesum(file),
-            read_quotesum(dev),
-            out,
-            options,
-            progress=progress,
-        )
+        record = fine_tune(read_quotesum(file), read_quotesum(dev), out, options, progress=progress)
     if not Ranks.first_here():
         return
     if as_json:

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.bench.run import failed_record
 from semqa.distributed.cluster import ray_session, worker_range, worker_resources
-from semqa.distributed.tasks import (
-    Answerer,
-    Failure,
-    Job,
-    PackedPrompts,
-    Task,
-    chosen_exemplars,
-)
+from semqa.distributed.tasks import Answerer, Failure, Job, PackedPrompts, Task, chosen_exemplars
 from semqa.errors import UnavailableError, first_line
 from semqa.extras import require
 
@@ -79,10 +72,7 @@ class RayWorkers:
         self._workers = settings.range
 
     def answer(
-        self,
-        plan: Plan,
-        prompts: PromptBuilder | None,
-        groups: Sequence[Sequence[Item]],
+        self, plan: Plan, prompts: PromptBuilder | None, groups: Sequence[Sequence[Item]]
     ) -> Iterator[Record]:
         """Answer items group by group and yield their records in order of completion.
 
