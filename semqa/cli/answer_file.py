@@ -20,6 +20,9 @@ import typer
 from semqa.cli.choice import warm_up
 from semqa.cli.output import STOPPED, json_line, progress_bar, say, use_color, write_result
 from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
+from semqa.data.files import BOM, decode_text
+from semqa.data.jsonl import AppendFile, as_row, decode_row, describe, read_lines
+from semqa.data.sources import source_of
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.choice import Choice
     from semqa.cli.inputs import SourceFinder
-    from semqa.data.jsonl import AppendFile
     from semqa.engines import Engine, Request
     from semqa.quotes import Source
 
@@ -51,9 +53,6 @@ def read_questions(path: Path) -> list[AskedQuestion]:
 
     The file is JSON lines if its first non-blank line begins with a brace. Other fields are ignored.
     """
-    from semqa.data.files import BOM, decode_text
-    from semqa.data.jsonl import decode_row, read_lines
-
     found: list[AskedQuestion] = []
     as_json = False
     for line in read_lines(path):
@@ -74,8 +73,6 @@ def read_questions(path: Path) -> list[AskedQuestion]:
 
 
 def _own_sources(row: Any) -> tuple[Source, ...]:
-    from semqa.data.jsonl import as_row, describe
-    from semqa.data.sources import source_of
 
     given = row.fields.get("sources") or []
     if not isinstance(given, list):
@@ -268,8 +265,6 @@ def _add(digest: Any, source: Source) -> None:
 
 def _open(path: Path, keys: Sequence[str]) -> tuple[AppendFile | None, set[str]]:
     """Open a file to append to and return the keys it has; the file is None for standard output."""
-    from semqa.data.jsonl import AppendFile
-
     if str(path) == "-":
         return None, set()
     opened = AppendFile(path, _BEGINNING)

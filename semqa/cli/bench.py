@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.bench_watch import outcomes_table, show_results, watching
-from semqa.cli.checking import open_named_judge
-from semqa.cli.choice import choose, with_default
-from semqa.cli.declared import taking
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import EngineOptions, choose, with_default
+from semqa.cli.command import taking
 from semqa.cli.eval.judging import BenchJudge
-from semqa.cli.options import AsJson
+from semqa.cli.options import AsJson, RayOptions
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.ray_options import RayOptions
+from semqa.cli.running import open_named_judge
 from semqa.cli.tables import print_tables
 from semqa.errors import InputError
 

@@ -13,11 +13,10 @@ import typer
 from semqa.bench.config import ENGINE, NAME, RUNS, Setting
 from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
-from semqa.cli.choice import RULES, Choice, choose
-from semqa.cli.engine_options import EngineOptions, engine_params
+from semqa.cli.choice import RULES, Choice, EngineOptions, choose, engine_params
 from semqa.cli.eval.judging import JudgeOptions
-from semqa.cli.options import did_you_mean
-from semqa.cli.ray_options import RayOptions
+from semqa.cli.options import RayOptions, did_you_mean
+from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import Template
 
@@ -243,8 +242,6 @@ class ConfigReader:
 
     def _check_data(self, plans: Iterable[Plan]) -> None:
         """Read each file once, so that errors in it are found before the first run."""
-        from semqa.data.quotesum import read_quotesum
-
         seen: set[Path] = set()
         for plan in plans:
             files = {"data": plan.data}

@@ -6,13 +6,14 @@ import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.declared import taking
+from semqa.cli.command import taking
 from semqa.cli.inputs import check_not_an_input
-from semqa.cli.options import AsJson, DataFolder
+from semqa.cli.options import AsJson, DataFolder, RayOptions
 from semqa.cli.output import (
     STOPPED,
     json_line,
@@ -22,7 +23,10 @@ from semqa.cli.output import (
     waiting,
     write_result,
 )
-from semqa.cli.ray_options import RayOptions
+from semqa.cli.tables import print_tables, things_table
+from semqa.data.files import ByteBudget, make_folder, open_input, write_atomic
+from semqa.data.home import data_folder
+from semqa.documents import Limits
 from semqa.errors import InputError
 from semqa.questions.rules import AmbigqaRules, DocumentRules, Rules
 
@@ -131,11 +135,6 @@ def _documents(
     files: Sequence[Path], name: str | None, data: Path | None
 ) -> Iterator[tuple[Collection, dict[str, object]]]:
     """Open a collection, or create a temporary one from files while the block runs."""
-    from tempfile import TemporaryDirectory
-
-    from semqa.data.files import ByteBudget, open_input
-    from semqa.data.home import data_folder
-    from semqa.documents import Limits
     from semqa.retrieval.passages import Library
 
     if (name is None) == (not files):
@@ -247,7 +246,6 @@ def sample_command(
     as_json: AsJson = False,
 ) -> None:
     """Sample questions, balanced by question word and number of answers."""
-    from semqa.data.files import write_atomic
     from semqa.questions.sampling import find_questions, rows_of, sample, tally
 
     path = _file(questions)
@@ -259,7 +257,6 @@ def sample_command(
     if as_json:
         write_result(json_line({"questions": len(drawn), "kinds": after, "of": before}, indent=2))
         return
-    from semqa.cli.tables import print_tables, things_table
 
     sizes = sorted({size for counts in before.values() for size in counts})
     rows = [
@@ -281,7 +278,6 @@ def split_command(
     as_json: AsJson = False,
 ) -> None:
     """Split questions into train, dev and test; no page is in more than one split."""
-    from semqa.data.files import make_folder, write_atomic
     from semqa.questions.sampling import find_questions, rows_of, split
 
     path = _file(questions)
@@ -303,7 +299,6 @@ def split_command(
         }
         write_result(json_line(record, indent=2))
         return
-    from semqa.cli.tables import print_tables, things_table
 
     print_tables(things_table(("split", "questions", "%", "pages"), rows))
     if found.largest > max(wanted.values()) * len(places):
@@ -362,7 +357,6 @@ def _show(out: Path, counts: Sequence[Count], as_json: bool) -> None:
         steps = [each._asdict() for each in counts]
         write_result(json_line({"out": str(out), "steps": steps}, indent=2))
         return
-    from semqa.cli.tables import print_tables, things_table
 
     print_tables(things_table(("step", "questions", "answers"), counts))
     write_result(f"{counts[-1].questions:,} questions are in {out / QUESTIONS_FILE}")

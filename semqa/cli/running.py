@@ -1,23 +1,31 @@
-"""Run an engine for one question, and show its answer."""
+"""Run an engine for one question, show its answer, and judge it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.cli.choice import Choice, warm_up
+from semqa.cli.eval.judging import judge_progress, unparsed_note
 from semqa.cli.output import say, terminal_width
+from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer, render
+from semqa.quotes.render import verdict_text
+from semqa.quotes.render.common import has_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from semqa.attribution.ais.auto import AnswerCheck
+    from semqa.attribution.judges import CachedJudge
+    from semqa.cli.eval.judging import JudgeOptions
     from semqa.engines import Engine, Request
     from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
-    from semqa.quotes import Quote, QuotedAnswer, Source
+    from semqa.quotes import Quote, Source
     from semqa.quotes.render import Judged
 
 Watch = Callable[[Iterable[str]], str]
@@ -51,7 +59,6 @@ def show_answer(
         from semqa.quotes.citations import sentence_citations
 
         return sentence_citations(result)
-    from semqa.quotes import render
 
     if form is Format.MARKDOWN:
         return render.to_markdown(result, question=question, judged=judged)
@@ -80,9 +87,6 @@ def show_verdict(result: QuotedAnswer, question: str, notes: Sequence[str], labe
         notes: notes to append.
         label: prefix of the line; without one, an answer with a tick gets only the notes.
     """
-    from semqa.quotes.render import verdict_text
-    from semqa.quotes.render.common import has_tick
-
     if has_tick(result, question) and not label:
         return "; ".join(notes)
     return " ".join([f"{label}{verdict_text(result, question)}", *(f"({note})" for note in notes)])
@@ -217,7 +221,6 @@ def _answer(
 ) -> tuple[QuotedAnswer, Generation | None]:
     from semqa.engines import GeneratingEngine, StreamingEngine
     from semqa.engines.abstention import attempt
-    from semqa.quotes import QuotedAnswer
 
     generation: Generation | None = None
     if isinstance(engine, StreamingEngine) and watch is not None:
@@ -235,3 +238,47 @@ def _answer(
     if generation is not None:
         return generation.read(request.sources), generation
     return QuotedAnswer.parse(text, request.sources), None
+
+
+def open_named_judge(
+    options: JudgeOptions,
+    *,
+    named: bool,
+    needs: str,
+    typed: Collection[str] = (),
+    reads: bool = False,
+) -> CachedJudge | None:
+    """Open a judge, or return None if none is named.
+
+    Args:
+        options: the judge's options.
+        named: whether to use a judge.
+        needs: the flag that turns judging on.
+        typed: names of the options given on the command line.
+        reads: also accept a judge that answers questions but does not judge entailment.
+    """
+    if not named:
+        for each in fields(options):
+            if each.name in typed:
+                raise InputError(f"needs {needs}.", field=each.name)
+        return None
+    from semqa.attribution.judges.base import abilities_of, require_ability
+
+    opened = options.open()
+    if not (reads and "answer" in abilities_of(opened)):
+        require_ability(opened, "entailment")
+    return opened
+
+
+def judge_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> AnswerCheck:
+    """Judge an answer, and close the judge."""
+    from semqa.attribution.ais.auto import CheckInput, check_answers
+
+    try:
+        with judge_progress(judge, "judging"):
+            (check,) = check_answers([CheckInput(question, answer)], judge)
+    finally:
+        judge.close()
+    for note in unparsed_note(judge):
+        say(note)
+    return check

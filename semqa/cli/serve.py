@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import typer
 
 import semqa
-from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.declared import declared, taking
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import Choice, EngineOptions, choose, warm_up, with_default
+from semqa.cli.command import declared, taking
 from semqa.data.home import data_folder
 from semqa.extras import require
 from semqa.server.settings import ServerOptions, ServerSettings

@@ -10,8 +10,12 @@ import typer
 
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
+from semqa.cli.serve import http_address
+from semqa.cli.tables import print_tables, things_table
+from semqa.data.files import make_folder, write_atomic
 from semqa.errors import InputError
 from semqa.extras import require
+from semqa.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -127,9 +131,7 @@ def serve(
     its address with --public-url.
     """
     _require()
-    from semqa.cli.serve import http_address
     from semqa.server.running import Running, log_to
-    from semqa.server.settings import ServerSettings
     from semqa.studies.app import create_app
 
     log_to()
@@ -180,7 +182,6 @@ def raters(
     if as_json:
         write_result(json_line({"raters": rows, "missing": missing}, indent=2))
         return
-    from semqa.cli.tables import print_tables
 
     print_tables(_raters_table(rows))
     if missing:
@@ -232,7 +233,6 @@ def export(
     With a folder (a name without an extension), write the study's input files with its verdicts.
     """
     _require()
-    from semqa.data.files import write_atomic
 
     if form is None and str(out) != "-" and (out.is_dir() or not out.suffix):
         _export_released(folder, out)
@@ -255,7 +255,6 @@ def export(
 
 
 def _export_released(folder: Path, out: Path) -> None:
-    from semqa.data.files import make_folder, write_atomic
 
     with closing(_store(folder)) as store:
         files = store.study.kind.released(store.study, store.rated())
@@ -298,7 +297,6 @@ def report(
         record = {**kind.report(studies).record, **survey.record, "raters": people}
         write_result(json_line(record, indent=2))
         return
-    from semqa.cli.tables import print_tables, things_table
 
     if kind.name in _TABLES:
         tables, notes = _TABLES[kind.name](studies)
@@ -338,7 +336,6 @@ def _progress_rows(progress: Sequence[Progress], prefix: str = "") -> list[dict[
 
 
 def _raters_table(rows: Sequence[dict[str, Any]]) -> Table:
-    from semqa.cli.tables import things_table
 
     return things_table(
         ("rater", "state", "finished", "of", "gold right", "of", "minutes"),

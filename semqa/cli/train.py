@@ -11,6 +11,8 @@ import typer
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.tables import make_table, print_tables
+from semqa.data.quotesum import read_quotesum
 from semqa.training.options import TrainingOptions
 
 if TYPE_CHECKING:
@@ -39,7 +41,6 @@ def train(
     interrupted training, run the same command again. Use the model with
     --engine transformers:OUT/model
     """
-    from semqa.data.quotesum import read_quotesum
     from semqa.training.folder import Ranks
     from semqa.training.train import train as fine_tune
 
@@ -82,7 +83,6 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
 
 
 def _show(record: Mapping[str, Any]) -> None:
-    from semqa.cli.tables import make_table, print_tables
 
     columns = (*SHOWN, ("SEMQA", "semqa"))
     table = make_table("epoch", "step", *(name for name, _ in columns), "verified", left=0)

@@ -12,13 +12,11 @@ import re
 import secrets
 import shutil
 import socket
-import sys
 import tempfile
-import threading
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
@@ -32,9 +30,7 @@ if TYPE_CHECKING:
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
-    "RAY_DATA_LOG_LEVEL": "CRITICAL",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
 }
 """Environment variables read when Ray is imported.
 
@@ -44,9 +40,6 @@ They disable usage statistics and logs, and keep ``CUDA_VISIBLE_DEVICES`` of wor
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Makes Ray listen only on 127.0.0.1, its default on systems other than Linux."""
 
-START_ATTEMPTS = 2
-"""Ray's own timeout may be too short on a machine under load."""
-
 CONNECT_SECONDS = 10.0
 """Timeout for connecting to the head of a cluster."""
 
@@ -55,12 +48,10 @@ _MAX_TEMP_PATH = 40
 
 
 def require_ray() -> Any:
-    """Import Ray and Ray Data."""
+    """Import Ray."""
     for name, value in RAY_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    ray = require("ray", extra="ray", purpose="--distributed ray")
-    require("ray.data", extra="ray", purpose="--distributed ray")
-    return ray
+    return require("ray", extra="ray", purpose="--distributed ray")
 
 
 @contextmanager
@@ -75,27 +66,25 @@ def ray_session(settings: RaySettings) -> Iterator[Any]:
         The module ``ray``.
     """
     address = settings.ray_address or os.environ.get("RAY_ADDRESS") or "local"
-    with _ray_output_to_log():
-        if address == "local":
-            with _local_ray(settings) as ray:
-                yield ray
-            return
-        _check_reachable(address)
-        ray = require_ray()
-        already = ray.is_initialized()
-        if not already:
-            try:
-                with _stderr_suppressed():
-                    ray.init(address=address, **_SILENT)
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                raise _address_error(
-                    f"{address!r} cannot be joined: {str(error)[:200]}", address
-                ) from error
-        try:
+    if address == "local":
+        with _local_ray(settings) as ray:
             yield ray
-        finally:
-            if not already:
-                ray.shutdown()
+        return
+    _check_reachable(address)
+    ray = require_ray()
+    already = ray.is_initialized()
+    if not already:
+        try:
+            with _stderr_suppressed():
+                ray.init(address=address, **_SILENT)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            message = f"{address!r} cannot be joined: {str(error)[:200]}"
+            raise _address_error(message, address) from error
+    try:
+        yield ray
+    finally:
+        if not already:
+            ray.shutdown()
 
 
 def _check_reachable(address: str) -> None:
@@ -129,7 +118,21 @@ def _local_ray(settings: RaySettings) -> Iterator[Any]:
     folder = tempfile.mkdtemp(prefix="semqa-ray-", dir=_temp_parent())  # mode 0700
     try:
         ray = require_ray()
-        _start(ray, settings, folder)
+        try:
+            with _stderr_suppressed():
+                ray.init(
+                    address="local",
+                    num_cpus=_cpus(settings),
+                    include_dashboard=False,
+                    _node_ip_address="127.0.0.1",
+                    _temp_dir=folder,
+                    **_SILENT,
+                )
+        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            ray.shutdown()
+            raise UnavailableError(
+                f"Ray did not start: {str(error)[:200]} Check memory and disk space, then try again."
+            ) from error
         try:
             yield ray
         finally:
@@ -141,29 +144,6 @@ def _local_ray(settings: RaySettings) -> Iterator[Any]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _start(ray: Any, settings: RaySettings, folder: str) -> None:
-    for attempts_left in range(START_ATTEMPTS - 1, -1, -1):
-        try:
-            with _stderr_suppressed():
-                ray.init(
-                    address="local",
-                    num_cpus=_cpus(settings),
-                    include_dashboard=False,
-                    _node_ip_address="127.0.0.1",
-                    _temp_dir=folder,
-                    **_SILENT,
-                )
-        except (ConnectionError, ValueError, RuntimeError, OSError, TimeoutError) as error:
-            ray.shutdown()
-            if not attempts_left:
-                raise UnavailableError(
-                    f"Ray did not start: {str(error)[:200]} Check memory and disk space, then "
-                    "try again."
-                ) from error
-        else:
-            return
 
 
 @cache
@@ -180,34 +160,8 @@ def _temp_parent() -> str | None:
 def _cpus(settings: RaySettings) -> int:
     """Return the number of CPUs to declare to Ray: at least what the requested workers need."""
     requested = settings.range[1] * (settings.num_cpus or 1) if settings.range else 0
-    with suppress(AttributeError):
-        return max(len(os.sched_getaffinity(0)), math.ceil(requested))
-    return max(os.cpu_count() or 1, math.ceil(requested))
-
-
-class _RayOutputFilter:
-    """Wraps standard output and sends what Ray's threads print to a logger."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._logger = logging.getLogger("semqa.distributed.ray")
-
-    def write(self, text: str) -> int:
-        """Write the text, or log it if a thread of Ray prints it."""
-        if not threading.current_thread().name.startswith("ray_"):
-            return self._stream.write(text)
-        if text.strip():
-            self._logger.debug("%s", text.strip())
-        return len(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-@contextmanager
-def _ray_output_to_log() -> Iterator[None]:
-    with redirect_stdout(cast("TextIO", _RayOutputFilter(sys.stdout))):
-        yield
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(usable or 1, math.ceil(requested))
 
 
 @contextmanager
@@ -220,7 +174,6 @@ def _stderr_suppressed() -> Iterator[None]:
         return
     try:
         with Path(os.devnull).open("wb") as devnull:
-            sys.stderr.flush()
             os.dup2(devnull.fileno(), 2)
         yield
     finally:
