@@ -62,7 +62,7 @@ def paq(
             metavar="FILE", help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, or .gz."
         ),
     ],
-    passages: Annotated[Path, typer.Option(help="psgs_w100.tsv, uncompressed.")],
+    passages: Annotated[Path, typer.Option(help="psgs_w100.tsv, or .gz.")],
     out: Out,
     as_json: AsJson = False,
 ) -> None:

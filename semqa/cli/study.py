@@ -89,17 +89,9 @@ def new(
     from semqa.studies.store import new_study
 
     chosen = kind_of(kind)
-    settings = Settings(
-        chosen,
-        title or chosen.title,
-        design or chosen.designs[0],
-        chosen.per_item if per_item is None else per_item,
-        qualify,
-        threshold,
-        seed,
-        pilot,
-        batch,
-    )
+    per_item = chosen.per_item if per_item is None else per_item
+    title, design = title or chosen.title, design or chosen.designs[0]
+    settings = Settings(chosen, title, design, per_item, qualify, threshold, seed, pilot, batch)
     one_more = settings.design in chosen.adjudicated
     names = _names(raters or str(settings.per_item + one_more))
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
@@ -130,12 +122,11 @@ def serve(
     Links do not change between starts. For access from other machines, use an HTTPS proxy and set
     its address with --public-url.
     """
-    _require()
+    store = _store(folder)
     from semqa.server.running import Running, log_to
     from semqa.studies.app import create_app
 
     log_to()
-    store = _store(folder)
     settings = ServerSettings(host=host, port=port, data=folder, public_url=public_url)
 
     def ready() -> None:
@@ -166,7 +157,6 @@ def raters(
     as_json: AsJson = False,
 ) -> None:
     """Show the progress of raters; add or remove raters, also while the study is served."""
-    _require()
     with closing(_store(folder)) as store:
         if remove is not None:
             store.remove_rater(remove)
@@ -202,7 +192,6 @@ def import_ratings(
     rater: Annotated[str, typer.Option(help="Rater of ratings without a name.")] = "released",
 ) -> None:
     """Import finished ratings: exports of another study, or released files."""
-    _require()
     from semqa.studies.kind import Input, counted
 
     with closing(_store(folder)) as store:
@@ -232,10 +221,13 @@ def export(
 
     With a folder (a name without an extension), write the study's input files with its verdicts.
     """
-    _require()
-
     if form is None and str(out) != "-" and (out.is_dir() or not out.suffix):
-        _export_released(folder, out)
+        with closing(_store(folder)) as store:
+            files = store.study.kind.released(store.study, store.rated())
+        make_folder(out)
+        for name, lines in files.items():
+            write_atomic(out / name, lines)
+        say(f"{out}: {', '.join(files)}")
         return
     chosen = form or out.suffix.removeprefix(".").lower()
     if chosen not in ("csv", "jsonl"):
@@ -254,16 +246,6 @@ def export(
             say(f"{counted(waiting, 'finished answer')} left out: not yet accepted by a reviewer.")
 
 
-def _export_released(folder: Path, out: Path) -> None:
-
-    with closing(_store(folder)) as store:
-        files = store.study.kind.released(store.study, store.rated())
-        make_folder(out)
-        for name, lines in files.items():
-            write_atomic(out / name, lines)
-    say(f"{out}: {', '.join(files)}")
-
-
 @app.command()
 def report(
     folders: Annotated[
@@ -272,7 +254,6 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Report the figures of the paper that introduced this kind of study."""
-    _require()
     studies: list[tuple[Study, list[Rated]]] = []
     surveys: list[tuple[Study, list[Rated]]] = []
     people: list[dict[str, Any]] = []
@@ -280,8 +261,8 @@ def report(
         with closing(_store(folder)) as store:
             # Raters of different studies are different people, even with the same name.
             name = f"{folder}: " if len(folders) > 1 else ""
-            for found, given in ((studies, store.rated()), (surveys, store.surveys())):
-                found.append((store.study, [e._replace(rater=name + e.rater) for e in given]))
+            for all_of, given in ((studies, store.rated()), (surveys, store.surveys())):
+                all_of.append((store.study, [e._replace(rater=name + e.rater) for e in given]))
             people += _progress_rows(store.progress(), name)
     kinds = list(dict.fromkeys(study.kind.name for study, _ in studies))
     if len(kinds) > 1:
@@ -298,9 +279,14 @@ def report(
         write_result(json_line(record, indent=2))
         return
 
-    if kind.name in _TABLES:
-        tables, notes = _TABLES[kind.name](studies)
-        print_tables(*tables)
+    notes: Iterable[str]
+    if kind.name == "ais":
+        from semqa.cli.eval.ais import ais_notes, ais_tables
+        from semqa.studies.ais import Ais
+
+        found = Ais().found(studies)
+        print_tables(*ais_tables(found))
+        notes = ais_notes(found)
     else:
         figures = kind.report(studies)
         print_tables(*(things_table(title, rows) for title, rows in figures.tables))
@@ -309,20 +295,6 @@ def report(
     print_tables(_raters_table(people))
     for note in (*notes, *survey.notes):
         write_result(note)
-
-
-def _ais_tables(
-    studies: Sequence[tuple[Study, Sequence[Rated]]],
-) -> tuple[Iterable[Table], Iterable[str]]:
-    from semqa.cli.eval.ais import ais_notes, ais_tables
-    from semqa.studies.ais import Ais
-
-    found = Ais().found(studies)
-    return ais_tables(found), ais_notes(found)
-
-
-_TABLES = {"ais": _ais_tables}
-"""Kinds with tables from another command; other kinds build their own."""
 
 
 def _progress_rows(progress: Sequence[Progress], prefix: str = "") -> list[dict[str, Any]]:
@@ -357,6 +329,7 @@ def _require() -> None:
 
 
 def _store(folder: Path) -> Store:
+    _require()
     from semqa.studies.folder import open_study
     from semqa.studies.store import Store
 

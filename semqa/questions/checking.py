@@ -10,9 +10,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from semqa.data.jsonl import decode_row, encode_row
+from semqa.data.jsonl import encode_row
 from semqa.errors import UnavailableError
-from semqa.questions.paq import read_from
+from semqa.questions.paq import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,8 +30,7 @@ class Checking:
 
     def __init__(self, path: Path, keep: Path, drop: Path) -> None:
         self._rows: dict[str, dict[str, Any]] = {}
-        for line, *_ in read_from(path, 0, 0):
-            row = decode_row(line)
+        for row in read_rows(path):
             self._rows.setdefault(row.text("qid"), dict(row.fields))
         self.total = len(self._rows)
         self._files = {True: keep, False: drop}
@@ -78,4 +77,4 @@ def _decided(path: Path) -> set[str]:
             else:
                 stream.seek(0, os.SEEK_END)
                 stream.write(b"\n")
-    return {decode_row(line).text("qid") for line, *_ in read_from(path, 0, 0)}
+    return {row.text("qid") for row in read_rows(path)}
