@@ -13,7 +13,7 @@ import typer
 from semqa.bench.config import ENGINE, NAME, RUNS, Setting
 from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
-from semqa.cli.choice import RULES, Choice, EngineOptions, choose, engine_params
+from semqa.cli.choice import PROMPT_OPTIONS, RULES, Choice, EngineOptions, choose, engine_params
 from semqa.cli.eval.judging import JudgeOptions
 from semqa.cli.options import RayOptions, did_you_mean
 from semqa.data.quotesum import read_quotesum
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 CONSTRAINT = "constraint"
-_PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 
 
 WHOLE = (
@@ -196,7 +195,7 @@ class ConfigReader:
             if engine != HUMAN:
                 check_options(engine)  # raises, because the engine is unknown
             accepted = ()
-        usable = {*accepted, *(_PROMPT if "prompts" in accepted else ())}
+        usable = {*accepted, *(PROMPT_OPTIONS if "prompts" in accepted else ())}
         # Options without effect in this run are dropped, unless they are in its own item.
         unused: set[str] = set()
         if "prompts" in accepted and values.get("shots") == 0:

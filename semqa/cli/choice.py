@@ -200,7 +200,7 @@ def _unreadable(path: Path) -> InputError:
     )
 
 
-_PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
+PROMPT_OPTIONS = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 RULES = ("free", "boundary", "quote_bias", "quote_from")
 """Options of the constraint; without it they have no effect."""
 
@@ -267,14 +267,14 @@ def choose(engine: str, given: EngineOptions) -> Choice:
     if accepted is None:  # unknown, so `Choice.create` raises; or the benchmark's human row
         required = {n: v for n, v in given.given().items() if n not in given.optional}
         return Choice(engine, required, None)
-    usable = {*accepted, *(_PROMPT if "prompts" in accepted else ())}
+    usable = {*accepted, *(PROMPT_OPTIONS if "prompts" in accepted else ())}
     options = {n: v for n, v in given.given().items() if n in usable or n not in given.optional}
     for name, value in options.items():
         if name not in usable:
             _reject(engine, name, value, accepted)
     if "prompts" not in accepted:
         return Choice(engine, options, None)
-    own = {name: options.pop(name) for name in _PROMPT if name in options}
+    own = {name: options.pop(name) for name in PROMPT_OPTIONS if name in options}
     own = _with_learned(engine, own, given.optional)
     own["seed"] = options.get("seed", 0)
     if "encoder" in given.optional:

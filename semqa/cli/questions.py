@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.cli.collections import open_library
 from semqa.cli.command import taking
 from semqa.cli.inputs import check_not_an_input
 from semqa.cli.options import AsJson, DataFolder, RayOptions
@@ -25,7 +26,6 @@ from semqa.cli.output import (
 )
 from semqa.cli.tables import print_tables, things_table
 from semqa.data.files import ByteBudget, make_folder, open_input, write_atomic
-from semqa.data.home import data_folder
 from semqa.documents import Limits
 from semqa.errors import InputError
 from semqa.questions.rules import AmbigqaRules, DocumentRules, Rules
@@ -140,13 +140,7 @@ def _documents(
     if (name is None) == (not files):
         raise InputError("Name either documents or a --collection, not both.")
     if name is not None:
-        where = data_folder(data) / "library"
-        if not where.is_dir():
-            raise InputError(
-                f"Collection {name!r} not found in {where}, which has no collections.",
-                hint="Make one with: semqa index DIR",
-            )
-        kept = Library(where).collection("", name)
+        kept = open_library(data, name).collection("", name)
         yield kept, {each.name: each.sha256 for each in kept.documents()}
         return
     limits = Limits(seconds=600.0)

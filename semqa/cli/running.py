@@ -13,6 +13,7 @@ from semqa.cli.eval.judging import judge_progress, unparsed_note
 from semqa.cli.output import say, terminal_width
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, render
+from semqa.quotes.citations import sentence_citations
 from semqa.quotes.render import verdict_text
 from semqa.quotes.render.common import has_tick
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
     from semqa.quotes import Quote, Source
-    from semqa.quotes.render import Judged
 
 Watch = Callable[[Iterable[str]], str]
 """Joins the pieces of an answer and shows them as they arrive."""
@@ -42,31 +42,6 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     HTML = "html"
     JSON = "json"
-
-
-def show_answer(
-    result: QuotedAnswer, question: str, form: Format, *, color: bool, judged: Judged | None = None
-) -> str:
-    """Return an answer in any format except JSON, which needs the whole `Run`.
-
-    The terminal, HTML and Markdown formats also show the judgement, below the answer.
-    """
-    if form is Format.MARKED:
-        return result.marked
-    if form is Format.PLAIN:
-        return result.plain
-    if form is Format.CITATIONS:
-        from semqa.quotes.citations import sentence_citations
-
-        return sentence_citations(result)
-
-    if form is Format.MARKDOWN:
-        return render.to_markdown(result, question=question, judged=judged)
-    if form is Format.HTML:
-        return render.to_html(result, question=question, judged=judged)
-    return render.to_ansi(
-        result, question=question, color=color, width=terminal_width(), judged=judged
-    )
 
 
 def show_prompt(prompt: Prompt, *, chat: bool) -> str:
@@ -114,19 +89,15 @@ class Run(NamedTuple):
     nearest: Sequence[Quote] = ()
     """The passages closest to the question, if the engine abstains."""
 
-    def cut_off(self) -> list[str]:
-        """Return a note if the token limit cut off the answer."""
-        if self.generation is None or self.generation.finished:
-            return []
-        tokens = self.generation.new_tokens
-        return ["cut off" if tokens is None else f"cut off at {tokens} tokens"]
-
     def notes(self) -> list[str]:
         """Return notes on the generation: cut off, constraint method, broken rules."""
         made = self.generation
         if made is None:
             return []
-        notes = self.cut_off()
+        notes = []
+        if not made.finished:
+            tokens = made.new_tokens
+            notes.append("cut off" if tokens is None else f"cut off at {tokens} tokens")
         # The endpoint decides the method, so it may differ from the one requested.
         if made.constraint != "off" and "base_url" in self.choice.options:
             notes.append(f"constraint: {made.constraint}")
@@ -137,12 +108,26 @@ class Run(NamedTuple):
         return notes
 
     def page(self, task: AnswerTask, *, color: bool) -> str:
-        """Return the answer in the requested format, which is not JSON."""
+        """Return the answer in the requested format, which is not JSON.
+
+        The terminal, HTML and Markdown formats also show the judgement, below the answer.
+        """
+        result, question = self.result, task.request.question
         judged = None if self.check is None else self.check.shown()
-        shown = show_answer(
-            self.result, task.request.question, task.output_format, color=color, judged=judged
-        )
-        if task.output_format is not Format.TERMINAL or not self.notes():
+        match task.output_format:
+            case Format.MARKED:
+                return result.marked
+            case Format.PLAIN:
+                return result.plain
+            case Format.CITATIONS:
+                return sentence_citations(result)
+            case Format.MARKDOWN:
+                return render.to_markdown(result, question=question, judged=judged)
+            case Format.HTML:
+                return render.to_html(result, question=question, judged=judged)
+        width = terminal_width()
+        shown = render.to_ansi(result, question=question, color=color, width=width, judged=judged)
+        if not self.notes():
             return shown
         return "\n".join([shown.rstrip("\n"), *(f"({note})" for note in self.notes()), ""])
 
@@ -271,14 +256,20 @@ def open_named_judge(
 
 
 def judge_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> AnswerCheck:
-    """Judge an answer, and close the judge."""
-    from semqa.attribution.ais.auto import CheckInput, check_answers
-
+    """Judge an answer with a progress bar, and close the judge."""
     try:
         with judge_progress(judge, "judging"):
-            (check,) = check_answers([CheckInput(question, answer)], judge)
+            check = check_answer(question, answer, judge)
     finally:
         judge.close()
     for note in unparsed_note(judge):
         say(note)
+    return check
+
+
+def check_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> AnswerCheck:
+    """Judge an answer."""
+    from semqa.attribution.ais.auto import CheckInput, check_answers
+
+    (check,) = check_answers([CheckInput(question, answer)], judge)
     return check
