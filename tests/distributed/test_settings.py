@@ -14,9 +14,9 @@ from semqa.distributed.cluster import WorkerResources, worker_range, worker_reso
 from semqa.distributed.settings import RaySettings
 from semqa.distributed.workers import open_ray
 from semqa.errors import InputError, MissingExtraError
-from tests.cli.conftest import EXAMPLES, Command, fails, forks, semqa
+from tests.cli.conftest import EXAMPLES, Command, fails, semqa
 
-__all__ = ["fails", "forks", "semqa"]
+__all__ = ["fails", "semqa"]
 
 DATA = EXAMPLES / "quotesum.jsonl"
 GPUS = {"CPU": 16.0, "GPU": 8.0}

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from semqa.data.quotesum import read_quotesum
-from tests.cli.conftest import Command, forks, semqa
+from tests.cli.conftest import Command, semqa
 from tests.questions.released import write_ambigqa, write_paq
 from tests.terminal import talking
 
-__all__ = ["forks", "semqa"]
+__all__ = ["semqa"]
 
 LINES = 2_000
 PATIENCE_SECONDS = 120.0
