@@ -190,9 +190,8 @@ class _Chat:
             self._print(f"{NO_QUESTION}\n")
             return
         history = tuple(self._history)
-        self._history.append(
-            Exchange(question)
-        )  # kept even if stopped: a follow-up may refer to it
+        # Kept even if stopped: a follow-up may refer to it.
+        self._history.append(Exchange(question))
         try:
             turn = self._answer(question, history)
         except SemqaError:
@@ -231,21 +230,16 @@ class _Chat:
             reader = AnswerReader(request.sources)
             shown = 0.0
             with Live(console=self._console, transient=True, refresh_per_second=12) as live:
-                try:
-                    for piece in pieces:
-                        reader.add(piece)
-                        if time.monotonic() - shown < _REFRESH:
-                            continue
-                        shown = time.monotonic()
-                        sure = reader.sure
-                        answer = QuotedAnswer.parse(sure, request.sources)
-                        text = answer_text(answer, request.understood)
-                        text.append(safe_text(reader.text[len(sure) :]), "dim")
-                        live.update(text)
-                finally:
-                    close: Any = getattr(pieces, "close", None)
-                    if close is not None:
-                        close()
+                for piece in pieces:
+                    reader.add(piece)
+                    if time.monotonic() - shown < _REFRESH:
+                        continue
+                    shown = time.monotonic()
+                    sure = reader.sure
+                    answer = QuotedAnswer.parse(sure, request.sources)
+                    text = answer_text(answer, request.understood)
+                    text.append(safe_text(reader.text[len(sure) :]), "dim")
+                    live.update(text)
             return reader.text
 
         return watch

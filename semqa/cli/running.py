@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +19,7 @@ from semqa.quotes.render import verdict_text
 from semqa.quotes.render.common import has_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Generator, Sequence
 
     from semqa.attribution.ais.auto import AnswerCheck
     from semqa.attribution.judges import CachedJudge
@@ -210,11 +211,12 @@ def _answer(
     generation: Generation | None = None
     if isinstance(engine, StreamingEngine) and watch is not None:
 
-        def pieces() -> Iterator[str]:
+        def pieces() -> Generator[str, None, None]:
             nonlocal generation
             generation = yield from engine.stream(*request)
 
-        text = watch(pieces())
+        with closing(pieces()) as stream:  # also stops the engine on Ctrl-C
+            text = watch(stream)
     elif isinstance(engine, GeneratingEngine):
         (generation,) = engine.generate([request])
         text = generation.text

@@ -118,21 +118,25 @@ def _local_ray(settings: RaySettings) -> Iterator[Any]:
     folder = tempfile.mkdtemp(prefix="semqa-ray-", dir=_temp_parent())  # mode 0700
     try:
         ray = require_ray()
-        try:
-            with _stderr_suppressed():
-                ray.init(
-                    address="local",
-                    num_cpus=_cpus(settings),
-                    include_dashboard=False,
-                    _node_ip_address="127.0.0.1",
-                    _temp_dir=folder,
-                    **_SILENT,
-                )
-        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-            ray.shutdown()
-            raise UnavailableError(
-                f"Ray did not start: {str(error)[:200]} Check memory and disk space, then try again."
-            ) from error
+        for last in (False, True):  # Ray's own timeout may be too short on a machine under load
+            try:
+                with _stderr_suppressed():
+                    ray.init(
+                        address="local",
+                        num_cpus=_cpus(settings),
+                        include_dashboard=False,
+                        _node_ip_address="127.0.0.1",
+                        _temp_dir=folder,
+                        **_SILENT,
+                    )
+                break
+            except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+                ray.shutdown()
+                if last:
+                    raise UnavailableError(
+                        f"Ray did not start: {str(error)[:200]} Check memory and disk space, then "
+                        "try again."
+                    ) from error
         try:
             yield ray
         finally:
