@@ -130,7 +130,7 @@ def _local_ray(settings: RaySettings) -> Iterator[Any]:
                         **_SILENT,
                     )
                 break
-            except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            except Exception as error:  # Ray raises many types
                 ray.shutdown()
                 if last:
                     raise UnavailableError(

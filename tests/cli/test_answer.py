@@ -47,12 +47,7 @@ def test_unanswerable_questions_get_an_abstention(semqa: Command, output_format:
 
 
 @pytest.mark.parametrize(
-    ("output_format", "start"),
-    [
-        ("markdown", "**"),
-        ("html", "<!doctype html>"),
-        ("json", "{"),
-    ],
+    ("output_format", "start"), [("markdown", "**"), ("html", "<!doctype html>"), ("json", "{")]
 )
 def test_formats(semqa: Command, output_format: str, start: str) -> None:
     outcome = semqa("answer", QUESTION, "--sources", ANTARCTICA, "--format", output_format)

@@ -122,8 +122,7 @@ def test_a_damaged_one_hides_no_others_and_can_be_deleted(
 
 
 @pytest.mark.parametrize(
-    ("typed", "code", "left"),
-    [("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)],
+    ("typed", "code", "left"), [("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)]
 )
 def test_delete_asks_for_confirmation(
     run: Command, docs: Path, typed: str, code: int, left: int

@@ -60,9 +60,7 @@ def test_pages_show_the_judgement_and_texts_stay_alone(semqa: Command) -> None:
     assert plain.err == "Judged by lexical (a judgement, not a verification): 1 supported.\n"
 
 
-def test_judge_errors_come_before_answers(
-    fails: Callable[..., str],
-) -> None:
+def test_judge_errors_come_before_answers(fails: Callable[..., str]) -> None:
     assert "Judge 'lexicon'" in fails(*CHECK, "--judge", "lexicon", stdin=SOURCE)
     unknown = fails(*CHECK, "--judge", "engine:openai:x", "--judge-url", "nowhere", stdin=SOURCE)
     assert unknown.startswith("error: --judge-url must be an http")

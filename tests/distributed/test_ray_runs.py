@@ -85,10 +85,7 @@ def test_a_killed_worker_changes_nothing(
 
 
 def test_a_deadly_example_fails_alone(
-    nodes: Nodes,
-    plan: Callable[..., SlowPlan],
-    expected: Path,
-    tmp_path: Path,
+    nodes: Nodes, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
 ) -> None:
     made = plan(deadly="who sang in town 7?", hopeless="who sang in town 30?", seconds=0.0)
     results: Any = run(made, tmp_path / "ray", workers=nodes.workers)
