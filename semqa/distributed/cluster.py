@@ -12,11 +12,13 @@ import re
 import secrets
 import shutil
 import socket
+import sys
 import tempfile
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
@@ -66,25 +68,42 @@ def ray_session(settings: RaySettings) -> Iterator[Any]:
         The module ``ray``.
     """
     address = settings.ray_address or os.environ.get("RAY_ADDRESS") or "local"
-    if address == "local":
-        with _local_ray(settings) as ray:
-            yield ray
-        return
-    _check_reachable(address)
-    ray = require_ray()
-    already = ray.is_initialized()
-    if not already:
-        try:
-            with _stderr_suppressed():
-                ray.init(address=address, **_SILENT)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            message = f"{address!r} cannot be joined: {str(error)[:200]}"
-            raise _address_error(message, address) from error
-    try:
-        yield ray
-    finally:
+    with redirect_stdout(cast("TextIO", _WithoutRay(sys.stdout))):
+        if address == "local":
+            with _local_ray(settings) as ray:
+                yield ray
+            return
+        _check_reachable(address)
+        ray = require_ray()
+        already = ray.is_initialized()
         if not already:
-            ray.shutdown()
+            try:
+                with _stderr_suppressed():
+                    ray.init(address=address, **_SILENT)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                message = f"{address!r} cannot be joined: {str(error)[:200]}"
+                raise _address_error(message, address) from error
+        try:
+            yield ray
+        finally:
+            if not already:
+                ray.shutdown()
+
+
+class _WithoutRay:
+    """Standard output without what Ray's threads print, such as that a worker died."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text, unless a thread of Ray prints it."""
+        if threading.current_thread().name.startswith("ray_"):
+            return len(text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _check_reachable(address: str) -> None:
@@ -163,7 +182,7 @@ def _temp_parent() -> str | None:
 
 def _cpus(settings: RaySettings) -> int:
     """Return the number of CPUs to declare to Ray: at least what the requested workers need."""
-    requested = settings.range[1] * (settings.num_cpus or 1) if settings.range else 0
+    requested = (settings.workers or 0) * (settings.num_cpus or 1)
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(usable or 1, math.ceil(requested))
 
@@ -222,10 +241,10 @@ def worker_resources(
     return WorkerResources(settings.num_cpus or 1.0, gpus, loads_model)
 
 
-def worker_range(
+def worker_count(
     resources: WorkerResources, settings: RaySettings, nodes: list[Mapping[str, float]]
-) -> tuple[int, int]:
-    """Return the minimum and maximum number of workers on nodes with these resources."""
+) -> int:
+    """Return the number of workers to start; raise if none fits."""
     capacity = 0
     for node in nodes:
         workers = int(node.get("CPU", 0) // resources.num_cpus)
@@ -241,7 +260,7 @@ def worker_range(
             f"{resources.num_gpus:g} GPU. Nodes: {'; '.join(shown[:5]) or 'none'}.",
             hint="Change --num-cpus, --num-gpus or the model options.",
         )
-    return settings.range or (1, capacity)
+    return settings.workers or capacity
 
 
 def _vllm_world_size(options: Mapping[str, object]) -> int:

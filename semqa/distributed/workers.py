@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from semqa.bench.plan import HUMAN
 from semqa.bench.run import answer_items, failed_record
-from semqa.distributed.cluster import ray_session, worker_range, worker_resources
+from semqa.distributed.cluster import ray_session, worker_count, worker_resources
 from semqa.engines import close_engine
 from semqa.errors import InputError, SemqaError, UnavailableError, first_line
 from semqa.prompting import PromptBuilder, Template
@@ -71,7 +71,7 @@ class RayWorkers:
         self._ray = ray
         self._settings = settings
         self._say = say
-        self._range = settings.range
+        self._count = settings.workers
 
     def answer(
         self, plan: Plan, prompts: PromptBuilder | None, groups: Sequence[Sequence[Item]]
@@ -87,7 +87,7 @@ class RayWorkers:
         """
         ray = self._ray
         resources = worker_resources(plan, self._settings, ray.cluster_resources())
-        self._range = worker_range(resources, self._settings, self._nodes())
+        self._count = worker_count(resources, self._settings, self._nodes())
         job = ray.put(Job.of(plan, prompts))
         actor = ray.remote(num_cpus=resources.num_cpus, num_gpus=resources.num_gpus)(Answerer)
         waiting = deque(_tasks(groups, prompts))
@@ -99,7 +99,7 @@ class RayWorkers:
             worker = actor.remote(job)
             starting[worker.start.remote()] = worker
 
-        for _ in range(min(self._range[1], len(waiting))):
+        for _ in range(min(self._count, len(waiting))):
             start()
         # Only workers that have started get tasks: others may wait for resources for ever.
         while waiting or busy:
@@ -113,7 +113,7 @@ class RayWorkers:
                     deaths += 1
                     if deaths == FAILED_STARTS:
                         raise UnavailableError(
-                            f"Workers died while they started: {first_line(error)}. Check that the "
+                            f"Workers died while they started: {first_line(error)} Check that the "
                             "model fits into memory, then run the same command again; finished "
                             "examples are kept."
                         ) from error
@@ -145,14 +145,14 @@ class RayWorkers:
             num_cpus=self._settings.num_cpus or 1.0,
             num_gpus=self._settings.num_gpus or 0.0,
             max_retries=TRIES,
-        )(work)
-        most = self._settings.range[1] if self._settings.range else len(tasks)
+        )(_apply)
+        most = self._settings.workers or len(tasks)
         replies: list[Any] = []
         running: list[Any] = []
         for task in tasks:
             if len(running) == most:
                 _, running = self._ray.wait(running)
-            replies.append(remote.remote(task))
+            replies.append(remote.remote(work, task))
             running.append(replies[-1])
         try:
             return [self._get(reply) for reply in replies]
@@ -168,7 +168,7 @@ class RayWorkers:
             "distributed": {
                 "ray": self._ray.__version__,
                 "nodes": len(self._nodes()),
-                "workers": list(self._range) if self._range is not None else None,
+                "workers": self._count,
             }
         }
 
@@ -183,6 +183,10 @@ class RayWorkers:
             if isinstance(error.cause, SemqaError):
                 raise error.cause from None
             raise RuntimeError(f"a worker failed:\n{error}") from error
+
+
+def _apply(work: Callable[[_T], _R], task: _T) -> _R:
+    return work(task)
 
 
 def _tasks(groups: Sequence[Sequence[Item]], prompts: PromptBuilder | None) -> list[Task]:

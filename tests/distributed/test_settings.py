@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from semqa.bench import Plan
-from semqa.distributed.cluster import WorkerResources, worker_range, worker_resources
+from semqa.distributed.cluster import WorkerResources, worker_count, worker_resources
 from semqa.distributed.settings import RaySettings
 from semqa.distributed.workers import open_ray
 from semqa.errors import InputError, MissingExtraError
@@ -51,22 +51,16 @@ def test_without_gpus_a_model_needs_none_and_what_is_asked_for_counts() -> None:
     assert worker_resources(Plan(DATA, "transformers:m"), asked, GPUS)[:2] == (3, 0.5)
 
 
-@pytest.mark.parametrize("text", ["0", "3-2", "two", "", "1-", "1000000"])
-def test_invalid_numbers_of_workers(text: str) -> None:
-    with pytest.raises(InputError, match="workers must be"):
-        RaySettings(workers=text)
-
-
 def test_workers_fill_the_nodes() -> None:
     def most(resources: WorkerResources, *nodes: dict[str, float]) -> int:
-        return worker_range(resources, RaySettings(), [*nodes])[1]
+        return worker_count(resources, RaySettings(), [*nodes])
 
     assert most(WorkerResources(1, 0), {"CPU": 4.0}, {"CPU": 2.0}) == 6
     assert most(WorkerResources(2, 0), {"CPU": 3.0}, {"CPU": 3.0}) == 2
     model = WorkerResources(1, 0, loads_model=True)
     assert most(model, {"CPU": 4.0}, {"CPU": 2.0}, {}) == 2
     assert most(WorkerResources(1, 4, loads_model=True), GPUS, GPUS, {"CPU": 64.0}) == 4
-    assert worker_range(model, RaySettings(workers="2-7"), [GPUS]) == (2, 7)
+    assert worker_count(model, RaySettings(workers=7), [GPUS]) == 7
     with pytest.raises(InputError, match="No node has room"):
         most(WorkerResources(8, 0), {"CPU": 4.0}, {"CPU": 4.0})
     with pytest.raises(InputError, match="No node has room"):
@@ -83,7 +77,7 @@ def test_flags_that_need_another(fails: Any, tmp_path: Path) -> None:
     bench = ["bench", "quotesum", "--data", DATA, "--out", tmp_path / "o"]
     said = fails(*bench, "--workers", "2")
     assert "--workers needs --distributed ray" in said
-    assert "must be a number" in fails(*bench, "--distributed", "ray", "--workers", "x")
+    assert "'--workers'" in fails(*bench, "--distributed", "ray", "--workers", "0")
     assert not (tmp_path / "o").exists()
 
 
