@@ -91,7 +91,7 @@ def main() -> None:
     """Run the command line and exit; invalid input prints one line without a traceback."""
     prepare_streams()
     try:
-        app()
+        app(prog_name="semqa")
     except InputError as error:
         print_error(str(error))
         sys.exit(2)
