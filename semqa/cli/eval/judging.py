@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from semqa.cli.declared import taking
-from semqa.cli.help import Group
+from semqa.cli.command import Group, taking
 from semqa.cli.output import say
 from semqa.errors import InputError
 
