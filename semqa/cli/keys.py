@@ -89,7 +89,7 @@ def key_store(data: Path | None, database: str | None, purpose: str = "semqa key
     require("sqlalchemy", extra="serve", purpose=purpose)
     from semqa.data.home import data_folder
     from semqa.server.settings import ServerSettings
-    from semqa.server.store.store import open_store
+    from semqa.server.store import open_store
 
     return open_store(ServerSettings(data=data_folder(data), database=database))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -11,9 +11,9 @@ from starlette.concurrency import run_in_threadpool
 
 from semqa.errors import InputError
 from semqa.quotes import Quote
+from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 from semqa.server.asking import Serializer, prepare, respond
 from semqa.server.context import Turn, exchanges
-from semqa.server.errors import errors
 from semqa.server.schemas import (
     STREAMED,
     AnswerOut,
@@ -26,9 +26,6 @@ from semqa.server.schemas import (
     Text,
 )
 from semqa.server.sse import event
-
-if TYPE_CHECKING:
-    from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 
 router = APIRouter(tags=["answers"])
 
@@ -68,10 +65,7 @@ class AnswerRequest(BaseModel):
 @router.post(
     "/v1/answers",
     response_class=Response,
-    responses={
-        200: {"model": AnswerOut, "content": STREAMED},
-        **errors(400, 404, 408, 413, 503, 504),
-    },
+    responses={200: {"model": AnswerOut, "content": STREAMED}},
 )
 async def answer(request: Request, body: AnswerRequest) -> Response:
     """Answer a question from sources in the request or from uploaded documents.

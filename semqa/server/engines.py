@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
-from semqa.engines import close_engine
+from semqa.engines import Engine, close_engine
 from semqa.errors import NotFoundError
-from semqa.server.errors import errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from semqa.engines import Engine
 
 router = APIRouter(tags=["models"])
 
@@ -120,7 +115,7 @@ async def models(request: Request) -> dict[str, Any]:
     return {"object": "list", "data": listed, "has_more": False, **ends}
 
 
-@router.get("/v1/models/{model:path}", responses=errors(404))
+@router.get("/v1/models/{model:path}")
 async def model(request: Request, model: str) -> dict[str, Any]:
     """Return one model."""
     names = await _names(request)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -20,11 +22,6 @@ from semqa.errors import (
     SemqaError,
     UnavailableError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fastapi import FastAPI, Request
 
 _log = logging.getLogger("semqa.server")
 
@@ -48,7 +45,7 @@ class ErrorOut(BaseModel, extra="forbid"):
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error replies of an endpoint, for its `responses`."""
+    """Return the error replies of endpoints, for their `responses`."""
     return {status: {"model": ErrorOut} for status in statuses}
 
 

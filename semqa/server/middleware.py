@@ -1,7 +1,6 @@
 """Middleware: request ids, limits, API keys, and security headers.
 
-`RequestMiddleware` applies `RateLimit` and `KeyRing` to each request. `HeadMiddleware` handles HEAD
-requests.
+`RequestMiddleware` applies `RateLimit` and `KeyRing` to each request.
 """
 
 from __future__ import annotations
@@ -15,24 +14,19 @@ import re
 import time
 import uuid
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from semqa.errors import SemqaError, UnavailableError
 from semqa.server.errors import INTERNAL_ERROR, SHUTTING_DOWN, as_error, error_body
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from semqa.server.measures import Measures
-    from semqa.server.settings import ServerSettings
-
+from semqa.server.measures import Measures
+from semqa.server.settings import ServerSettings
 
 MAX_BUCKETS = 10_000
 """Maximum number of buckets; the least recently used are dropped first."""
@@ -100,8 +94,7 @@ class KeyRing:
         self._clock = clock
         self._open_until = 0.0
         self._closed = False
-        self._used: OrderedDict[str, None] = OrderedDict()
-        self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[str | None, float]] = OrderedDict()
 
     async def required(self) -> bool:
         """Whether requests need a key: if there is one, or was since the server started."""
@@ -119,29 +112,20 @@ class KeyRing:
     async def owner(self, secret: str) -> str | None:
         """Return the owner of a key, or None if the key is invalid."""
         digest = _digest(secret)
-        if (given := self._given.get(digest)) is not None:
-            self._note(digest)
-            return given
-        owner, until = self._known.get(digest, ("", 0.0))
-        if self._clock() < until:
-            return owner
-        self._known.pop(digest, None)
-        found: str | None = await run_in_threadpool(self._store.owner_of, secret)
-        if found is not None:
-            self._note(digest)
-            self._known[digest] = (found, self._clock() + KEY_CACHE_SECONDS)
-            while len(self._known) > MAX_CACHED_KEYS:
-                self._known.popitem(last=False)
-        return found
+        if digest in self._given:
+            return self._given[digest]
+        owner, until = self._known.get(digest, (None, 0.0))
+        if self._clock() >= until:
+            owner = await run_in_threadpool(self._store.owner_of, secret)
+            if owner is not None or digest in self._known:
+                self._known[digest] = (owner, self._clock() + KEY_CACHE_SECONDS)
+                if len(self._known) > MAX_CACHED_KEYS:
+                    self._known.popitem(last=False)
+        return owner
 
     def used(self, secret: str) -> bool:
-        """Whether a key was valid before; it may be revoked by now."""
-        return _digest(secret) in self._used
-
-    def _note(self, digest: str) -> None:
-        self._used[digest] = None
-        while len(self._used) > MAX_CACHED_KEYS:
-            self._used.popitem(last=False)
+        """Whether a key is or was valid; it may be revoked by now."""
+        return _digest(secret) in self._given or _digest(secret) in self._known
 
 
 def given_owner(secret: str) -> str:
@@ -206,14 +190,13 @@ class RequestMiddleware:
         self,
         app: ASGIApp,
         settings: ServerSettings,
-        keys: KeyRing,
-        rate: RateLimit,
+        store: Any,
         measures: Measures,
     ) -> None:
         self._app = app
         self._settings = settings
-        self._keys = keys
-        self._rate = rate
+        self._keys = KeyRing(settings.api_keys, store)
+        self._rate = RateLimit(settings.rate_limit)
         self._measures = measures
         self._unknown_keys = RateLimit(MAX_UNKNOWN_KEYS)
         self._hosts = {settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
@@ -229,7 +212,9 @@ class RequestMiddleware:
         elif root and scope["path"] == root:
             await RedirectResponse(f"{root}/")(scope, receive, send)
             return
-        started = time.perf_counter()
+        started, method = time.perf_counter(), scope["method"]
+        if method == "HEAD":  # answered like GET; the HTTP server leaves out the body
+            scope = {**scope, "method": "GET"}
         headers = Headers(scope=scope)
         proposed = headers.get("x-request-id", "")
         request_id = proposed if _ID.fullmatch(proposed) else uuid.uuid4().hex
@@ -280,7 +265,7 @@ class RequestMiddleware:
             _log.error("unexpected error", exc_info=error, extra={"request_id": request_id})
             await _refuse(reply, _RefusedError(500, INTERNAL_ERROR), request_id)
         finally:
-            self._note(scope, status, time.perf_counter() - started)
+            self._note(scope, method, status, time.perf_counter() - started)
 
     async def _check(self, scope: Scope, headers: Headers) -> None:
         path = scope["path"]
@@ -364,10 +349,10 @@ class RequestMiddleware:
         upload = headers.get("content-type", "").lower().startswith("multipart/form-data")
         return self._settings.max_upload if upload else self._settings.max_body
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _note(self, scope: Scope, method: str, status: int, seconds: float) -> None:
         # All unknown paths share one label, to limit the number of time series.
         route = getattr(scope.get("route"), "path", None) or "(none)"
-        method = scope["method"] if scope["method"] in _METHODS else "(other)"
+        method = method if method in _METHODS else "(other)"
         self._measures.requests.labels(method, route, str(status)).inc()
         self._measures.seconds.labels(method, route).observe(seconds)
         _log.info(
@@ -451,31 +436,3 @@ async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": refused.status_code, "headers": raw})
     await send({"type": "http.response.body", "body": body})
-
-
-class HeadMiddleware:
-    """Answers HEAD as GET without the body.
-
-    Source: RFC 9110, sections 9.1 and 9.3.2.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-
-        async def without_body(message: Message) -> None:
-            if message["type"] == "http.response.body":
-                message = {**message, "body": b""}
-            await send(message)
-
-        get_scope = {**scope, "method": "GET"}
-        try:
-            await self._app(get_scope, receive, without_body)
-        finally:
-            if "route" in get_scope:
-                scope["route"] = get_scope["route"]  # the metrics label

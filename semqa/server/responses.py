@@ -6,13 +6,14 @@ Offsets are Unicode code points, end exclusive, and refer to that text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from semqa.errors import InputError
+from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 from semqa.server.asking import Serializer, respond
 from semqa.server.chat import (
     Content,
@@ -23,7 +24,6 @@ from semqa.server.chat import (
     unread,
 )
 from semqa.server.context import Turn, passages_of
-from semqa.server.errors import errors
 from semqa.server.schemas import (
     STREAMED,
     TEXT_ALONE,
@@ -32,9 +32,6 @@ from semqa.server.schemas import (
     Text,
 )
 from semqa.server.sse import event
-
-if TYPE_CHECKING:
-    from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 
 router = APIRouter(tags=["responses"])
 
@@ -138,7 +135,7 @@ class ResponsesRequest(ConversationRequest):
 @router.post(
     "/v1/responses",
     response_class=Response,
-    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
+    responses={200: {"content": STREAMED}},
 )
 async def create_response(request: Request, body: ResponsesRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for each verified quote.

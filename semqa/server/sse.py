@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from fastapi import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from semqa.server.errors import DisconnectedError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
-
-    from fastapi import Request
-    from starlette.types import Receive, Scope, Send
 
 PING = 15.0
 """Seconds without events after which a comment is sent, so that proxies do not time out."""

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from semqa.metrics.agreement import cohen_kappa, krippendorff_alpha, pairwise_agreement
-from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
+from semqa.metrics.agreement import Level, cohen_kappa, krippendorff_alpha, pairwise_agreement
+from semqa.metrics.bootstrap import Mean, mean_with_interval, paired_means, question_mean
 from semqa.metrics.statistics import holm
-from semqa.studies.kind import Figures, counted, majority
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
-    from semqa.metrics.agreement import Level
-    from semqa.metrics.bootstrap import Mean
-    from semqa.studies.kind import Item, Rated, Study, Table
+from semqa.studies.kind import Figures, Item, Rated, Study, Table, counted, majority
 
 RESAMPLES = 10_000
 ALL = "all"
@@ -85,7 +79,8 @@ def scales_report(
         "seed": seed,
         "resamples": RESAMPLES,
     }
-    return Figures(record, _tables(record, scales), _notes(record))
+    notes = [rated_note(record, "answer", record["answers"]), *unscored_notes(*agreement.values())]
+    return Figures(record, _tables(record, scales), notes)
 
 
 def labels_report(
@@ -160,38 +155,10 @@ def labels_report(
         record["times"] = times_of(timed, studies[0][0].settings.seed)
         tables.append(times_table({"all": record["times"]}))
     notes = [
-        f"{counted(record['ratings'], 'rating')} of {counted(record['items'], 'item')} by "
-        f"{counted(record['raters'], 'rater')}; "
-        f"{more} to settle disagreements; {record['undecided']} undecided"
+        f"{rated_note(record, 'item', record['items'])}; {more} to settle disagreements; "
+        f"{record['undecided']} undecided"
     ]
     return Figures(record, tables, notes + unscored_notes(agreed))
-
-
-def survey_report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-    """Return the answers to the closing survey: each rater's, and counts by option."""
-    answers = [
-        {"rater": each.rater, "design": study.settings.design, **each.values}
-        for study, rated in studies
-        for each in rated
-    ]
-    asked = {
-        question.id: question
-        for study, rated in studies
-        for each in rated
-        for stage in study.kind.stages(each.item, study.settings.design)
-        for question in stage.questions
-        if question.options
-    }
-    rows = []
-    for name, question in asked.items():
-        given = [own[name] for own in answers if name in own]
-        chosen = Counter(
-            value for one in given for value in (one if isinstance(one, list) else [one])
-        )
-        counts = [f"{o.label} {chosen[o.value]}" for o in question.options if chosen[o.value]]
-        rows.append([question.text, str(len(given)), ", ".join(counts)])
-    notes = [f"{own['rater']}: {own['remark']}" for own in answers if own.get("remark")]
-    return Figures({"survey": answers}, [(("survey", "raters", "answers"), rows)], notes)
 
 
 def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[str]:
@@ -267,6 +234,14 @@ def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
             ]
             for name, own in found.items()
         ],
+    )
+
+
+def rated_note(record: Mapping[str, Any], noun: str, number: int) -> str:
+    """Return the number of ratings, of rated items and of raters, as a note."""
+    return (
+        f"{counted(record['ratings'], 'rating')} of {counted(number, noun)} by "
+        f"{counted(record['raters'], 'rater')}"
     )
 
 
@@ -383,14 +358,6 @@ def _tables(record: dict[str, Any], scales: Sequence[str]) -> list[Table]:
         )
     tables.append(times_table(record["times"]))
     return tables
-
-
-def _notes(record: dict[str, Any]) -> list[str]:
-    notes = [
-        f"{counted(record['ratings'], 'rating')} of {counted(record['answers'], 'answer')} by "
-        f"{counted(record['raters'], 'rater')}"
-    ]
-    return notes + unscored_notes(*record["agreement"].values())
 
 
 def _mean(mean: dict[str, Any]) -> str:

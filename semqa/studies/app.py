@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import fastapi
 from fastapi import FastAPI, Request
@@ -22,20 +22,11 @@ from semqa import server
 from semqa.errors import InputError, NotFoundError
 from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
-from semqa.server.middleware import (
-    PAGE_POLICY,
-    HeadMiddleware,
-    KeyRing,
-    RateLimit,
-    RequestMiddleware,
-)
+from semqa.server.middleware import PAGE_POLICY, RequestMiddleware
 from semqa.server.settings import ServerSettings
 from semqa.studies.records import OWNER, REVIEWER
-from semqa.studies.reviewing import queue, shown, submit_review
-from semqa.studies.session import LockedError, answer, keep_draft, task
-
-if TYPE_CHECKING:
-    from semqa.studies.store import Store
+from semqa.studies.session import LockedError, answer, keep_draft, queue, shown, submit_review, task
+from semqa.studies.store import Store
 
 MAX_BODY = 2**20
 """Maximum size of a request in bytes; a rating takes a few hundred."""
@@ -90,13 +81,8 @@ def create_app(store: Store, settings: ServerSettings) -> FastAPI:
     _add_interface(app, store)
     _add_reviews(app, store)
     _add_page(app)
-    app.add_middleware(HeadMiddleware)
     app.add_middleware(
-        RequestMiddleware,
-        settings=settings,
-        keys=KeyRing((), store),
-        rate=RateLimit(settings.rate_limit),
-        measures=Measures(lambda: 0),
+        RequestMiddleware, settings=settings, store=store, measures=Measures(lambda: 0)
     )
 
     @app.exception_handler(LockedError)

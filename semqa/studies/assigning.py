@@ -9,18 +9,13 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
+from semqa.studies.kind import Study
 from semqa.studies.records import assignments, read_finished, read_raters
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
-
-    from sqlalchemy import Connection
-
-    from semqa.studies.kind import Study
 
 
 def deal(
@@ -132,7 +127,6 @@ def reassign(connection: Connection, study: Study) -> None:
         gold = [number for number in study.gold if number not in had[name]]
         first = sum(number in gold for number in qualifying)
         mixed = with_gold(new[name], gold, first, settings.seed, name)
-        mixed += [number for number in study.closing if number not in had[name]]
         rows = [
             new_assignment(name, item, place, qualifies=item in qualifying)
             for place, item in enumerate(mixed, last.get(name, 0) + 1)

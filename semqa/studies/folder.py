@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from semqa.data.files import make_folder, write_atomic
-from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
+from semqa.data.jsonl import Row, as_row, decode_json, encode_row, read_rows
 from semqa.errors import InputError
 from semqa.studies.kind import Item, Settings, Study
 from semqa.studies.kinds import kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.jsonl import Row
 
 FORMAT = 1
 STUDY_FILE = "study.json"
@@ -118,8 +114,6 @@ def _row(item: Item) -> dict[str, Any]:
     row: dict[str, Any] = {"item": item.item, "system": item.system, "data": dict(item.data)}
     if item.expected is not None:
         row["expected"] = dict(item.expected)
-    if item.closing:
-        row["closing"] = True
     return row
 
 
@@ -127,5 +121,4 @@ def _item(row: Row) -> Item:
     found = [row.fields.get(name) for name in ("data", "expected")]
     if not isinstance(found[0], dict) or not isinstance(found[1], dict | None):
         raise InputError("must be an object.", field="data", where=row.where)
-    closing = row.fields.get("closing") is True
-    return Item(row.text("item"), row.text("system"), found[0], found[1], closing)
+    return Item(row.text("item"), row.text("system"), found[0], found[1])

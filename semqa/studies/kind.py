@@ -9,19 +9,16 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from semqa.attribution.attrscore.files import read_table
+from semqa.data.csv_rows import encode_record
+from semqa.data.jsonl import Row
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.jsonl import Row
 
 Part = dict[str, Any]
 """A part of a stage, as JSON; its ``kind`` selects the function in the page that draws it."""
@@ -60,17 +57,26 @@ class Item:
     Attributes:
         data: task-specific data, as JSON.
         expected: for a gold item, the expected answers by question; otherwise None.
-        closing: whether it is a survey, which every rater answers at the end.
     """
 
     item: str
     system: str
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
     expected: Mapping[str, Any] | None = field(default=None, hash=False)
-    closing: bool = False
+
+    def right(self, values: Mapping[str, Any]) -> bool:
+        """Whether a rater gave the expected answers to a gold item; a list accepts any of its values."""
+        return all(
+            any(
+                same(values.get(name), each)
+                for each in (value if isinstance(value, list) else [value])
+            )
+            for name, value in (self.expected or {}).items()
+        )
 
 
-class Option(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Option:
     """An option of a question.
 
     Attributes:
@@ -174,19 +180,6 @@ class Question:
             return False
         return bool(0 <= span[0] < span[1] <= self.length)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON that the page draws the question from."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "answer": self.answer,
-            "options": [option._asdict() for option in self.options],
-            "when": [[name, list(allowed)] for name, allowed in self.when],
-            "required": self.required,
-            "hint": self.hint,
-            "part": self.part,
-        }
-
 
 def same(one: object, other: object) -> bool:
     """Whether two JSON values are equal; unlike in Python, true differs from 1."""
@@ -246,16 +239,11 @@ class Rated(NamedTuple):
 
 
 class ImportedRating(NamedTuple):
-    """A finished rating from outside the study.
-
-    Attributes:
-        item: number of the item, from 1.
-        rater: name of the rater, if the file has it.
-    """
+    """A finished rating from outside the study; `item` is the number of the item, from 1."""
 
     item: int
     values: dict[str, Any]
-    rater: str = ""
+    rater: str
     seconds: float = 0.0
 
 
@@ -276,6 +264,7 @@ class Kind(ABC):
         per_item: default number of ratings per item.
         adjudicated: designs in which `undecided` items go to one more rater.
         reviewed: whether reviewers accept answers or send them back (`review`).
+        columns: columns of `table`.
     """
 
     name: str
@@ -285,6 +274,7 @@ class Kind(ABC):
     per_item: int = 3
     adjudicated: tuple[str, ...] = ()
     reviewed: bool = False
+    columns: tuple[str, ...] = ()
 
     @abstractmethod
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
@@ -293,10 +283,6 @@ class Kind(ABC):
     @abstractmethod
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
         """Return the stages of rating an item."""
-
-    def survey(self) -> Item:
-        """Return the closing survey, an item whose stages ask about the task itself."""
-        raise InputError(f"is not available for {self.name} studies.", field="--survey")
 
     def check(
         self,
@@ -309,14 +295,12 @@ class Kind(ABC):
         """Return the validated answers of a stage; see `Stage.check`."""
         return self.stages(item, design)[stage].check(values, before)
 
-    def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
+    def review(self, item: Item, values: Mapping[str, Any]) -> tuple[Part, ...]:
         """Return what a reviewer sees of a finished item, if the task is `reviewed`."""
-        del item, design, values
-        return ()
+        raise NotImplementedError
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
         """Return files by name that the export needs; they are saved in the study folder."""
-        del inputs
         return {}
 
     def key(self, item: Item) -> tuple[str, ...]:
@@ -331,23 +315,46 @@ class Kind(ABC):
         environment = Environment(undefined=StrictUndefined, trim_blocks=True)  # noqa: S701 - Markdown
         return environment.from_string(text).render(design=design).strip() + "\n"
 
-    def right(self, item: Item, values: Mapping[str, Any]) -> bool:
-        """Whether a rater gave the expected answers to a gold item."""
-        return all(
-            any(
-                same(values.get(name), value)
-                for value in (expected if isinstance(expected, list) else [expected])
-            )
-            for name, expected in (item.expected or {}).items()
-        )
-
     def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
         """Whether the answers to an item disagree and need one more rater."""
-        del item, given
         return False
 
+    # Exports
+
+    def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
+        """Return the JSON lines of a rating."""
+        raise NotImplementedError
+
+    def table(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
+        """Return a CSV export that is not one of the input tables; here with a line per rating."""
+        return csv_lines(self.columns, [row for each in ratings for row in self.rows(study, each)])
+
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the input tables by name, with the verdicts of the study filled in."""
+        return {}
+
+    def csv(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
+        """Return a CSV export: the input table with verdicts if there is one, or else `table`."""
+        tables = self.tables(study, ratings)
+        if len(tables) == 1:
+            return next(iter(tables.values()))
+        return self.table(study, ratings)
+
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return the lines of a file of ratings."""
+        if form == "csv":
+            return self.csv(study, ratings)
+        return [json_bytes(row) for each in ratings for row in self.rows(study, each)]
+
+    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the files of an export into a folder, by name."""
+        found = self.tables(study, ratings)
+        return found or {f"{self.name}.csv": self.export(study, ratings, "csv")}
+
+    # Imports
+
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read finished ratings from files; here from exports with a row per rating."""
+        """Read finished ratings from exports; here with a row per rating."""
         places = study.places
         return [
             imported_rating(study, row, places.get(self.row_key(row)), self.row_values(row))
@@ -357,25 +364,11 @@ class Kind(ABC):
 
     def row_key(self, row: Row) -> tuple[str, ...]:
         """Return the key of the item that a row of an export is about."""
-        return row.text("item"), row.text("system")
+        raise NotImplementedError
 
     def row_values(self, row: Row) -> Mapping[str, Any]:
         """Return the answers in a row of an export, by question."""
         return row.fields
-
-    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the files of an export into a folder, by name."""
-        found = self.tables(study, ratings)
-        return found or {f"{self.name}.csv": self.export(study, ratings, "csv")}
-
-    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the input tables by name, with the verdicts of the study filled in."""
-        del study, ratings
-        return {}
-
-    @abstractmethod
-    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return the lines of a file of ratings, in the format of the released data."""
 
     @abstractmethod
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
@@ -399,14 +392,6 @@ def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
             where=row.where,
         )
     return found
-
-
-def has_raters(given: Input) -> bool:
-    """Whether a file has ratings by rater, as exported, rather than released labels."""
-    if given.path.suffix.lower() == ".json":
-        return False
-    first = next(iter(read_table(given.path)), None)
-    return first is not None and "rater" in first.fields
 
 
 def imported_rating(
@@ -498,6 +483,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
+def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    """Return the lines of a CSV file; a missing cell is empty."""
+    lines = [columns, *([str(row.get(name, "")) for name in columns] for row in rows)]
+    return [encode_record(line).encode() for line in lines]
+
+
 def json_bytes(row: Mapping[str, Any]) -> bytes:
     """Return a row as a line of JSON."""
     return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
@@ -571,18 +562,13 @@ class Study:
 
     @property
     def ordinary(self) -> list[int]:
-        """The numbers of the items to rate, without gold items and the survey."""
-        return [n for n, item in enumerate(self.items, 1) if _ordinary(item)]
-
-    @property
-    def closing(self) -> list[int]:
-        """The number of the survey, if there is one."""
-        return [n for n, item in enumerate(self.items, 1) if item.closing]
+        """The numbers of the items to rate, without gold items."""
+        return [n for n, item in enumerate(self.items, 1) if item.expected is None]
 
     @property
     def ordinary_items(self) -> list[Item]:
-        """The items to rate, without gold items and the survey."""
-        return [item for item in self.items if _ordinary(item)]
+        """The items to rate, without gold items."""
+        return [item for item in self.items if item.expected is None]
 
     @property
     def pilot(self) -> list[int]:
@@ -595,7 +581,3 @@ class Study:
         rest = self.ordinary[self.settings.pilot :]
         size = self.settings.batch or max(1, len(rest))
         return [self.pilot, *(rest[at : at + size] for at in range(0, len(rest), size))]
-
-
-def _ordinary(item: Item) -> bool:
-    return item.expected is None and not item.closing

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from semqa.errors import InputError
 from semqa.studies.ais import Ais
 from semqa.studies.answers import Answers
 from semqa.studies.attrscore import AttrScore
 from semqa.studies.explanations import Explanations
+from semqa.studies.kind import Kind
 from semqa.studies.q2 import Q2
 from semqa.studies.tofueval import TofuEval
 from semqa.studies.writing import Writing
-
-if TYPE_CHECKING:
-    from semqa.studies.kind import Kind
 
 KINDS: dict[str, Kind] = {
     kind.name: kind

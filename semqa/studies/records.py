@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
+    Connection,
     Float,
     ForeignKey,
     Integer,
     MetaData,
+    Row,
     Table,
     Text,
     UniqueConstraint,
     func,
     select,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import ColumnElement, Connection, Row
 
 OWNER = "owner"
 REVIEWER = "reviewer"

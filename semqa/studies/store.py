@@ -12,15 +12,17 @@ import json
 import secrets
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, insert, select, true, update
+from sqlalchemy import Connection, func, insert, select, true, update
 
 from semqa.errors import InputError, NotFoundError
-from semqa.server.store.database import Database
+from semqa.server.database import Database
 from semqa.studies.assigning import adjudicate, adjudicates, needed, new_assignment, reassign
 from semqa.studies.folder import DATABASE_FILE, create_study, finish_study
-from semqa.studies.kind import Rated
+from semqa.studies.kind import ImportedRating, Item, Rated, Settings, Study
 from semqa.studies.records import (
     CLOSED,
     OWNER,
@@ -37,14 +39,6 @@ from semqa.studies.records import (
     read_raters,
     reviews,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from semqa.studies.kind import ImportedRating, Item, Settings, Study
 
 MAX_NAME = 100
 
@@ -65,7 +59,7 @@ class Progress(NamedTuple):
     """The progress of a rater.
 
     Attributes:
-        done, total: number of items, including gold items but not the survey.
+        done, total: number of items, including gold items.
         last: Unix time of the last saved answer, in seconds, or None.
     """
 
@@ -448,15 +442,11 @@ class Store:
             )
             return True
 
-    def take_in(self, rater: str, ratings: Sequence[ImportedRating]) -> None:
-        """Import finished ratings. Names of active raters are theirs; others get no link.
-
-        Args:
-            rater: the name for ratings without a name of their own.
-        """
+    def take_in(self, ratings: Sequence[ImportedRating]) -> None:
+        """Import finished ratings. Names of active raters are theirs; others get no link."""
         with self._database.writing() as connection:
             had: dict[str, set[int]] = {}
-            for name in dict.fromkeys(each.rater or rater for each in ratings):
+            for name in dict.fromkeys(each.rater for each in ratings):
                 known = find_rater(connection, name)
                 if known is None:
                     check_name(name)
@@ -469,33 +459,24 @@ class Store:
                 items = select(assignments.c.item).where(own)
                 had[name] = set(connection.execute(items).scalars())
             saved = self.clock()
-            rows = []
             for each in ratings:
-                name = each.rater or rater
-                if each.item in had[name]:
-                    raise InputError(f"{name!r} already has item {each.item}.")
-                had[name].add(each.item)
-                made = new_assignment(name, each.item, len(had[name]))
+                if each.item in had[each.rater]:
+                    raise InputError(f"{each.rater!r} already has item {each.item}.")
+                had[each.rater].add(each.item)
+                row = new_assignment(each.rater, each.item, len(had[each.rater]))
                 done = {"opened": saved, "done": saved, "stage": self._stage(each)}
-                rows.append({**made, **done})
-            if rows:
-                connection.execute(insert(assignments), rows)
-            known_ids = select(assignments).where(assignments.c.rater.in_(list(had)))
-            ids = {(row.rater, row.item): row.id for row in connection.execute(known_ids)}
-            given = [
-                {
-                    "assignment": ids[each.rater or rater, each.item],
-                    "given": json.dumps(each.values),
-                    "stage": self._stage(each),
-                    "complete": True,
-                    "seconds": each.seconds,
-                    "opened": saved,
-                    "saved": saved,
-                }
-                for each in ratings
-            ]
-            if given:
-                connection.execute(insert(answers), given)
+                query = insert(assignments).values(**row | done).returning(assignments.c.id)
+                connection.execute(
+                    insert(answers).values(
+                        assignment=connection.execute(query).scalar_one(),
+                        given=json.dumps(each.values),
+                        stage=done["stage"],
+                        complete=True,
+                        seconds=each.seconds,
+                        opened=saved,
+                        saved=saved,
+                    )
+                )
             reassign(connection, self.study)
 
     def _stage(self, given: ImportedRating) -> int:
@@ -516,7 +497,7 @@ class Store:
             self._end(connection, rater, "failed")
 
     def _right(self, found: Assignment) -> bool:
-        return self.study.kind.right(self.study.items[found.item - 1], found.values)
+        return self.study.items[found.item - 1].right(found.values)
 
     # Results
 
@@ -526,13 +507,7 @@ class Store:
         Ratings of raters who failed to qualify are left out. If the study has reviewers, so are
         answers that they have not accepted.
         """
-        return self._rated(set(self.study.ordinary))
-
-    def surveys(self) -> list[Rated]:
-        """Return the answers to the closing survey."""
-        return self._rated(set(self.study.closing))
-
-    def _rated(self, numbers: Set[int]) -> list[Rated]:
+        numbers = set(self.study.ordinary)
         people = [each for each in self.raters() if each.state != REVIEWER]
         places = {each.name: place for place, each in enumerate(people)}
         reviewed = self.reviewed()
@@ -594,11 +569,7 @@ class Store:
                 for row in connection.execute(saved.group_by(assignments.c.rater))
             }
             for rater in people:
-                own = read_assignments(
-                    connection,
-                    (assignments.c.rater == rater.name)
-                    & assignments.c.item.not_in(self.study.closing),
-                )
+                own = read_assignments(connection, assignments.c.rater == rater.name)
                 done = [each for each in own if each.done is not None]
                 golden = [each for each in done if each.item in self.study.gold]
                 found.append(

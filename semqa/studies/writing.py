@@ -11,11 +11,13 @@ An export has one QuoteSum row per answer, and may have several writers per ques
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semqa.data.files import decode_text, open_input
-from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
+from semqa.data.jsonl import Row, as_row, decode_json, encode_row, read_rows
 from semqa.data.quotesum import (
     MAX_NUMBER,
     Question,
@@ -30,18 +32,22 @@ from semqa.quotes.renumber import Renumbering
 from semqa.studies.kind import (
     MAX_TEXT,
     Figures,
+    Format,
     ImportedRating,
     Input,
     Item,
     Kind,
     Part,
+    Rated,
     Stage,
+    Study,
     counted,
     text_part,
 )
 from semqa.studies.kind import Question as Asked
 from semqa.studies.written import (
     MAX_WORDS,
+    Piece,
     Place,
     as_json,
     as_segments,
@@ -51,14 +57,6 @@ from semqa.studies.written import (
     verified,
     words_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.jsonl import Row
-    from semqa.studies.kind import Format, Rated, Study
-    from semqa.studies.written import Piece
 
 _ASKED = (
     Asked("answer", "Answer", "text"),
@@ -77,7 +75,6 @@ class Writing(Kind):
     reviewed = True
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        del design
         questions: dict[str, Question] = {}
         starts: dict[str, str] = {}
         own: list[Item] = []
@@ -108,7 +105,6 @@ class Writing(Kind):
         return [_item(question, starts.get(question.qid, "")) for question in chosen] + own
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        del design
         sources = _sources(item)
         start, lost = pieces_of(item.data.get("start", ""), sources)
         task: Part = {
@@ -131,7 +127,6 @@ class Writing(Kind):
         before: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the validated answer: quotes match their passages, and the length is allowed."""
-        del design, stage, before
         sources = _sources(item)
         pieces = read_pieces(values.get("answer", []), sources)
         left_out = _left_out(values.get("left_out", []), sources)
@@ -142,9 +137,8 @@ class Writing(Kind):
         found = {"answer": as_json(pieces), "left_out": left_out, "comment": comment.strip()}
         return {name: value for name, value in found.items() if value or name == "answer"}
 
-    def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
+    def review(self, item: Item, values: Mapping[str, Any]) -> tuple[Part, ...]:
         """Return the question, the answer, and the passages with the quotes marked."""
-        del design
         sources, pieces = _sources(item), _written(item, values)
         answer: Part = {
             "kind": "answer",

@@ -168,18 +168,3 @@ def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> Non
     assert "1 finished answer left out" in done.err
 
 
-def test_a_survey_is_reported(run: Command, tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "outputs.jsonl", OUTPUTS)
-    new = ("--raters", "ann", "--per-item", "1", "--survey")
-    run("study", "new", "ais", path, "-o", "s", *new)
-    given = {"guidelines": 5, "hard_clear": 2, "hard_support": 4, "sure": 3, "reasons": ["long"]}
-    with served(open_study(tmp_path / "s")) as site:
-        ann = site.person("ann")
-        while "end" not in (task := ann.next()):
-            last = "guidelines" in (each["id"] for each in task["stages"][0]["questions"])
-            ann.answer(task, **(given if last else {"interpretable": False}))
-    (answers,) = run("study", "report", "s", "--json").json["survey"]
-    assert answers == {"rater": "ann", "design": "two-step", **given}
-    assert "The source was long 1" in run("study", "report", "s").out
-    failed = run("study", "new", "semqa", f"human={EXAMPLES}", "-o", "t", *new)
-    assert "--survey is not available for semqa studies" in failed.err

@@ -15,7 +15,6 @@ from semqa.attribution.ais.ratings import read_ratings
 from semqa.attribution.ais.released import read_released
 from semqa.errors import InputError
 from semqa.studies.ais import Ais
-from semqa.studies.analysis import survey_report
 from semqa.studies.folder import open_study
 from semqa.studies.kind import Input, Settings
 from semqa.studies.kinds import kind_of
@@ -52,7 +51,7 @@ def test_ratings_of_each_design_are_read_by_the_analysis(tmp_path: Path, design:
     path.write_bytes(b"".join(study.kind.export(study, ratings, "jsonl")))
     again = make_study(tmp_path / "again", design=design, raters="x,y,z")
     with closing(Store(again)) as store:
-        store.take_in("released", again.kind.imported(again, [Input(path)]))
+        store.take_in(again.kind.imported(again, [Input(path)]))
         assert store.missing() == 0
         assert b"".join(again.kind.export(again, store.rated(), "jsonl")) == path.read_bytes()
     read = read_ratings(path)
@@ -142,22 +141,6 @@ def test_an_export_changes_only_the_rated_rows_of_a_released_file(
         assert fresh[item.item, item.system].agree_int == 3
 
 
-def test_released_files_come_back_byte_for_byte(tmp_path: Path, shared: Path) -> None:
-    paths = [shared / "data" / "ais" / f"ann_{task}.csv" for task in ("qrecc", "wow")]
-    items = {row.verdict.item for path in paths for row in read_released(path).rows}
-    texts = [{"item": item, "source": "A text."} for item in items]
-    released = [Input(path) for path in paths]
-    inputs = [*released, Input(write_lines(tmp_path / "texts.jsonl", texts))]
-    study = make_study(tmp_path, inputs=inputs, per_item=1)
-    with closing(Store(study)) as store:
-        store.take_in("released", study.kind.imported(study, released))
-        assert len(store.rated()) == len(study.ordinary) > 2300
-        files = study.kind.released(study, store.rated())
-    assert {name: b"".join(lines) for name, lines in files.items()} == {
-        path.name: path.read_bytes() for path in paths
-    }
-
-
 TOTTO: dict[str, Any] = {
     "table_page_title": "'Weird Al' Yankovic",
     "table_webpage_url": "https://en.wikipedia.org/wiki/%22Weird_Al%22_Yankovic",
@@ -200,39 +183,6 @@ def test_tables_of_totto_are_read(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"wrong.jsonl:1.*has no cell \(0, 1\)"):
         Ais().read([Input(wrong)], "two-step")
-
-
-def test_every_rater_answers_the_survey_last(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    path = write_lines(tmp_path / "in" / "outputs.jsonl", OUTPUTS)
-    items = [*Ais().read([Input(path)], "two-step"), Ais().survey()]
-    names = ["ann", "ben"]
-    new_study(tmp_path / "study", Settings(kind_of("ais"), "AIS", "two-step", 1), items, names)
-    study = open_study(tmp_path / "study")
-    with served(study) as site:
-        for name in names:
-            person = site.person(name)
-            for _ in range(person.next()["total"] - 1):
-                person.answer(person.next(), interpretable=False)
-            task = person.next()
-            assert task["stages"][0]["title"] == "A few last questions"
-            given = {"guidelines": 5, "hard_clear": 2, "hard_support": 4, "sure": 3}
-            person.answer(task, 400, **given, reasons=["long", "nothing"])
-            person.answer(task, **given, reasons=["long"], remark="More time.")
-            assert person.next()["end"] == "done"
-        assert (site.store.missing(), site.store.wanted()) == (0, len(site.store.rated()))
-        progress = site.store.progress()
-        assert sum(each.done for each in progress) == len(site.store.rated()) == len(OUTPUTS)
-        surveys = site.store.surveys()
-    found = survey_report([(study, surveys)])
-    assert [(row["rater"], row["guidelines"]) for row in found.record["survey"]] == [
-        ("ann", 5),
-        ("ben", 5),
-    ]
-    ((_, rows),) = found.tables
-    assert rows[0] == ["How clear were the instructions?", "2", "Fully 2"]
-    assert rows[-1] == ["What made it hard?", "2", "The source was long 2"]
-    assert found.notes == ["ann: More time.", "ben: More time."]
 
 
 @pytest.mark.parametrize(

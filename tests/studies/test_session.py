@@ -169,7 +169,7 @@ def test_surplus_ratings_of_an_item_do_not_hide_what_another_lacks(study: Study)
     store.remove_rater("eve")
     assert store.missing() == len(OUTPUTS)
     for name in ("v", "w", "x", "y", "z"):
-        store.take_in(name, [ImportedRating(1, {"interpretable": False})])
+        store.take_in([ImportedRating(1, {"interpretable": False}, name)])
     assert store.missing() == len(OUTPUTS) - 1
     store.close()
 

@@ -271,7 +271,7 @@ def test_released_answers_are_imported_and_exported(tmp_path: Path, shared: Path
     released = shared / "data/quotesum/dev_a.jsonl"
     study = make_study(tmp_path, "writing", [Input(released)])
     with served(study) as site:
-        site.store.take_in("released", study.kind.imported(study, [Input(released)]))
+        site.store.take_in(study.kind.imported(study, [Input(released)]))
         rows = exported(site)
     before = [json.loads(line) for line in released.read_text(encoding="utf-8").splitlines()]
     same = [
@@ -281,7 +281,7 @@ def test_released_answers_are_imported_and_exported(tmp_path: Path, shared: Path
     again = write_lines(tmp_path / "again.jsonl", rows)
     other = make_study(tmp_path / "other", "writing", [Input(released)], raters="x,y,z")
     with served(other) as site:
-        site.store.take_in("released", other.kind.imported(other, [Input(again)]))
+        site.store.take_in(other.kind.imported(other, [Input(again)]))
         assert exported(site) == rows
 
 
@@ -289,7 +289,7 @@ def test_imported_answers_without_a_time_do_not_lower_the_median(tmp_path: Path)
     study = writing(tmp_path, raters="ann", per_item=1)
     with served(study) as site:
         given = [ImportedRating(1, {"answer": [BING]}, name) for name in ("x", "y", "z")]
-        site.store.take_in("x", [*given[:2], given[2]._replace(seconds=40.0)])
+        site.store.take_in([*given[:2], given[2]._replace(seconds=40.0)])
         record = study.kind.report([(study, site.store.rated())]).record
     assert (record["answers"], record["seconds"]) == (3, 40.0)
 

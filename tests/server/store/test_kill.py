@@ -33,7 +33,8 @@ for number in range(1_000_000):
 MIGRATION = """
 import sys, time
 from sqlalchemy import event
-from semqa.server.store import Store, database
+from semqa.server import database
+from semqa.server.store import Store
 def stop(*_, **__):
     print("within", flush=True)
     time.sleep(600)

@@ -196,7 +196,7 @@ def test_messages_that_cannot_be_stored_are_refused(
     talk = store.create_conversation("me")
     with pytest.raises(InputError, match=wrong):
         store.add_message("me", talk.id, role, content)  # type: ignore[arg-type]
-    assert store.conversation("me", talk.id).messages == ()
+    assert store.conversation("me", talk.id).messages == []
 
 
 json_texts = st.recursive(
