@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from semqa.errors import InputError
@@ -30,19 +30,15 @@ from semqa.server.sse import event
 router = APIRouter(tags=["answers"])
 
 
-class TurnIn(BaseModel):
+class TurnIn(BaseModel, extra="forbid"):
     """An earlier message of the conversation."""
-
-    model_config = ConfigDict(extra="forbid")
 
     role: Literal["user", "assistant"]
     content: Text
 
 
-class AnswerRequest(BaseModel):
+class AnswerRequest(BaseModel, extra="forbid"):
     """A question."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: Text = Field(description="The question, in natural language.")
     sources: Sources = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
 from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
@@ -43,20 +43,16 @@ class Item(Message):
     role: Text = "user"
 
 
-class Tool(BaseModel):
+class Tool(BaseModel, extra="allow"):
     """A tool: `file_search` names collections, functions are never called, others are refused."""
-
-    model_config = ConfigDict(extra="allow")
 
     type: str
     vector_store_ids: Many[Text] | None = None
     max_num_results: Limit = None
 
 
-class TextSettings(BaseModel):
+class TextSettings(BaseModel, extra="allow"):
     """Format of the reply; only plain text is supported."""
-
-    model_config = ConfigDict(extra="allow")
 
     format: dict[str, Any] | None = None
 

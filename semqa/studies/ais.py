@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from semqa.attribution.ais.ratings import (
     ATTRIBUTION_ONLY,
@@ -49,6 +49,7 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
     Study,
     expected_of,
     levels,
@@ -64,8 +65,8 @@ YES_FROM = 4
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Strict(BaseModel, extra="forbid", strict=True):
+    pass
 
 
 class Turn(_Strict):
@@ -361,11 +362,11 @@ class Ais(Kind):
             found[name] = encode_csv(released_csv(_updated(released_of(file), own)))
         return found
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""
         return Figures(self.found(studies).to_dict(), [], [])
 
-    def found(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Report:
+    def found(self, studies: Studies) -> Report:
         """Return the report of `semqa eval ais` on the ratings."""
         from semqa.attribution.ais.report import Settings, report
 

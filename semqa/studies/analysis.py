@@ -11,14 +11,14 @@ from typing import Any
 from semqa.metrics.agreement import Level, cohen_kappa, krippendorff_alpha, pairwise_agreement
 from semqa.metrics.bootstrap import Mean, mean_with_interval, paired_means, question_mean
 from semqa.metrics.statistics import holm
-from semqa.studies.kind import Figures, Item, Rated, Study, Table, counted, majority
+from semqa.studies.kind import Figures, Item, Studies, Table, counted, majority
 
 RESAMPLES = 10_000
 ALL = "all"
 
 
 def scales_report(
-    studies: Sequence[tuple[Study, Sequence[Rated]]],
+    studies: Studies,
     scales: Sequence[str],
     words: Callable[[Item], int],
 ) -> Figures:
@@ -84,7 +84,7 @@ def scales_report(
 
 
 def labels_report(
-    studies: Sequence[tuple[Study, Sequence[Rated]]],
+    studies: Studies,
     label_of: Callable[[Mapping[str, Any]], str],
     labels: Sequence[str],
     *,

@@ -32,6 +32,7 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
     Study,
     expected_of,
     levels,
@@ -122,7 +123,7 @@ class Answers(Kind):
         }
         return [row]
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return means, agreement, comparisons of systems, and times."""
         from semqa.studies.analysis import scales_report
 

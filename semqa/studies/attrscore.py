@@ -27,6 +27,7 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
     Study,
     Table,
     spans_of,
@@ -124,7 +125,7 @@ class AttrScore(LabelledTables):
             "label": label or "",
         }
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return labels by domain and system, agreement, and scores against the files' labels."""
         from semqa.studies.analysis import labels_report
 

@@ -35,6 +35,7 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
     Study,
     expected_of,
     text_part,
@@ -107,7 +108,7 @@ class Explanations(Kind):
         }
         return [row]
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return the share of right explanations by evaluator, and agreement."""
         from semqa.studies.analysis import labels_report
 

@@ -255,6 +255,10 @@ class Figures(NamedTuple):
     notes: Sequence[str]
 
 
+Studies = Sequence[tuple["Study", Sequence[Rated]]]
+"""Studies of one task with their ratings."""
+
+
 class Kind(ABC):
     """A rating or writing task.
 
@@ -371,7 +375,7 @@ class Kind(ABC):
         return row.fields
 
     @abstractmethod
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Compute the statistics of the paper.
 
         Args:

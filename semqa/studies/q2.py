@@ -25,6 +25,7 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
     Study,
     spans_of,
     text_part,
@@ -136,7 +137,7 @@ class Q2(LabelledTables):
         key = "/".join(filter(None, self.key(item)))
         return {**item.data, "id": key, "system": item.system, "label": _cell(label)}
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return the share of consistent responses by system, agreement, and adjudication."""
         from semqa.attribution.q2.meta import Judged, annotation_counts
         from semqa.studies.analysis import labels_report

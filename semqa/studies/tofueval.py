@@ -67,6 +67,7 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
     Study,
     Table,
     csv_lines,
@@ -256,7 +257,7 @@ class TofuEval(Kind):
                 found[name] = encode_csv(filled(file, cells))
         return found
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return error rates and types, relevance, completeness, and agreement.
 
         Error rates use the combined verdicts of `consensus`. Relevance and completeness are means

@@ -40,6 +40,7 @@ from semqa.studies.kind import (
     Part,
     Rated,
     Stage,
+    Studies,
     Study,
     counted,
     text_part,
@@ -222,7 +223,7 @@ class Writing(Kind):
         """Return all answers as one QuoteSum file."""
         return {f"{self.name}.jsonl": self.export(study, ratings, "jsonl")}
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return statistics of length, quotes, coverage and working time."""
         return _figures([each for _, rated in studies for each in rated])
 

@@ -146,22 +146,6 @@ def test_passages_in_the_prompt_of_an_app_are_answered_from(
         assert quote == annotation["quote"] == "The bridge was opened in 1932 by the mayor."
 
 
-def test_open_webui_lists_the_passages_that_it_gave_itself() -> None:
-    body = {"messages": [{"role": "user", "content": f"{filled(OPEN_WEBUI)}\n{QUESTION}"}]}
-    with client() as server:
-        told = server.post("/v1/chat/completions", json={**body, "stream": True}).text
-    assert "by the mayor. [2]" in told
-    assert '"type":"source"' not in told
-    assert "annotations" not in told
-
-
-def test_a_prompt_longer_than_a_question_may_be_is_no_question() -> None:
-    long = OPEN_WEBUI.format(tower=TOWER * 500, bridge=BRIDGE)
-    with client() as server:
-        made = asked(server, [{"role": "user", "content": f"{long}\n{QUESTION}"}])
-    assert "1932" in made["choices"][0]["message"]["content"]
-
-
 HISTORY = f"<chat_history>\nUSER: {QUESTION}\nASSISTANT: In 1932.\nUSER: Who by?\n</chat_history>"
 FOLLOW_UP = "Suggest 3-5 relevant follow-up questions or prompts that the user might naturally ask"
 

@@ -11,7 +11,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from semqa import QuotedAnswer, Source
-from semqa.quotes.repair import repair
 from semqa.server import ServerSettings, create_app
 from semqa.server.store import Store
 
@@ -180,42 +179,3 @@ def test_an_export_is_markdown_whose_footnotes_do_not_clash(
         "[^2-2]: Source 2 <https://example.org/[^1]>",
         "",
     ]
-
-
-def test_an_export_reads_answers_that_keep_what_they_quote_alone(
-    client: TestClient, store: Store
-) -> None:
-    talk = store.create_conversation("", "T").id
-    kept = final("It is [ 3 three ].", [Source("one"), Source("two"), Source("three", "Third")])
-    kept["sources"] = [each for each in kept["sources"] if each["number"] == 3]  # type: ignore[attr-defined]
-    store.add_message("", talk, "assistant", kept)
-    store.add_message("", talk, "assistant", {"plain": "of another *time*", "sources": "?"})
-    text = client.get(f"/v1/conversations/{talk}/export").text
-    assert "It is **three**[^1-3]." in text
-    assert "[^1-3]: Source 3: Third" in text
-    assert "~~" not in text
-    assert r"of another \*time\*" in text
-
-
-def test_an_export_shows_dropped_marks(client: TestClient, store: Store) -> None:
-    talk = store.create_conversation("", "T").id
-    answer = repair("The [ 1 drug is not safe ].", [Source("The drug is safe.")])
-    store.add_message("", talk, "assistant", {"question": "?", **answer.to_dict("?")})
-    text = client.get(f"/v1/conversations/{talk}/export").text
-    assert "The ~~drug is not safe~~ *(dropped)*." in text
-    assert "✓" not in text
-
-
-def test_an_export_as_json_is_the_conversation(client: TestClient, store: Store) -> None:
-    talk = store.create_conversation("", "T").id
-    store.add_message("", talk, "user", {"question": "\u202e<script>\0"})
-    exported = client.get(f"/v1/conversations/{talk}/export?format=json")
-    assert exported.json() == client.get(f"/v1/conversations/{talk}").json()
-    assert exported.headers["content-disposition"].endswith('.json"')
-    assert client.get(f"/v1/conversations/{talk}/export?format=exe").status_code == 400
-
-
-@pytest.mark.parametrize("talk", ["x", "conv_" + "0" * 24, "%00", "..%2f..", "a" * 5000])
-def test_malformed_ids_are_not_found(client: TestClient, talk: str) -> None:
-    for path in (f"/v1/conversations/{talk}", f"/v1/conversations/{talk}/export"):
-        assert client.get(path).status_code == 404

@@ -65,19 +65,6 @@ def test_preflight_requests_need_no_key() -> None:
         assert "access-control-allow-origin" not in refused.headers
 
 
-def test_a_page_on_the_net_may_use_a_server_in_a_private_network() -> None:
-    asking = {
-        "access-control-request-method": "POST",
-        "access-control-request-private-network": "true",
-    }
-    with client(Written("a"), allowed_origins=(CHAT,)) as server:
-        told = server.options("/v1/answers", headers=from_page(CHAT) | asking)
-        assert told.status_code == 200
-        assert told.headers["access-control-allow-private-network"] == "true"
-        refused = server.options("/v1/answers", headers=from_page(OTHER) | asking)
-        assert refused.status_code == 400
-
-
 def test_a_page_can_read_refusals() -> None:
     with client(Written("a"), allowed_origins=(CHAT,), api_keys=(KEY,)) as server:
         refused = server.post("/v1/answers", json=ASKED, headers=from_page(CHAT))

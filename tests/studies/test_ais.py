@@ -208,17 +208,3 @@ def test_invalid_outputs_are_refused_when_the_study_is_made(
     )
     with pytest.raises(InputError, match=message):
         make_study(tmp_path, inputs=[Input(path)])
-
-
-def test_a_released_file_needs_sources(tmp_path: Path) -> None:
-    path = tmp_path / "ann_x.csv"
-    path.write_text(released_csv([{}]), encoding="utf-8")
-    with pytest.raises(InputError, match=r"ann_x\.csv: No item has a source"):
-        Ais().read([Input(path)], "two-step")
-
-
-def test_duplicate_outputs_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, OUTPUTS[1]])
-    with pytest.raises(InputError, match="Item 4 duplicates item 2"):
-        make_study(tmp_path, inputs=[Input(path)])

@@ -32,16 +32,6 @@ def test_the_source_is_not_sent_before_the_first_stage_is_saved(study: Study) ->
         assert ann.next()["end"] == "done"
 
 
-def test_raters_do_not_see_the_system(study: Study) -> None:
-    with served(study) as site:
-        ann = site.person("ann")
-        for _ in OUTPUTS:
-            task = ann.next()
-            done = ann.answer(ann.answer(task, interpretable=True), attributable=False)
-            assert "system" not in json.dumps([task, done])
-            assert "q1" not in json.dumps([task, done]).replace('"q1-', "")
-
-
 def test_the_first_stage_cannot_change_after_the_source_is_shown(study: Study) -> None:
     with served(study) as site:
         ann = site.person("ann")
@@ -147,23 +137,6 @@ def test_raters_who_fail_the_qualification_are_excluded(tmp_path: Path) -> None:
         assert [people[name].total for name in ("ben", "eve")] == [4, 4]
 
 
-def test_the_threshold_itself_is_enough_to_qualify(tmp_path: Path) -> None:
-    tmp_path.joinpath("in").mkdir()
-    gold = [
-        {**OUTPUTS[0], "item": f"gold {n}", "expected": {"interpretable": n >= 14}}
-        for n in range(25)
-    ]
-    path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, *gold])
-    study = make_study(
-        tmp_path, inputs=[Input(path)], raters="ann", per_item=1, qualify=25, threshold=0.56
-    )
-    with served(study) as site:
-        ann = site.person("ann")
-        for _ in gold:
-            ann.answer(ann.next(), interpretable=False)
-        assert "end" not in ann.next()
-
-
 def test_surplus_ratings_of_an_item_do_not_hide_what_another_lacks(study: Study) -> None:
     store = Store(study)
     store.remove_rater("eve")
@@ -193,3 +166,13 @@ def test_a_study_opens_in_two_processes_at_once(study: Study) -> None:
     assert task == other.next("ann")
     one.close()
     other.close()
+
+
+def test_raters_do_not_see_the_system(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        for _ in OUTPUTS:
+            task = ann.next()
+            done = ann.answer(ann.answer(task, interpretable=True), attributable=False)
+            assert "system" not in json.dumps([task, done])
+            assert "q1" not in json.dumps([task, done]).replace('"q1-', "")

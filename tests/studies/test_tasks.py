@@ -67,13 +67,6 @@ def test_spans_that_are_not_in_the_text_are_refused(spans: object) -> None:
         Question("s", "Mark", "spans", part="p", length=10).check(spans)
 
 
-def test_an_exclusive_option() -> None:
-    question = Question("q", "Which?", "several", (Option(1, "one"), Option(0, "none", alone=True)))
-    assert question.check([0]) == [0]
-    with pytest.raises(InputError):
-        question.check([0, 1])
-
-
 def test_the_lines_of_an_answer_become_options() -> None:
     later = Stage("", (), (Question("q", "", "several", (Option(0, "none"),), lines_of="w"),))
     assert later.check({"q": [2]}, {"w": "one\n\n two "}) == {"q": [2]}
@@ -114,14 +107,6 @@ def test_a_summary_is_rated_sentence_by_sentence(summaries: Study) -> None:
         ann.answer(task, 400, relevance=4, covered=[1, 0])
         done = ann.answer(task, relevance=4, covered=[1, 3])
         assert done["finished"]
-
-
-def test_a_duplicate_summary_is_reported_with_its_line(tmp_path: Path) -> None:
-    _, documents = tofueval_inputs(tmp_path / "in", points=False)
-    row = {"doc_id": "council-3", "topic": TOPIC, "summary": "Ortiz spoke."}
-    written = write_lines(tmp_path / "summaries.jsonl", [row, row])
-    with pytest.raises(InputError, match=r"duplicates .*:1"):
-        make_study(tmp_path, "tofueval", [Input(written), documents], raters="ann,ben", per_item=2)
 
 
 def test_an_earlier_sentence_can_be_changed(summaries: Study) -> None:
@@ -464,28 +449,6 @@ def test_tables_come_back_byte_for_byte_without_ratings(
     }
 
 
-def test_names_of_systems_and_ids_may_have_capitals(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    row = {"MemNet_response": "It is so", "MemNet_label": "", "knowledge": "No."}
-    table = write_csv(folder / "talk.csv", list(row), [row])
-    claim = {"ID": "x7", "query": "", "answer": "It is so.", "reference": "No.", "label": ""}
-    claims = write_csv(folder / "claims.csv", list(claim), [claim])
-    for kind, path, values in (
-        ("q2", table, {"consistent": False}),
-        ("attrscore", claims, {"label": "Contradictory"}),
-    ):
-        study = make_study(
-            tmp_path / kind, kind, [Input(path)], raters="ann", per_item=1, design=INDEPENDENT
-        )
-        with closing(Store(study)) as store:
-            store.take_in([ImportedRating(1, values, "x")])
-        (cells,) = cells_of(study)
-        label = cells.pop("MemNet_label" if kind == "q2" else "label")
-        assert label == ("1" if kind == "q2" else "Contradictory")
-        assert len(cells) == (2 if kind == "q2" else 4)
-
-
 def test_imported_ratings_of_an_active_rater_are_their_own(tmp_path: Path) -> None:
     inputs = attrscore_inputs(tmp_path / "in")
     study = make_study(tmp_path, "attrscore", inputs, per_item=2)
@@ -510,18 +473,3 @@ def test_imported_ratings_of_an_active_rater_are_their_own(tmp_path: Path) -> No
         assert len(site.store.rated()) == total
         site.store.take_in([again[0]._replace(rater="new")])
         assert site.store.owner_of(site.store.rater("new").token) is None
-
-
-def test_annotated_sentences_can_be_gold(tmp_path: Path) -> None:
-    inputs = tofueval_inputs(tmp_path / "in", systems="AB")
-    other = tofueval_inputs(tmp_path / "gold", systems="C")[0]
-    gold = [*inputs, Input(other.path, gold=True)]
-    study = make_study(
-        tmp_path, "tofueval", gold, raters="ann,ben", per_item=2, qualify=1, threshold=1.0
-    )
-    with served(study) as site:
-        for name, label in (("ann", "yes"), ("ben", "no")):
-            person = site.person(name)
-            task = rate_sentences(person, person.next(), "yes", label)
-            person.answer(task, relevance=5, covered=[1])
-            assert ("end" in person.next()) is (label == "no")

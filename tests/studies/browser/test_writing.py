@@ -14,7 +14,6 @@ from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
 from semqa.studies.folder import open_study
 from semqa.studies.kind import Input, Study
-from semqa.studies.session import answer as save
 from semqa.studies.store import Store
 from tests.studies.browser.conftest import Served, Sight, hosted, serving
 from tests.studies.browser.test_rating import item
@@ -339,27 +338,6 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
     assert [(each.accepted, each.remark) for each in ben.reviews] == [
         (False, "Say when."),
         (True, ""),
-    ]
-
-
-def test_a_remark_is_kept_if_the_answer_was_revised_meanwhile(tmp_path: Path, sight: Sight) -> None:
-    study = writing(tmp_path, reviewers=["fay"])
-    quoted = {"source": 1, "field": "body", "start": 0, "end": 3}
-    with hosted(study) as links, closing(Store(study)) as store:
-        found = store.next("ann")
-        assert found is not None
-        save(store, "ann", found.id, 0, {"answer": [quoted]}, 1.0)
-        page = sight.open(links["fay"])
-        page.locator("#remark").fill("Say when.")
-        save(store, "ann", found.id, 0, {"answer": ["It:", quoted]}, 2.0)
-        page.get_by_role("button", name="Send back").click()
-        page.locator("[role=alert]", has_text="in the meantime").wait_for()
-        assert page.locator("#remark").input_value() == "Say when."
-        page.get_by_role("button", name="Send back").click()
-        page.get_by_text("Nothing to read").wait_for()
-        (found,) = store.finished()
-    assert [(each.answer == found.latest, each.remark) for each in found.reviews] == [
-        (True, "Say when.")
     ]
 
 
