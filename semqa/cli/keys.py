@@ -78,7 +78,7 @@ def revoke(
     data: DataFolder = None,
     database: Database = None,
 ) -> None:
-    """Revoke a key; a running server refuses it within ten seconds."""
+    """Revoke a key; a running server refuses it at once."""
     with closing(key_store(data, database)) as store:
         store.revoke(key)
     say(f"key {key} is revoked")

@@ -24,9 +24,16 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Let people rate or write answers in a browser.", no_args_is_help=True)
 
-_Folder = Annotated[
-    Path, typer.Argument(help="Folder of the study.", metavar="DIR", show_default=False)
-]
+
+def _option(help: str, metavar: str | None = None) -> Any:  # noqa: A002 - as typer names it
+    return typer.Option(help=help, metavar=metavar, show_default=False)
+
+
+def _argument(help: str, metavar: str) -> Any:  # noqa: A002
+    return typer.Argument(help=help, metavar=metavar, show_default=False)
+
+
+_Folder = Annotated[Path, _argument("Folder of the study.", "DIR")]
 
 
 @app.command()
@@ -39,9 +46,7 @@ def new(
     ],
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            help="Files to rate (see docs/studies.md).", metavar="[NAME=]INPUT", show_default=False
-        ),
+        _argument("Files to rate (see docs/studies.md).", "[NAME=]INPUT"),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="New folder.", metavar="DIR", show_default=False)
@@ -63,9 +68,7 @@ def new(
     ] = None,
     gold: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Items with correct answers; repeatable.", metavar="FILE", show_default=False
-        ),
+        _option("Items with correct answers; repeatable.", "FILE"),
     ] = None,
     qualify: Annotated[int, typer.Option(help="Gold items in each rater's qualification.")] = 0,
     threshold: Annotated[float, typer.Option(help="Share of these that must be correct.")] = 0.8,
@@ -73,7 +76,7 @@ def new(
     batch: Annotated[int, typer.Option(help="Items per batch.", show_default="all")] = 0,
     reviewers: Annotated[
         str | None,
-        typer.Option(help="Writing: names of the reviewers.", metavar="NAMES", show_default=False),
+        _option("Writing: names of the reviewers.", "NAMES"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
@@ -124,11 +127,7 @@ def serve(
     port: Annotated[int, typer.Option(help="Port; 0 for a free one.", min=0, max=65535)] = 8000,
     public_url: Annotated[
         str | None,
-        typer.Option(
-            help="Public address of the page, for links.",
-            show_default=False,
-            metavar="URL",
-        ),
+        _option("Public address of the page, for links.", "URL"),
     ] = None,
 ) -> None:
     """Serve a study and print a secret link for the owner and for each rater.
@@ -163,20 +162,16 @@ def raters(
     folder: _Folder,
     add: Annotated[
         str | None,
-        typer.Option(help="Names of raters to add, such as dan,fay.", show_default=False),
+        _option("Names of raters to add, such as dan,fay."),
     ] = None,
-    add_reviewers: Annotated[
-        str | None, typer.Option(help="Names of reviewers to add.", show_default=False)
-    ] = None,
+    add_reviewers: Annotated[str | None, _option("Names of reviewers to add.")] = None,
     remove: Annotated[
         str | None,
-        typer.Option(help="Rater to remove; others get the open items.", show_default=False),
+        _option("Rater to remove; others get the open items."),
     ] = None,
     links: Annotated[
         str | None,
-        typer.Option(
-            help="Print the links for this address instead.", metavar="URL", show_default=False
-        ),
+        _option("Print the links for this address instead.", "URL"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -211,11 +206,7 @@ def import_ratings(
     folder: _Folder,
     files: Annotated[
         list[Path],
-        typer.Argument(
-            help="Exports of a study of the same items.",
-            metavar="FILE",
-            show_default=False,
-        ),
+        _argument("Exports of a study of the same items.", "FILE"),
     ],
 ) -> None:
     """Import finished ratings from exports of another study, with the raters' names."""
@@ -291,9 +282,7 @@ def _export_released(folder: Path, out: Path) -> None:
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(
-            help="Studies of the same kind to compare.", metavar="DIR", show_default=False
-        ),
+        _argument("Studies of the same kind to compare.", "DIR"),
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -318,11 +307,14 @@ def report(
         record = {**kind.report(studies).record, "raters": people}
         write_result(json_line(record, indent=2))
         return
+    from semqa.cli.eval.ais import ais_notes, ais_tables
     from semqa.cli.tables import print_tables, things_table
+    from semqa.studies.ais import Ais
 
-    if kind.name in _TABLES:
-        tables, notes = _TABLES[kind.name](studies)
-        print_tables(*tables)
+    if isinstance(kind, Ais):
+        found = kind.found(studies)
+        print_tables(*ais_tables(found))
+        notes: Iterable[str] = ais_notes(found)
     else:
         figures = kind.report(studies)
         print_tables(*(things_table(title, rows) for title, rows in figures.tables))
@@ -330,20 +322,6 @@ def report(
     print_tables(_raters_table(people))
     for note in notes:
         write_result(note)
-
-
-def _ais_tables(
-    studies: Sequence[tuple[Study, Sequence[Rated]]],
-) -> tuple[Iterable[Table], Iterable[str]]:
-    from semqa.cli.eval.ais import ais_notes, ais_tables
-    from semqa.studies.ais import Ais
-
-    found = Ais().found(studies)
-    return ais_tables(found), ais_notes(found)
-
-
-_TABLES = {"ais": _ais_tables}
-"""Kinds with tables from another command; other kinds build their own."""
 
 
 def _progress_rows(progress: Sequence[Progress], prefix: str = "") -> list[dict[str, Any]]:

@@ -52,29 +52,16 @@ class RateLimit:
 
     def wait(self, key: str) -> float:
         """Count a request and return 0, or return the seconds until one is allowed."""
-        wait = self.left(key)
-        if self._most:
-            left, now = self._buckets.pop(key)
-            self._buckets[key] = (left if wait else left - 1, now)
-            while len(self._buckets) > MAX_BUCKETS:
-                self._buckets.popitem(last=False)
-        return wait
-
-    def left(self, key: str) -> float:
-        """Return 0 if a request is allowed, or the seconds until one is, without counting it."""
         if not self._most:
             return 0.0
         now = self._clock()
         left, seen = self._buckets.pop(key, (self._most, now))
         left = min(self._most, left + (now - seen) * self._most / 60)
-        self._buckets[key] = (left, now)
-        return 0.0 if left >= 1 else (1 - left) * 60 / self._most
-
-
-KEY_CACHE_SECONDS = 10.0
-"""Seconds for which a valid key is cached. A revoked key works for at most that long."""
-
-MAX_CACHED_KEYS = 10_000
+        allowed = left >= 1
+        self._buckets[key] = (left - allowed, now)
+        if len(self._buckets) > MAX_BUCKETS:
+            self._buckets.popitem(last=False)
+        return 0.0 if allowed else (1 - left) * 60 / self._most
 
 
 class KeyRing:
@@ -83,49 +70,25 @@ class KeyRing:
     Args:
         given: the keys in the settings.
         store: an object with the methods `keys` and `owner_of` of `Store`.
-        clock: returns the time in seconds.
     """
 
-    def __init__(
-        self, given: Sequence[str], store: Any, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, given: Sequence[str], store: Any) -> None:
         self._given = {_digest(secret): given_owner(secret) for secret in given}
         self._store = store
-        self._clock = clock
-        self._open_until = 0.0
-        self._closed = False
-        self._known: OrderedDict[str, tuple[str | None, float]] = OrderedDict()
+        self._closed = bool(given)
 
     async def required(self) -> bool:
         """Whether requests need a key: if there is one, or was since the server started."""
-        if self._given or self._closed:
-            return True
-        if self._clock() < self._open_until:
-            return False
-        if await run_in_threadpool(self._store.keys):
-            # Revoking the last key must not open the server to everyone.
-            self._closed = True
-            return True
-        self._open_until = self._clock() + 1.0
-        return False
+        # Revoking the last key must not open the server to everyone.
+        self._closed = self._closed or bool(await run_in_threadpool(self._store.keys))
+        return self._closed
 
     async def owner(self, secret: str) -> str | None:
         """Return the owner of a key, or None if the key is invalid."""
-        digest = _digest(secret)
-        if digest in self._given:
-            return self._given[digest]
-        owner, until = self._known.get(digest, (None, 0.0))
-        if self._clock() >= until:
-            owner = await run_in_threadpool(self._store.owner_of, secret)
-            if owner is not None or digest in self._known:
-                self._known[digest] = (owner, self._clock() + KEY_CACHE_SECONDS)
-                if len(self._known) > MAX_CACHED_KEYS:
-                    self._known.popitem(last=False)
-        return owner
-
-    def used(self, secret: str) -> bool:
-        """Whether a key is or was valid; it may be revoked by now."""
-        return _digest(secret) in self._given or _digest(secret) in self._known
+        if (given := self._given.get(_digest(secret))) is not None:
+            return given
+        found: str | None = await run_in_threadpool(self._store.owner_of, secret)
+        return found
 
 
 def given_owner(secret: str) -> str:
@@ -298,12 +261,12 @@ class RequestMiddleware:
     async def _owner(self, headers: Headers, client: str) -> str:
         """Return the owner of a request's key; refuse addresses that guess keys."""
         secret = _secret(headers)
-        if secret and not self._keys.used(secret) and (wait := self._unknown_keys.left(client)):
-            raise _later(wait, "Too many invalid keys from this address. Wait before you retry.")
         owner = await self._keys.owner(secret) if secret else None
         if owner is None:
-            if secret:
-                self._unknown_keys.wait(client)
+            if secret and (wait := self._unknown_keys.wait(client)):
+                raise _later(
+                    wait, "Too many invalid keys from this address. Wait before you retry."
+                )
             reason = "The API key is invalid." if secret else "An API key is required."
             raise _RefusedError(
                 401,

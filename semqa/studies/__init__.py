@@ -19,8 +19,7 @@ To add a task:
    the statistics. `keep` saves input files that the export needs. If disagreements go to one more
    rater, list the designs in `adjudicated` and override `undecided`.
 2. Write its guidelines as `guidelines/<name>.md`, a Jinja template with the variable `design`.
-3. Add an instance to `semqa.studies.kinds.KINDS`. If another command already prints tables for
-   such ratings, add them to `_TABLES` in `semqa.cli.study`; otherwise return tables in `Figures`.
+3. Add an instance to `semqa.studies.kinds.KINDS`.
 
 The page draws a part by its ``kind`` (`page/parts.js`) and a question by its ``answer``
 (`page/form.js`). A task that is not a form sets `view`, and the page loads `page/<view>.js`. That

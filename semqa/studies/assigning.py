@@ -6,13 +6,12 @@ disagree goes to one more rater.
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, true
 
 from semqa.studies.kind import Study
 from semqa.studies.records import assignments, read_finished, read_raters
@@ -140,8 +139,8 @@ def needed(connection: Connection, study: Study) -> dict[int, int]:
     found = dict.fromkeys(study.ordinary, study.settings.per_item)
     if adjudicates(study):
         given: dict[int, list[dict[str, Any]]] = defaultdict(list)
-        for row in read_finished(connection):
-            given[row.item].append(json.loads(row.given))
+        for each in read_finished(connection, true()):
+            given[each.item].append(each.values)
         for number in found:
             more = _undecided(study, number, given[number])
             found[number] = max(found[number], len(given[number]) + more)
@@ -160,7 +159,7 @@ def _undecided(study: Study, item: int, given: Sequence[dict[str, Any]]) -> bool
 
 def adjudicate(connection: Connection, study: Study, item: int) -> None:
     """Assign an item to one more rater if it is undecided and all its raters are done."""
-    given = [json.loads(row.given) for row in read_finished(connection, item)]
+    given = [each.values for each in read_finished(connection, assignments.c.item == item)]
     if not _undecided(study, item, given):
         return
     rows = connection.execute(select(assignments)).all()

@@ -224,7 +224,6 @@ class Rated(NamedTuple):
 
     Attributes:
         seconds: working time of the rater, without pauses.
-        saved: Unix time in microseconds.
         revision: 1 for an answer that was never corrected.
         place: index of the rater, in the order in which raters were added.
     """
@@ -233,7 +232,6 @@ class Rated(NamedTuple):
     rater: str
     values: dict[str, Any]
     seconds: float
-    saved: int
     revision: int
     place: int = 0
 

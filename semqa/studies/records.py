@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -17,11 +16,9 @@ from sqlalchemy import (
     ForeignKey,
     Integer,
     MetaData,
-    Row,
     Table,
     Text,
     UniqueConstraint,
-    func,
     select,
 )
 
@@ -98,14 +95,30 @@ class Rater(NamedTuple):
 class Review(NamedTuple):
     """A review of a finished answer; it has a remark if the answer was sent back."""
 
-    answer: int
     reviewer: str
     accepted: bool
     remark: str
 
 
+class Answer(NamedTuple):
+    """A saved answer to an item. The last one counts; earlier ones were corrected or unfinished.
+
+    Attributes:
+        complete: whether all stages were answered.
+        seconds: working time.
+        saved: Unix time in microseconds.
+    """
+
+    number: int
+    values: dict[str, Any]
+    complete: bool
+    seconds: float
+    saved: int
+    reviews: list[Review]
+
+
 class Assignment(NamedTuple):
-    """An item assigned to a rater, with its answers so far. Times are Unix times in microseconds.
+    """An item assigned to a rater, with all its answers. Times are Unix times in microseconds.
 
     Attributes:
         id: identifies the assignment to the page, without revealing the item.
@@ -113,7 +126,7 @@ class Assignment(NamedTuple):
         opened: when the rater first saw the item, or None.
         stage: number of answered stages.
         done: when the item was finished, or None.
-        latest: number of the newest saved answer, or 0.
+        seconds: working time, including that on the draft.
     """
 
     id: int
@@ -123,17 +136,29 @@ class Assignment(NamedTuple):
     opened: int | None
     stage: int
     done: int | None
-    values: dict[str, Any]
     draft: dict[str, Any]
     seconds: float
-    reviews: list[Review]
-    latest: int
+    answers: list[Answer]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The newest answer."""
+        return self.answers[-1].values if self.answers else {}
+
+    @property
+    def versions(self) -> list[Answer]:
+        """The complete answers."""
+        return [each for each in self.answers if each.complete]
+
+    @property
+    def reviews(self) -> list[Review]:
+        """The reviews of all answers."""
+        return [review for each in self.answers for review in each.reviews]
 
     @property
     def review(self) -> Review | None:
         """The latest review of the newest answer, or None."""
-        found = [each for each in self.reviews if each.answer == self.latest]
-        return found[-1] if found else None
+        return self.answers[-1].reviews[-1] if self.answers and self.answers[-1].reviews else None
 
     @property
     def accepted(self) -> bool:
@@ -154,33 +179,22 @@ def read_raters(connection: Connection, state: str | None = None) -> list[Rater]
     return [Rater(row.name, row.token, row.state) for row in rows]
 
 
-def read_assignments(
-    connection: Connection, where: ColumnElement[bool], order: ColumnElement[Any] | None = None
-) -> list[Assignment]:
-    """Return assignments with their answers and reviews, by position or in the given order."""
+def read_assignments(connection: Connection, where: ColumnElement[bool]) -> list[Assignment]:
+    """Return assignments with their answers and reviews, by position."""
     # Always three queries: there may be thousands of assignments.
-    rows = connection.execute(
-        select(assignments)
-        .where(where)
-        .order_by(assignments.c.position if order is None else order)
-    ).all()
     chosen = answers.c.assignment.in_(select(assignments.c.id).where(where))
-    newest = (
-        select(func.max(answers.c.number).label("number"))
-        .where(chosen)
-        .group_by(answers.c.assignment)
-        .subquery()
-    )
-    found = select(answers).join(newest, newest.c.number == answers.c.number)
-    latest = {row.assignment: row for row in connection.execute(found)}
-    reviewed: dict[int, list[Review]] = defaultdict(list)
-    for row in connection.execute(
-        select(reviews, answers.c.assignment)
-        .join(answers, answers.c.number == reviews.c.answer)
-        .where(chosen)
-        .order_by(reviews.c.number)
-    ):
-        reviewed[row.assignment].append(Review(row.answer, row.reviewer, row.accepted, row.remark))
+    of_answer: dict[int, list[Review]] = defaultdict(list)
+    found = select(reviews).join(answers, answers.c.number == reviews.c.answer).where(chosen)
+    for row in connection.execute(found.order_by(reviews.c.number)):
+        of_answer[row.answer].append(Review(row.reviewer, row.accepted, row.remark))
+    of_item: dict[int, list[Answer]] = defaultdict(list)
+    for row in connection.execute(select(answers).where(chosen).order_by(answers.c.number)):
+        values = json.loads(row.given)
+        made = Answer(
+            row.number, values, row.complete, row.seconds, row.saved, of_answer[row.number]
+        )
+        of_item[row.assignment].append(made)
+    rows = connection.execute(select(assignments).where(where).order_by(assignments.c.position))
     return [
         Assignment(
             row.id,
@@ -190,34 +204,25 @@ def read_assignments(
             row.opened,
             row.stage,
             row.done,
-            json.loads(latest[row.id].given) if row.id in latest else {},
             json.loads(row.draft or "{}"),
             row.draft_seconds,
-            reviewed[row.id],
-            latest[row.id].number if row.id in latest else 0,
+            of_item[row.id],
         )
         for row in rows
     ]
 
 
-def read_finished(connection: Connection, item: int | None = None) -> Sequence[Row[Any]]:
-    """Return the latest answer of each finished assignment, without raters who failed to qualify.
+def read_finished(connection: Connection, where: ColumnElement[bool]) -> list[Assignment]:
+    """Return the finished assignments, without raters who failed to qualify.
 
     They are ordered by when they were first finished, so a later correction keeps its place.
     """
-    latest = select(func.max(answers.c.number).label("number"))
-    newest = latest.group_by(answers.c.assignment).subquery()
-    begun = select(answers.c.assignment, func.min(answers.c.number).label("number"))
-    first = begun.where(answers.c.complete).group_by(answers.c.assignment).subquery()
-    found = (
-        select(answers, assignments.c.rater, assignments.c.item)
-        .join(newest, newest.c.number == answers.c.number)
-        .join(assignments, assignments.c.id == answers.c.assignment)
-        .join(raters, raters.c.name == assignments.c.rater)
-        .join(first, first.c.assignment == answers.c.assignment)
-        .where(answers.c.complete, raters.c.state != "failed")
-        .order_by(first.c.number)
-    )
-    if item is not None:
-        found = found.where(assignments.c.item == item)
-    return connection.execute(found).all()
+    failed = select(raters.c.name).where(raters.c.state == "failed")
+    found = read_assignments(connection, where & assignments.c.rater.not_in(failed))
+    finished = [each for each in found if each.answers and each.answers[-1].complete]
+    return sorted(finished, key=first_finished)
+
+
+def first_finished(found: Assignment) -> int:
+    """Return the number of the first complete answer."""
+    return found.versions[0].number

@@ -54,11 +54,12 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
         "previous": order[place - 1][0] if place else None,
         "reviews": [
             {
-                "accepted": each.accepted,
-                "remark": each.remark,
-                "newest": each.answer == found.latest,
+                "accepted": review.accepted,
+                "remark": review.remark,
+                "newest": each is found.answers[-1],
             }
-            for each in found.reviews
+            for each in found.answers
+            for review in each.reviews
         ],
         "accepted": found.accepted,
     }
@@ -173,7 +174,7 @@ def shown(store: Store, number: int) -> dict[str, Any]:
     item = study.items[found.item - 1]
     return {
         "id": found.id,
-        "answer": found.latest,
+        "answer": found.answers[-1].number,
         "item": _label(item),
         "writer": found.rater,
         "state": state_of(found),
@@ -183,13 +184,9 @@ def shown(store: Store, number: int) -> dict[str, Any]:
             {
                 "saved": each.saved / 1e6,
                 "parts": list(study.kind.review(item, each.values))[1:2],
-                "said": [
-                    {"accepted": said.accepted, "remark": said.remark, "reviewer": said.reviewer}
-                    for said in found.reviews
-                    if said.answer == each.answer
-                ],
+                "said": [review._asdict() for review in each.reviews],
             }
-            for each in store.revisions(number)
+            for each in found.versions
         ],
     }
 

@@ -32,6 +32,7 @@ from semqa.studies.records import (
     answers,
     assignments,
     find_rater,
+    first_finished,
     metadata,
     raters,
     read_assignments,
@@ -41,18 +42,6 @@ from semqa.studies.records import (
 )
 
 MAX_NAME = 100
-
-
-class Revision(NamedTuple):
-    """A saved version of a finished answer.
-
-    Attributes:
-        saved: Unix time in microseconds.
-    """
-
-    answer: int
-    values: dict[str, Any]
-    saved: int
 
 
 class Progress(NamedTuple):
@@ -382,26 +371,10 @@ class Store:
 
     def finished(self, number: int | None = None) -> list[Assignment]:
         """Return the assignments that were finished at least once, oldest first."""
-        done = answers.alias()
-        first = (
-            select(func.min(done.c.number))
-            .where(done.c.assignment == assignments.c.id, done.c.complete)
-            .correlate(assignments)
-            .scalar_subquery()
-        )
-        wanted = first.is_not(None) & (true() if number is None else assignments.c.id == number)
+        wanted = true() if number is None else assignments.c.id == number
         with self._database.reading() as connection:
-            return read_assignments(connection, wanted, first)
-
-    def revisions(self, number: int) -> list[Revision]:
-        """Return all finished versions of an answer, oldest first."""
-        with self._database.reading() as connection:
-            rows = connection.execute(
-                select(answers)
-                .where(answers.c.assignment == number, answers.c.complete)
-                .order_by(answers.c.number)
-            ).all()
-        return [Revision(row.number, json.loads(row.given), row.saved) for row in rows]
+            found = read_assignments(connection, wanted)
+        return sorted((each for each in found if each.versions), key=first_finished)
 
     def review(
         self, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
@@ -418,7 +391,8 @@ class Store:
             if not matches:
                 raise NotFoundError("No such answer.")
             (found,) = matches
-            if found.latest != answer or (found.done is None and found.review is None):
+            newest = found.answers[-1].number if found.answers else None
+            if newest != answer or (found.done is None and found.review is None):
                 return False
             last = found.review
             if last is not None and (last.accepted, last.remark) == (accepted, remark):
@@ -507,31 +481,23 @@ class Store:
         Ratings of raters who failed to qualify are left out. If the study has reviewers, so are
         answers that they have not accepted.
         """
-        numbers = set(self.study.ordinary)
         people = [each for each in self.raters() if each.state != REVIEWER]
         places = {each.name: place for place, each in enumerate(people)}
         reviewed = self.reviewed()
         with self._database.reading() as connection:
-            rows = read_finished(connection)
-            times = select(answers.c.assignment, func.count().label("times"))
-            counted = times.where(answers.c.complete).group_by(answers.c.assignment)
-            finished = {row.assignment: row.times for row in connection.execute(counted)}
-            accepted = {
-                row.answer: row.accepted
-                for row in connection.execute(select(reviews).order_by(reviews.c.number))
-            }
+            found = read_finished(connection, true())
+        numbers = set(self.study.ordinary)
         return [
             Rated(
-                self.study.items[row.item - 1],
-                row.rater,
-                json.loads(row.given),
-                row.seconds,
-                row.saved,
-                finished[row.assignment],
-                places[row.rater],
+                self.study.items[each.item - 1],
+                each.rater,
+                each.values,
+                each.answers[-1].seconds,
+                len(each.versions),
+                places[each.rater],
             )
-            for row in rows
-            if row.item in numbers and (not reviewed or accepted.get(row.number, False))
+            for each in found
+            if each.item in numbers and (each.accepted or not reviewed)
         ]
 
     def wanted(self) -> int:
@@ -560,18 +526,13 @@ class Store:
     def progress(self) -> list[Progress]:
         """Return the progress of each rater."""
         found = []
-        times = select(assignments.c.rater, func.max(answers.c.saved).label("last"))
-        saved = times.join(answers, assignments.c.id == answers.c.assignment)
         with self._database.reading() as connection:
             people = [each for each in read_raters(connection) if each.state != REVIEWER]
-            last = {
-                row.rater: row.last / 1e6
-                for row in connection.execute(saved.group_by(assignments.c.rater))
-            }
             for rater in people:
                 own = read_assignments(connection, assignments.c.rater == rater.name)
                 done = [each for each in own if each.done is not None]
                 golden = [each for each in done if each.item in self.study.gold]
+                saved = [answer.saved for each in own for answer in each.answers]
                 found.append(
                     Progress(
                         rater.name,
@@ -581,7 +542,7 @@ class Store:
                         sum(map(self._right, golden)),
                         len(golden),
                         sum(each.seconds for each in own),
-                        last.get(rater.name),
+                        max(saved) / 1e6 if saved else None,
                     )
                 )
         return found

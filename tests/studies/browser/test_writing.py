@@ -334,7 +334,7 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
     assert rows[1]["revision"] == 2
     store = Store(open_study(study.folder))
     ben = next(each for each in store.finished() if each.rater == "ben")
-    assert len(store.revisions(ben.id)) == 2
+    assert len(ben.versions) == 2
     assert [(each.accepted, each.remark) for each in ben.reviews] == [
         (False, "Say when."),
         (True, ""),
