@@ -89,8 +89,8 @@ def new(
     semqa study new writing dev.jsonl predictions.jsonl -o study --raters me --per-item 1
     """  # noqa: D301 -- click reads the backspace
     _require()
+    from semqa.studies.folder import kind_of
     from semqa.studies.kind import Input, Settings, counted
-    from semqa.studies.kinds import kind_of
     from semqa.studies.store import new_study
 
     chosen = kind_of(kind)
@@ -204,19 +204,20 @@ def raters(
 @app.command(name="import")
 def import_ratings(
     folder: _Folder,
-    files: Annotated[
-        list[Path],
-        _argument("Exports of a study of the same items.", "FILE"),
-    ],
+    others: Annotated[list[Path], _argument("Other studies of the same items.", "OTHER")],
 ) -> None:
-    """Import finished ratings from exports of another study, with the raters' names."""
+    """Import the finished ratings of other studies, with the raters' names."""
     _require()
-    from semqa.studies.kind import Input, counted
+    from semqa.studies.kind import counted
 
+    found: list[Rated] = []
     with closing(_store(folder)) as store:
-        found = store.study.kind.imported(store.study, [Input(path) for path in files])
-        if not found:
-            raise InputError("The files have no ratings.")
+        for each in others:
+            with closing(_store(each)) as other:
+                here, there = (one.study.settings for one in (store, other))
+                if (here.kind.name, here.design) != (there.kind.name, there.design):
+                    raise InputError(f"{each} is of another kind or design.")
+                found += other.rated()
         store.take_in(found)
     people = {each.rater for each in found}
     say(f"{folder}: imported {counted(len(found), 'rating')} by {counted(len(people), 'rater')}.")

@@ -279,8 +279,8 @@ async def respond(
         events = await while_connected(request, await_first(events))
 
     async def sent() -> AsyncGenerator[bytes, None]:
-        for chunk in serializer.begin():
-            yield chunk
+        if begun := serializer.begin():
+            yield b"".join(begun)
         try:
             async for each in events:
                 if isinstance(each, AnswerResult):
@@ -291,8 +291,7 @@ async def respond(
                     chunks += serializer.end(each)
                 else:
                     chunks = serializer.add(each)
-                for chunk in chunks:
-                    yield chunk
+                yield b"".join(chunks)
         except Exception as error:  # noqa: BLE001  (the status has been sent)
             yield serializer.failed(stream_error(error, request))
         finally:

@@ -129,23 +129,28 @@ def error_body(
     }
 
 
+_STATUSES: tuple[tuple[type[SemqaError], int], ...] = (
+    (ForbiddenError, 403),
+    (NotFoundError, 404),
+    (InputError, 400),
+    (TooSlowError, 504),
+    (EmptyAnswerError, 502),
+    (BusyError, 503),
+    (MissingExtraError, 503),
+)
+"""The first match counts."""
+
+
 def as_error(error: BaseException) -> tuple[int, str]:
     """Return the status and message for an error; unexpected errors are logged and not shown."""
     if not isinstance(error, InputError) and _is_full(error):
         _log.error("the disk is full", exc_info=error)
         return 507, "The server's disk is full. The request was not saved."
-    if isinstance(error, ForbiddenError):
-        return 403, str(error)
-    if isinstance(error, InputError):
-        return (404 if isinstance(error, NotFoundError) else 400), str(error)
-    if isinstance(error, TooSlowError):
-        return 504, str(error)
-    if isinstance(error, EmptyAnswerError):
-        return 502, str(error)
+    for kind, status in _STATUSES:
+        if isinstance(error, kind):
+            return status, str(error)
     if isinstance(error, EngineFailedError):
         return (502 if error.refused else 503), str(error)
-    if isinstance(error, (BusyError, MissingExtraError)):
-        return 503, str(error)
     if isinstance(error, UnavailableError):
         # The message may contain addresses and user names of other servers.
         _log.error("a required service is unavailable", exc_info=error)

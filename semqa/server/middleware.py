@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-import json
 import logging
 import re
 import time
@@ -20,7 +19,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from semqa.errors import SemqaError, UnavailableError
@@ -200,33 +199,16 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            try:
-                await self._check(scope, headers)
-                await self._app(scope, body, reply)
-            except _RefusedError as refused:
-                if status:
-                    raise
-                await _refuse(reply, refused, request_id)
-        except asyncio.CancelledError:
-            # Requests are only cancelled when the time for shutting down is over.
-            if status:
+            await self._check(scope, headers)
+            await self._app(scope, body, reply)
+        except (Exception, asyncio.CancelledError) as error:
+            unexpected = not isinstance(error, (SemqaError, _RefusedError, asyncio.CancelledError))
+            if unexpected:
+                _log.error("unexpected error", exc_info=error, extra={"request_id": request_id})
+            if status:  # too late to refuse
                 raise
-            await _refuse(reply, _shutting_down(), request_id)
-        except SemqaError as error:
-            if status:
-                raise
-            status_of, message = as_error(error)
-            await _refuse(reply, _RefusedError(status_of, message, _RETRY), request_id)
-        except Exception as error:
-            if status:
-                _log.error(
-                    "the reply failed after it started",
-                    exc_info=error,
-                    extra={"request_id": request_id},
-                )
-                raise
-            _log.error("unexpected error", exc_info=error, extra={"request_id": request_id})
-            await _refuse(reply, _RefusedError(500, INTERNAL_ERROR), request_id)
+            refused = _RefusedError(500, INTERNAL_ERROR) if unexpected else _refusal(error)
+            await _refuse(scope, receive, reply, refused)
         finally:
             self._note(scope, method, status, time.perf_counter() - started)
 
@@ -378,10 +360,6 @@ def _too_large(most: int) -> _RefusedError:
     )
 
 
-def _shutting_down() -> _RefusedError:
-    return _RefusedError(503, SHUTTING_DOWN, {"connection": "close", "retry-after": "5"})
-
-
 def _secret(headers: Headers) -> str:
     scheme, _, value = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and value.strip():
@@ -389,13 +367,16 @@ def _secret(headers: Headers) -> str:
     return headers.get("x-api-key", "").strip()
 
 
-async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
-    body = json.dumps(error_body(refused.status_code, refused.detail, request_id)).encode()
-    headers = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        **(refused.headers or {}),
-    }
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status_code, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
+def _refusal(error: BaseException) -> _RefusedError:
+    if isinstance(error, _RefusedError):
+        return error
+    if isinstance(error, asyncio.CancelledError):
+        # Requests are only cancelled when the time for shutting down is over.
+        headers = {"connection": "close", "retry-after": "5"}
+        return _RefusedError(503, SHUTTING_DOWN, headers)
+    return _RefusedError(*as_error(error), _RETRY)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, refused: _RefusedError) -> None:
+    body = error_body(refused.status_code, refused.detail, scope["state"]["request_id"])
+    await JSONResponse(body, refused.status_code, refused.headers)(scope, receive, send)

@@ -15,11 +15,10 @@ To add a task:
 1. Write a subclass of `Kind`. `read` turns input files into items (`expected_of` reads gold
    answers). `stages` returns the stages of an item: the parts to show and the questions to ask.
    Stages may depend on the item, for example one stage per sentence. `rows` and `columns` (or
-   `table`) declare the exports, `row_key` and `row_values` read them again, and `report` computes
-   the statistics. `keep` saves input files that the export needs. If disagreements go to one more
+   `table`) declare the exports, and `report` computes the statistics. `keep` saves input files that the export needs. If disagreements go to one more
    rater, list the designs in `adjudicated` and override `undecided`.
 2. Write its guidelines as `guidelines/<name>.md`, a Jinja template with the variable `design`.
-3. Add an instance to `semqa.studies.kinds.KINDS`.
+3. Add an instance to `semqa.studies.folder.KINDS`.
 
 The page draws a part by its ``kind`` (`page/parts.js`) and a question by its ``answer``
 (`page/form.js`). A task that is not a form sets `view`, and the page loads `page/<view>.js`. That

@@ -24,7 +24,6 @@ from semqa.attribution.ais.ratings import (
     Rating,
     Verdict,
     consensus,
-    read_ratings,
 )
 from semqa.attribution.ais.released import (
     ReleasedFile,
@@ -40,7 +39,6 @@ from semqa.data.jsonl import Row, read_rows
 from semqa.errors import InputError
 from semqa.studies.kind import (
     Figures,
-    ImportedRating,
     Input,
     Item,
     Kind,
@@ -324,22 +322,6 @@ class Ais(Kind):
             Stage(compared, source, then),
         )
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        places = study.places
-        found: list[ImportedRating] = []
-        for each in inputs:
-            for rating in read_ratings(each.path):
-                place = places.get((rating.task, rating.item, rating.system))
-                if place is None:
-                    raise InputError(
-                        f"The output {rating.item!r} of {rating.system!r} is not in the study.",
-                        where=display_name(each.path),
-                    )
-                values = _values(rating, study.settings.design)
-                seconds = rating.seconds or 0.0
-                found.append(ImportedRating(place, values, rating.annotator, seconds))
-        return found
-
     def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
         """Return a line for `semqa eval ais --ratings`."""
         return [_rating(rated, study.settings.design).to_dict()]
@@ -418,18 +400,6 @@ def _why_flagged(values: Mapping[str, Any]) -> str:
     if values.get("source_flagged"):
         return str(_NO_SOURCE.value)
     return str(values.get("why_flagged", ""))
-
-
-def _values(rating: Rating, design: str) -> dict[str, Any]:
-    """Return a rating as the answers of a rater; the reverse of `_rating`."""
-    if rating.design != design:
-        raise InputError(
-            f"The rating of {rating.item!r} by {rating.annotator!r} has the design "
-            f"{rating.design!r}; the study has {design!r}."
-        )
-    names = ("interpretable", "attributable", "interpretable_level", "attributable_level")
-    given = {name: getattr(rating, name) for name in (*names, "justification")}
-    return {"flagged": rating.flagged} | {k: v for k, v in given.items() if v not in (None, "")}
 
 
 def _verdicts(study: Study, ratings: Sequence[Rated]) -> list[Verdict]:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from semqa.data.jsonl import Row, read_rows
+from semqa.data.jsonl import read_rows
 from semqa.data.quotesum import Question as QuoteSumQuestion
 from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
@@ -106,9 +106,6 @@ class Answers(Kind):
         asked = tuple(Question(name, text, "scale", LEVELS) for name, text in STATEMENTS.items())
         comment = Question("comment", "Comment (optional)", "text", required=False)
         return (Stage("Read and rate the answer", parts, (*asked, comment)),)
-
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        return row.text("qid"), row.text("system")
 
     def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
         row = {

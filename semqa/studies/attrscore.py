@@ -17,7 +17,6 @@ from semqa.attribution.attrscore.files import read_examples, read_table
 from semqa.attribution.attrscore.labels import LABELS, Label
 from semqa.attribution.attrscore.scores import f1_rows, score_by_domain, score_labels
 from semqa.data.csv_rows import CsvFile
-from semqa.data.jsonl import Row
 from semqa.studies.kind import (
     Figures,
     Input,
@@ -87,9 +86,6 @@ class AttrScore(LabelledTables):
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         return [item for given in inputs for item in _items(given)]
-
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        return row.text("file"), row.text("id")
 
     def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
         data, values = rated.item.data, rated.values

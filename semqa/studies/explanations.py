@@ -94,9 +94,6 @@ class Explanations(Kind):
         parts[-1]["search"] = True
         return (Stage("Judge the explanation", tuple(parts), _ASKED),)
 
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        return _name(key_of(row), row.fields.get("sent_idx")), row.text("evaluator")
-
     def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
         row = {
             **{name: rated.item.data.get(name) for name in _DATA},

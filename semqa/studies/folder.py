@@ -1,4 +1,4 @@
-"""The files of a study, except for its database."""
+"""The files of a study, except for its database, and the registry of tasks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,28 @@ from typing import Any
 from semqa.data.files import make_folder, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, encode_row, read_rows
 from semqa.errors import InputError
-from semqa.studies.kind import Item, Settings, Study
-from semqa.studies.kinds import kind_of
+from semqa.studies.ais import Ais
+from semqa.studies.answers import Answers
+from semqa.studies.attrscore import AttrScore
+from semqa.studies.explanations import Explanations
+from semqa.studies.kind import Item, Kind, Settings, Study
+from semqa.studies.q2 import Q2
+from semqa.studies.tofueval import TofuEval
+from semqa.studies.writing import Writing
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (Ais(), Answers(), TofuEval(), Explanations(), AttrScore(), Q2(), Writing())
+}
+"""Tasks by their name on the command line."""
+
+
+def kind_of(name: str) -> Kind:
+    """Return a task by name."""
+    if name not in KINDS:
+        raise InputError(f"must be one of {', '.join(KINDS)}, got {name!r}.", field="kind")
+    return KINDS[name]
+
 
 FORMAT = 1
 STUDY_FILE = "study.json"

@@ -15,7 +15,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from semqa.attribution.attrscore.files import read_table
 from semqa.data.csv_rows import encode_record
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
@@ -236,15 +235,6 @@ class Rated(NamedTuple):
     place: int = 0
 
 
-class ImportedRating(NamedTuple):
-    """A finished rating from outside the study; `item` is the number of the item, from 1."""
-
-    item: int
-    values: dict[str, Any]
-    rater: str
-    seconds: float = 0.0
-
-
 class Figures(NamedTuple):
     """The results of a study: a record for JSON, and tables and notes to print."""
 
@@ -353,25 +343,6 @@ class Kind(ABC):
         found = self.tables(study, ratings)
         return found or {f"{self.name}.csv": self.export(study, ratings, "csv")}
 
-    # Imports
-
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read finished ratings from exports; here with a row per rating."""
-        places = study.places
-        return [
-            imported_rating(study, row, places.get(self.row_key(row)), self.row_values(row))
-            for each in inputs
-            for row in read_table(each.path)
-        ]
-
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        """Return the key of the item that a row of an export is about."""
-        raise NotImplementedError
-
-    def row_values(self, row: Row) -> Mapping[str, Any]:
-        """Return the answers in a row of an export, by question."""
-        return row.fields
-
     @abstractmethod
     def report(self, studies: Studies) -> Figures:
         """Compute the statistics of the paper.
@@ -394,47 +365,6 @@ def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
             where=row.where,
         )
     return found
-
-
-def imported_rating(
-    study: Study, row: Row, number: int | None, given: Mapping[str, Any]
-) -> ImportedRating:
-    """Return an exported rating, checked like an answer from the page.
-
-    Args:
-        row: has the rater, the seconds, and texts of the item.
-        number: number of the item; None if it was not found.
-        given: the answers, which may be the strings of a CSV file.
-    """
-    if number is None:
-        raise InputError("This rating is not about an item of the study.", where=row.where)
-    item, design = study.items[number - 1], study.settings.design
-    stages = study.kind.stages(item, design)
-    asked = {question.id for stage in stages for question in stage.questions}
-    for name, value in {**item.data, "design": design}.items():
-        if name not in asked and isinstance(value, str) and row.fields.get(name, value) != value:
-            raise InputError("is not that of the study's item.", field=name, where=row.where)
-    values: dict[str, Any] = {}
-    try:
-        seconds = float(row.fields.get("seconds") or 0)  # type: ignore[arg-type]
-        for stage in stages:
-            answers = {q.id: _exported(q, given.get(q.id)) for q in stage.questions}
-            values |= stage.check(answers, values)
-    except InputError as error:
-        error.where = row.where
-        raise
-    except (TypeError, ValueError) as error:
-        raise InputError("must be a number.", field="seconds", where=row.where) from error
-    return ImportedRating(number, values, row.text("rater"), seconds)
-
-
-def _exported(question: Question, value: Any) -> Any:
-    """Return an answer as it was before it was exported."""
-    if question.answer == "spans" and isinstance(value, list):
-        return [[e.get("start"), e.get("end")] if isinstance(e, dict) else e for e in value]
-    if question.answer in ("choice", "scale"):
-        return {str(option.value): option.value for option in question.options}.get(str(value))
-    return value
 
 
 def next_stage(stages: Sequence[Stage], done: int, values: Mapping[str, Any]) -> int | None:

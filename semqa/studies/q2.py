@@ -14,7 +14,6 @@ from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.q2.responses import Response
 from semqa.data.csv_rows import CsvFile
-from semqa.data.jsonl import Row
 from semqa.errors import InputError
 from semqa.studies.kind import (
     Figures,
@@ -93,15 +92,6 @@ class Q2(LabelledTables):
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         return [item for given in inputs for item in _items(given)]
-
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        return row.text("file"), row.text("context"), row.text("system")
-
-    def row_values(self, row: Row) -> Mapping[str, Any]:
-        return {
-            **row.fields,
-            "consistent": {"0": True, "1": False}.get(str(row.fields.get("label"))),
-        }
 
     def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
         data, values = rated.item.data, rated.values

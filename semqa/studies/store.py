@@ -22,7 +22,7 @@ from semqa.errors import InputError, NotFoundError
 from semqa.server.database import Database
 from semqa.studies.assigning import adjudicate, adjudicates, needed, new_assignment, reassign
 from semqa.studies.folder import DATABASE_FILE, create_study, finish_study
-from semqa.studies.kind import ImportedRating, Item, Rated, Settings, Study
+from semqa.studies.kind import Item, Rated, Settings, Study
 from semqa.studies.records import (
     CLOSED,
     OWNER,
@@ -416,48 +416,55 @@ class Store:
             )
             return True
 
-    def take_in(self, ratings: Sequence[ImportedRating]) -> None:
-        """Import finished ratings. Names of active raters are theirs; others get no link."""
+    def take_in(self, ratings: Iterable[Rated]) -> None:
+        """Import the ratings of another study of these items, which are found by their keys.
+
+        Names of active raters are theirs; others get no link.
+        """
+        study, places = self.study, self.study.places
         with self._database.writing() as connection:
             had: dict[str, set[int]] = {}
-            for name in dict.fromkeys(each.rater for each in ratings):
-                known = find_rater(connection, name)
-                if known is None:
-                    check_name(name)
-                    self._add(connection, name, "imported")
-                elif known.state not in ("active", "imported"):
-                    raise InputError(f"Rater {name!r} is not active: {known.state}.")
-                own = assignments.c.rater == name
-                # Unopened items are assigned again below.
-                connection.execute(assignments.delete().where(own, assignments.c.opened.is_(None)))
-                items = select(assignments.c.item).where(own)
-                had[name] = set(connection.execute(items).scalars())
-            saved = self.clock()
             for each in ratings:
-                if each.item in had[each.rater]:
-                    raise InputError(f"{each.rater!r} already has item {each.item}.")
-                had[each.rater].add(each.item)
-                row = new_assignment(each.rater, each.item, len(had[each.rater]))
-                done = {"opened": saved, "done": saved, "stage": self._stage(each)}
+                if each.rater not in had:
+                    had[each.rater] = self._items_before_import(connection, each.rater)
+                number = places.get(study.kind.key(each.item), 0)
+                if not number or study.items[number - 1].data != each.item.data:
+                    name = " ".join(study.kind.key(each.item))
+                    raise InputError(f"The study has no item {name} with the same content.")
+                if number in had[each.rater]:
+                    raise InputError(f"{each.rater!r} already has item {number}.")
+                had[each.rater].add(number)
+                stages = study.kind.stages(each.item, study.settings.design)
+                stage = max((n for n, s in enumerate(stages, 1) if s.asked(each.values)), default=1)
+                saved = self.clock()
+                done = {"opened": saved, "done": saved, "stage": stage}
+                row = new_assignment(each.rater, number, len(had[each.rater]))
                 query = insert(assignments).values(**row | done).returning(assignments.c.id)
                 connection.execute(
                     insert(answers).values(
                         assignment=connection.execute(query).scalar_one(),
                         given=json.dumps(each.values),
-                        stage=done["stage"],
+                        stage=stage,
                         complete=True,
                         seconds=each.seconds,
                         opened=saved,
                         saved=saved,
                     )
                 )
-            reassign(connection, self.study)
+            reassign(connection, study)
 
-    def _stage(self, given: ImportedRating) -> int:
-        """Return the number of answered stages."""
-        item, design = self.study.items[given.item - 1], self.study.settings.design
-        stages = self.study.kind.stages(item, design)
-        return max((n for n, s in enumerate(stages, 1) if s.asked(given.values)), default=1)
+    def _items_before_import(self, connection: Connection, name: str) -> set[int]:
+        """Return the opened items of a rater, who is added if necessary."""
+        known = find_rater(connection, name)
+        if known is None:
+            check_name(name)
+            self._add(connection, name, "imported")
+        elif known.state not in ("active", "imported"):
+            raise InputError(f"Rater {name!r} is not active: {known.state}.")
+        own = assignments.c.rater == name
+        # Unopened items are assigned again afterwards.
+        connection.execute(assignments.delete().where(own, assignments.c.opened.is_(None)))
+        return set(connection.execute(select(assignments.c.item).where(own)).scalars())
 
     # Qualification
 

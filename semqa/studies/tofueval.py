@@ -21,7 +21,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
     AnnotatedSentence,
@@ -44,7 +43,7 @@ from semqa.attribution.tofueval.judging import (
 )
 from semqa.attribution.tofueval.meta import ErrorCounts, Rate, count_errors, error_rates
 from semqa.data.csv_rows import CsvFile, encode_csv, read_csv
-from semqa.data.jsonl import Row, read_rows, shown
+from semqa.data.jsonl import read_rows, shown
 from semqa.errors import InputError
 from semqa.studies.analysis import (
     ALL,
@@ -58,7 +57,6 @@ from semqa.studies.analysis import (
 )
 from semqa.studies.kind import (
     Figures,
-    ImportedRating,
     Input,
     Item,
     Kind,
@@ -72,7 +70,6 @@ from semqa.studies.kind import (
     Table,
     csv_lines,
     expected_of,
-    imported_rating,
     levels,
     majority,
     text_part,
@@ -167,30 +164,6 @@ class TofuEval(Kind):
         asked.append(Question("remark", "Remark (optional)", "text", required=False))
         stages.append(Stage("The summary as a whole", (summary(None),), tuple(asked)))
         return tuple(stages)
-
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read an export, which has a row per sentence and one per summary."""
-        names = ("dataset", "split", "doc_id", "topic", "model_name")
-        found: dict[tuple[str, ...], tuple[Row, dict[str, Any]]] = {}
-        for row in (row for given in inputs for row in read_table(given.path)):
-            key = *(row.text(name, "") for name in names), row.text("rater")
-            values = found[key][1] if key in found else {}
-            found[key] = (row, values)  # the last row has the seconds
-            if (number := row.fields.get("sent_idx")) is not None:
-                values[f"s{number}"] = row.text("sent_label")
-                values[f"s{number}_why"] = row.text("exp")
-                values[f"s{number}_types"] = [*error_types(row.text("type"))]
-                continue
-            values |= {name: row.fields.get(name) for name in ("relevance", "remark")}
-            if isinstance(made := row.fields.get("made"), list):
-                values["covered"] = [n for n, is_made in enumerate(made, 1) if is_made] or [NONE]
-            if isinstance(points := row.fields.get("key_points"), list):
-                values[_WRITTEN.id] = "\n".join(map(str, points))
-        places = study.places
-        return [
-            imported_rating(study, row, places.get(key[:-1]), values)
-            for key, (row, values) in found.items()
-        ]
 
     def rows(self, study: Study, rated: Rated) -> Iterator[dict[str, Any]]:
         """Yield a row per sentence, and one for the whole summary."""

@@ -24,7 +24,6 @@ from semqa.data.quotesum import (
     Reference,
     question_rows,
     read_questions,
-    read_quotesum,
 )
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
@@ -33,7 +32,6 @@ from semqa.studies.kind import (
     MAX_TEXT,
     Figures,
     Format,
-    ImportedRating,
     Input,
     Item,
     Kind,
@@ -169,55 +167,27 @@ class Writing(Kind):
             {"kind": "sources", "label": "Passages", "sources": shown},
         )
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read the answers of QuoteSum files; the writer is ``writer`` or numbered per question.
-
-        A quote that is not verbatim becomes free text.
-        """
-        places = {qid: number for (qid, _), number in study.places.items()}
-        found: list[ImportedRating] = []
-        for question in (q for each in inputs for q in read_quotesum(each.path)):
-            place = places.get(question.qid)
-            known = study.items[place - 1].data if place else {}
-            given = _item(question, "").data
-            if any(known.get(name) != given[name] for name in ("question", "sources")):
-                raise InputError(
-                    f"Question {question.qid!r} is not in the study with the same sources."
-                )
-            for number, reference in enumerate(question.references, 1):
-                found.append(_imported(places[question.qid], number, reference, question.sources))
-        return found
-
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         """Return QuoteSum rows, without ratings that left out all passages."""
         if form != "jsonl":
             raise InputError(
                 "must be jsonl: answers are exported in the QuoteSum format.", field="--format"
             )
-        rounds = {
-            study.kind.key(study.items[number - 1]): place
-            for place, numbers in enumerate(study.rounds)
-            for number in numbers
-        }
+        rounds = {n: at for at, numbers in enumerate(study.rounds) for n in numbers}
+        places = study.places
         answered = [each for each in ratings if each.values["answer"]]
         if not answered:
             raise InputError("There are no answers to export yet.")
-        order = {study.kind.key(item): number for number, item in enumerate(study.items)}
-        ordered = sorted(answered, key=lambda r: (order[study.kind.key(r.item)], r.place))
-        released = {each.values.get("unique_id") for each in answered}
-        for rated in ordered:
-            unique_id = f"{rated.item.item}_{rated.place}"
-            if unique_id in released:
-                unique_id = f"{rated.item.item}_{rated.rater}"
+        for rated in sorted(answered, key=lambda each: (places[self.key(each.item)], each.place)):
             extra = {
                 "writer": rated.rater,
                 "seconds": round(rated.seconds, 1),
-                "revision": rated.values.get("revision", rated.revision),
-                "round": rounds[study.kind.key(rated.item)],
+                "revision": rated.revision,
+                "round": rounds[places[self.key(rated.item)]],
                 "left_out": rated.values.get("left_out", []),
                 "comment": rated.values.get("comment", ""),
             }
-            yield from map(encode_row, question_rows(_question(rated, unique_id, extra)))
+            yield from map(encode_row, question_rows(_question(rated, extra)))
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return all answers as one QuoteSum file."""
@@ -335,36 +305,15 @@ def _url(row: Row) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def _imported(
-    place: int, number: int, reference: Reference, sources: Sequence[Source]
-) -> ImportedRating:
-    extra = reference.extra
-    left_out, seconds = extra.get("left_out"), extra.get("seconds")
-    revision = extra.get("revision")
-    values: dict[str, Any] = {
-        "answer": as_json([piece for piece in pieces_of(reference.text, sources)[0] if piece]),
-        "left_out": _left_out(left_out or [], sources),
-        "comment": str(extra.get("comment") or ""),
-        "unique_id": reference.unique_id,
-        "revision": revision if isinstance(revision, int) else None,
-    }
-    return ImportedRating(
-        place,
-        {name: value for name, value in values.items() if value or name == "answer"},
-        str(extra.get("writer") or f"writer-{number}"),
-        float(seconds) if isinstance(seconds, int | float) else 0.0,
-    )
-
-
 # Writing
 
 
-def _question(rated: Rated, unique_id: str, extra: Mapping[str, object]) -> Question:
+def _question(rated: Rated, extra: Mapping[str, object]) -> Question:
     data, sources = rated.item.data, _sources(rated.item)
     pieces = _written(rated.item, rated.values)
     short = data.get("short_answers", [])
     reference = Reference(
-        rated.values.get("unique_id", unique_id),
+        f"{rated.item.item}_{rated.place}",
         verified(pieces, sources),
         covered_short_answers(pieces, sources, short),
         tuple(short),

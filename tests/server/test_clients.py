@@ -110,22 +110,6 @@ def test_openai_names_engines_and_collections_as_models(chat: openai.OpenAI) -> 
         chat.models.retrieve("semqa/none")
 
 
-@pytest.mark.parametrize(
-    ("model", "more"),
-    [("semqa/towers", {"engine": "extractive"}), ("extractive", {"collection": "towers"})],
-)
-def test_openai_over_a_collection(chat: openai.OpenAI, model: str, more: dict[str, str]) -> None:
-    made = chat.chat.completions.create(
-        model=model,
-        messages=[{"role": "user", "content": "When was the tower opened?"}],
-        extra_body=more,
-    )
-    assert made.choices[0].message.content == "The tower was opened in 1889."
-    (annotation,) = annotated(made.choices[0].message)
-    assert annotation["url_citation"]["url"].startswith("http://127.0.0.1:")
-    assert made.model == "extractive"
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_openai_errors(chat: openai.OpenAI, stream: bool) -> None:
     def ask(**more: Any) -> None:

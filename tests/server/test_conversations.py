@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from semqa import QuotedAnswer, Source
-from semqa.server import ServerSettings, create_app
+from semqa.server.app import create_app
+from semqa.server.settings import ServerSettings
 from semqa.server.store import Store
 
 
@@ -58,35 +57,6 @@ def test_a_conversation_from_its_beginning_to_its_end(client: TestClient) -> Non
     assert client.get("/v1/conversations").json() == {"conversations": [], "more": False}
     assert client.post("/v1/conversations", json={"title": "T"}).json()["title"] == "T"
     assert client.patch(f"/v1/conversations/{talk}", json={"title": ""}).status_code == 400
-
-
-def test_a_question_in_place_of_an_earlier_one(client: TestClient) -> None:
-    talk = client.post("/v1/conversations").json()["id"]
-    sources = [{"text": "The bridge was opened in 1932. The tower was opened in 1889."}]
-    body = {"sources": sources, "conversation": talk}
-
-    def ask(question: str, **more: str) -> dict[str, Any]:
-        reply = client.post("/v1/answers", json={**body, "question": question, **more})
-        assert reply.status_code == 200, reply.text
-        return dict(reply.json())
-
-    ask("When was the bridge opened?")
-    ask("And the tower?")
-    first = client.get(f"/v1/conversations/{talk}").json()["messages"][0]["id"]
-    streamed = client.post(
-        "/v1/answers",
-        json={**body, "question": "When was it opened?", "replace": first, "stream": True},
-    ).text
-    event = json.loads(streamed.split("data: ")[1].split("\n")[0])
-    messages = client.get(f"/v1/conversations/{talk}").json()["messages"]
-    assert [each["content"]["question"] for each in messages] == ["When was it opened?"] * 2
-    assert messages[1]["content"]["understood"] == "When was it opened?"
-    assert event["asked"] == messages[0]["id"] != first
-    lost = client.post("/v1/answers", json={**body, "question": "Who?", "replace": first})
-    assert lost.status_code == 404
-    no_talk = {"question": "Who?", "sources": sources, "replace": first}
-    assert client.post("/v1/answers", json=no_talk).json()["error"]["param"] == "replace"
-    assert len(client.get(f"/v1/conversations/{talk}").json()["messages"]) == 2
 
 
 def test_many_conversations_come_in_parts_and_are_found_by_title(

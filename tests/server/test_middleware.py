@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from semqa import InputError
-from semqa.server import ServerSettings
 from semqa.server.running import Running, log_to
+from semqa.server.settings import ServerSettings
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Library, Scripted, Store, Written
 

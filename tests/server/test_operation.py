@@ -210,7 +210,8 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from semqa.server import ServerSettings, running
+from semqa.server import running
+from semqa.server.settings import ServerSettings
 
 running.GRACE = 0.5
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semqa import InputError
-from semqa.server import ServerSettings
+from semqa.server.settings import ServerSettings
 from tests.server.serving import client
 from tests.server.stand_ins import Written
 

@@ -1,10 +1,11 @@
-"""Ratings of every kind of study can be imported into a new study, and are exported equally."""
+"""Ratings of every kind of study can be imported into another study of the same items."""
 
 from __future__ import annotations
 
 import json
 import random
 from contextlib import closing
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,11 @@ from typing import Any
 import pytest
 
 from semqa.errors import InputError
-from semqa.studies.kind import Format, Input, Study
-from semqa.studies.kinds import KINDS
+from semqa.studies.folder import KINDS
+from semqa.studies.kind import Input, Rated, Study
 from semqa.studies.store import Store
 from tests.studies.made import EXAMPLES, OUTPUTS, make_study, served, write_lines
 from tests.studies.tasks import (
-    CLAIMS,
     SENTENCES,
     TOPIC,
     attrscore_inputs,
@@ -81,45 +81,44 @@ def rate_all(study: Study) -> None:
                 person.answer(task, seconds=25.5, **answers(task["stages"][-1], drawn))
 
 
-CASES = [
-    *((kind.name, design, "jsonl") for kind in KINDS.values() for design in kind.designs),
-    ("semqa", "quotes", "csv"),
-    ("explanations", "standard", "csv"),
-]
+CASES = [(kind.name, design) for kind in KINDS.values() for design in kind.designs]
 
 
-@pytest.mark.parametrize(("kind", "design", "form"), CASES)
-def test_an_export_is_imported_and_exported_equally(
-    tmp_path: Path, kind: str, design: str, form: Format
+@pytest.mark.parametrize(("kind", "design"), CASES)
+def test_imported_ratings_are_exported_and_reported_equally(
+    tmp_path: Path, kind: str, design: str
 ) -> None:
     inputs = inputs_of(kind, tmp_path / "in")
     study = make_study(tmp_path / "a", kind, inputs, design=design, per_item=2)
     rate_all(study)
     other = make_study(tmp_path / "b", kind, inputs, design=design, per_item=2)
-    path = tmp_path / f"export.{form}"
     with closing(Store(study)) as store, closing(Store(other)) as fresh:
-        path.write_bytes(b"".join(study.kind.export(study, store.rated(), form)))
-        fresh.take_in(other.kind.imported(other, [Input(path)]))
-        assert b"".join(other.kind.export(other, fresh.rated(), form)) == path.read_bytes()
-        again, before = (
-            one.kind.report([(one, held.rated())]).record
-            for one, held in ((other, fresh), (study, store))
+        ratings = store.rated()
+        fresh.take_in(ratings)
+        assert fresh.missing() == store.missing()
+        before, after = (
+            (
+                b"".join(one.kind.export(one, held.rated(), "jsonl")),
+                json.dumps(one.kind.report([(one, held.rated())]).record),
+            )
+            for one, held in ((study, store), (other, fresh))
         )
-        assert json.dumps(again) == json.dumps(before)
+        assert after == before
+        for name in {each.rater for each in ratings}:
+            with pytest.raises(InputError, match="already has item"):
+                fresh.take_in([each for each in ratings if each.rater == name])
 
 
-def test_ratings_of_another_study_are_refused(tmp_path: Path) -> None:
-    row = {"file": "claims.csv", "id": "1", **CLAIMS[0], "rater": "ann", "evidence": []}
+def test_only_ratings_of_the_same_items_by_raters_are_imported(tmp_path: Path) -> None:
     study = make_study(tmp_path, "attrscore", attrscore_inputs(tmp_path / "in"), per_item=2)
-    place = {"start": 0, "end": 3}
-    for change, message in (
-        ({"id": "9"}, "not about an item"),
-        ({"answer": "Another claim."}, "answer is not that of the study's item"),
-        ({"label": "Maybe"}, "label is required"),
-        ({"evidence": []}, "evidence is required"),
-        ({"evidence": [{**place, "end": 10_000}]}, "evidence must be"),
-        ({"seconds": "long"}, "seconds must be"),
-    ):
-        path = write_lines(tmp_path / "x.jsonl", [{**row, "evidence": [place], **change}])
-        with pytest.raises(InputError, match=rf"x.jsonl:1: {message}|x.jsonl:1.*{message}"):
-            study.kind.imported(study, [Input(path)])
+    item = study.items[0]
+    changed = replace(item, data={**item.data, "answer": "Another claim."})
+    rated = Rated(item, "new", {"label": "Extrapolatory"}, 1.0, 1)
+    with closing(Store(study)) as store:
+        for wrong in (rated._replace(item=changed), rated._replace(rater="owner")):
+            with pytest.raises(InputError, match=r"no item|not active"):
+                store.take_in([wrong])
+        assert store.rated() == []
+        store.take_in([rated])
+        assert store.owner_of(store.rater("new").token) is None
+        assert [each.rater for each in store.rated()] == ["new"]

@@ -10,7 +10,7 @@ import pytest
 
 from semqa.errors import InputError
 from semqa.studies.folder import open_study
-from semqa.studies.kind import ImportedRating, Input, Study
+from semqa.studies.kind import Input, Rated, Study
 from semqa.studies.store import Store
 from tests.studies.made import OUTPUTS, make_study, served, write_lines
 
@@ -142,7 +142,7 @@ def test_surplus_ratings_of_an_item_do_not_hide_what_another_lacks(study: Study)
     store.remove_rater("eve")
     assert store.missing() == len(OUTPUTS)
     for name in ("v", "w", "x", "y", "z"):
-        store.take_in([ImportedRating(1, {"interpretable": False}, name)])
+        store.take_in([Rated(study.items[0], name, {"interpretable": False}, 1.0, 1)])
     assert store.missing() == len(OUTPUTS) - 1
     store.close()
 

@@ -16,7 +16,7 @@ from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.tofueval import read_annotations
 from semqa.attribution.tofueval.data import read_key_points
 from semqa.errors import InputError
-from semqa.studies.kind import Format, ImportedRating, Input, Option, Question, Stage, Study
+from semqa.studies.kind import Format, Input, Option, Question, Rated, Stage, Study
 from semqa.studies.store import Store
 from semqa.studies.tables import INDEPENDENT
 from tests.studies.made import Person, make_study, served, write_lines
@@ -415,10 +415,7 @@ def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> No
     study = make_study(tmp_path, "q2", [Input(path)], raters="ann", per_item=1, design=INDEPENDENT)
     with closing(Store(study)) as store:
         store.take_in(
-            [
-                ImportedRating(n, {"consistent": item.item == "b"}, "x")
-                for n, item in enumerate(study.items, 1)
-            ]
+            [Rated(item, "x", {"consistent": item.item == "b"}, 1.0, 1) for item in study.items]
         )
         released = study.kind.released(study, store.rated())
     assert [(row["id"], row["label"]) for row in cells_of(study)] == [("b", "0"), ("a", "1")]
@@ -447,29 +444,3 @@ def test_tables_come_back_byte_for_byte_without_ratings(
     assert {name: b"".join(lines) for name, lines in found.items()} == {
         name: path.read_bytes() for name, path in tables.items()
     }
-
-
-def test_imported_ratings_of_an_active_rater_are_their_own(tmp_path: Path) -> None:
-    inputs = attrscore_inputs(tmp_path / "in")
-    study = make_study(tmp_path, "attrscore", inputs, per_item=2)
-    place = {"start": 0, "end": 3}
-    row = {"file": "claims.csv", "id": "1", **CLAIMS[0], "rater": "ann", "evidence": [place]}
-    path = write_lines(tmp_path / "ann.jsonl", [row])
-    with served(study) as site:
-        site.store.take_in(study.kind.imported(study, [Input(path)]))
-        ann = site.person("ann")
-        total = ann.next()["total"]
-        task = ann.get(f"/v1/tasks/{site.store.order('ann')[0][0]}")
-        assert (task["finished"], task["stages"][0]["number"]) == (True, 0)
-        assert ann.answer(task, label="Extrapolatory")["values"] == {"label": "Extrapolatory"}
-        for _ in range(total - 1):
-            ann.answer(ann.next(), label="Extrapolatory")
-        assert ann.next()["end"] == "done"
-        again = study.kind.imported(study, [Input(path)])
-        with pytest.raises(InputError, match="already has item 1"):
-            site.store.take_in(again)
-        with pytest.raises(InputError, match="not active: owner"):
-            site.store.take_in([again[0]._replace(rater="owner")])
-        assert len(site.store.rated()) == total
-        site.store.take_in([again[0]._replace(rater="new")])
-        assert site.store.owner_of(site.store.rater("new").token) is None

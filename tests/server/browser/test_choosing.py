@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -171,14 +170,3 @@ def test_a_stopped_answer_is_still_there_after_a_reload(serve: Serve, page: Page
     wait_for_answer(page)
     expect(page.locator(".quote bdi")).to_have_text("a word")
     page.get_by_text("The answer was cut off.").wait_for()
-
-
-def test_the_page_works_below_a_path(serve: Serve, page: Page) -> None:
-    site = serve(lambda *_: "He [ 1 sang it ].", public_url="https://e.example/semqa")
-    site.open(page, "/semqa/")
-    paste(page, "Bing sang it.")
-    ask(page, "Who sang it?")
-    wait_for_answer(page)
-    assert re.search(r"/semqa/\?c=", page.url)
-    page.reload()
-    wait_for_answer(page)

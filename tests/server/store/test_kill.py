@@ -96,7 +96,8 @@ SERVER = """
 import sys
 from pathlib import Path
 from semqa.retrieval.passages import Library
-from semqa.server import ServerSettings, create_app
+from semqa.server.app import create_app
+from semqa.server.settings import ServerSettings
 from semqa.server.running import Running
 settings = ServerSettings(data=Path(sys.argv[2]), port=0, database=sys.argv[1])
 app = create_app(settings, library=Library(settings.library, encoder=None))
