@@ -46,13 +46,7 @@ class EngineRegistry:
         )
 
     def kind(self, spec: str) -> str:
-        """Return the metrics label of an engine, without a number that the client chose.
-
-        Example:
-            >>> registry = EngineRegistry(["extractive", "lead-3"], lambda spec: NotImplemented)
-            >>> registry.kind("lead-3"), registry.kind("lead-4")
-            ('lead-3', 'lead')
-        """
+        """Return the metrics label of an engine, without a number that the client chose."""
         return spec if spec in self.names else spec.partition("-")[0]
 
     def loaded(self, spec: str) -> Engine | None:
@@ -85,12 +79,7 @@ _CREATED = 1_767_225_600
 
 
 class Named(NamedTuple):
-    """The engine and collection of a model name.
-
-    Attributes:
-        engine: specification of the engine; None for the default.
-        collection: name of the collection; None for all.
-    """
+    """The engine and collection of a model name; None for the default and for all."""
 
     engine: str | None
     collection: str | None

@@ -108,12 +108,7 @@ class EmptyAnswerError(UnavailableError):
 def error_body(
     status: int, message: str, request_id: str, param: str | None = None
 ) -> dict[str, Any]:
-    """Return the body of an error reply; `param` is the invalid field, if there is exactly one.
-
-    Example:
-        >>> error_body(404, "gone", "a1")["error"]["type"]
-        'not_found_error'
-    """
+    """Return the body of an error reply; `param` is the invalid field, if there is exactly one."""
     kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     # Anthropic's clients read the outer type; others ignore it.
     return {

@@ -78,18 +78,6 @@ class Store:
 
     Each owner sees only their own conversations. When a method that writes returns, its changes are
     on disk.
-
-    Example:
-        >>> import tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> store = Store(f"sqlite:///{folder.name}/semqa.sqlite")
-        >>> store.migrate()
-        >>> talk = store.create_conversation("")
-        >>> message = store.add_message("", talk.id, "user", {"question": "Who sang it?"})
-        >>> [each.title for each in store.conversations("")]
-        ['Who sang it?']
-        >>> store.close()
-        >>> folder.cleanup()
     """
 
     def __init__(self, url: str | Path) -> None:

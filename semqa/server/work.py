@@ -325,8 +325,7 @@ class EncoderLoader:
     """Loads the encoder of a library in the background while requests are served.
 
     Attributes:
-        state: ``none`` if there is no encoder or loading has not started, ``loading``, ``ready``,
-            or
+        state: ``none`` if there is no encoder or loading has not started, ``loading``, ``ready`` or
             ``failed``, in which case the first search raises the load error.
     """
 

@@ -28,10 +28,9 @@ def scales_report(
     and answers to one question are not independent. Systems are compared on the questions that both
     answered, by the mean rating of each answer, with Holm's correction over the pairs of a scale.
     Krippendorff's alpha is computed at the ordinal and, as often reported, at the interval level.
+    If the designs of the studies differ, systems are named by system and design.
 
     Args:
-        studies: studies with their ratings; if their designs differ, systems are named by system
-            and design.
         scales: ids of the questions.
         words: counts the words of an item's answer.
     """
@@ -97,7 +96,6 @@ def labels_report(
     `per_item` ratings of each item. Shares are over the items with a majority.
 
     Args:
-        studies: studies with their ratings.
         label_of: returns the label from the answers of a rating.
         labels: all labels, in the order of the tables.
         words: counts the words that a rater reads for an item.

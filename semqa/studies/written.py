@@ -36,12 +36,7 @@ _KEYS = {"source", "field", "start", "end"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a quote in a passage.
-
-    Attributes:
-        source: number of the passage, from 1.
-        start, end: offsets in code points.
-    """
+    """The place of a quote in a passage, which is numbered from 1. Offsets are code points."""
 
     source: int
     field: Field

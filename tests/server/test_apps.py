@@ -262,17 +262,6 @@ def test_a_citation_opens_the_page_at_the_passage(tmp_path: Path) -> None:
         assert annotation["quote"] in httpx.get(path).json()["text"][start:end]
 
 
-def test_citations_have_public_urls() -> None:
-    messages = [{"role": "user", "content": "When?"}]
-    public = "https://docs.example.org/semqa"
-    with client(MODEL, public_url=public) as server:
-        made = asked(server, messages, sources=SOURCES)
-        links = [a["url_citation"]["url"] for a in made["choices"][0]["message"]["annotations"]]
-        assert all(link.startswith(f"{public}/#title=") for link in links)
-        # Apps that count URLs show quotes of one passage as one citation.
-        assert links[0] == links[2] != links[1]
-
-
 def test_open_webui_gets_the_text_of_quotes() -> None:
     body = {"messages": [{"role": "user", "content": "When?"}], "sources": SOURCES, "stream": True}
     with client(MODEL) as server:

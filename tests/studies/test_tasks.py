@@ -385,25 +385,6 @@ def test_labels_of_a_gold_file_are_the_expected_answers(tmp_path: Path) -> None:
 # Exports and imports
 
 
-def test_labels_of_q2_go_to_the_rows_with_their_ids(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    rows = [{"id": n, "response": f"{n} is so", "knowledge": "2 is so."} for n in ("1", "2", "x")]
-    path = write_csv(folder / "responses.csv", list(rows[0]), rows)
-    study = make_study(
-        tmp_path, "q2", [Input(path)], raters="ann", per_item=1, design="independent"
-    )
-    with served(study) as site:
-        ann = site.person("ann")
-        while "end" not in (task := ann.next()):
-            ann.answer(task, consistent='2 is so"' in json.dumps(task["stages"]), claims=[[0, 1]])
-    assert [(row["id"], row["label"]) for row in cells_of(study)] == [
-        ("1", "1"),
-        ("2", "0"),
-        ("x", "1"),
-    ]
-
-
 def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
