@@ -49,7 +49,7 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
             for n in shown
         ],
         "values": found.values,
-        "draft": found.draft,
+        "draft": found.draft or {},
         "seconds": found.seconds,
         "previous": order[place - 1][0] if place else None,
         "reviews": [
@@ -184,7 +184,10 @@ def shown(store: Store, number: int) -> dict[str, Any]:
             {
                 "saved": each.saved / 1e6,
                 "parts": list(study.kind.review(item, each.values))[1:2],
-                "said": [review._asdict() for review in each.reviews],
+                "said": [
+                    {"accepted": said.accepted, "remark": said.remark, "reviewer": said.reviewer}
+                    for said in each.reviews
+                ],
             }
             for each in found.versions
         ],

@@ -79,7 +79,7 @@ def test_a_draft_after_its_answer_is_ignored(study: Study) -> None:
         path = f"/v1/tasks/{task['id']}"
         ann.draft(done, seconds=0.0, attributable=False)  # of before the answer
         assert ann.get(path)["draft"] == {}
-        ann.draft(done, attributable=False)  # a correction
+        ann.draft(done, seconds=1e6, attributable=False)  # a correction
         assert ann.get(path)["draft"] == {"attributable": False}
 
 
@@ -162,8 +162,8 @@ def test_removed_raters_keep_their_ratings_and_lose_their_link(tmp_path: Path) -
 
 def test_a_study_opens_in_two_processes_at_once(study: Study) -> None:
     one, other = Store(study), Store(open_study(study.folder))
-    task = one.next("ann")
-    assert task == other.next("ann")
+    tasks = [store.next("ann") for store in (one, other)]
+    assert len({task.id for task in tasks if task is not None}) == 1
     one.close()
     other.close()
 
