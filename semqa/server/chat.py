@@ -25,11 +25,8 @@ from semqa.server.engines import MODEL, named_model
 from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
-    Collection,
-    Engine,
     LenientPart,
     LenientRequest,
-    Limit,
     Many,
     Renumber,
     Sources,
@@ -92,14 +89,7 @@ class StreamOptions(BaseModel):
 class ConversationRequest(LenientRequest):
     """Fields that both of OpenAI's APIs share."""
 
-    model: Text = Field(
-        "semqa", description="A model of GET /v1/models; any other name means the default."
-    )
-    stream: bool | None = None
     sources: Sources = None
-    collection: Collection = None
-    engine: Engine = None
-    limit: Limit = None
     renumber: Renumber = False
     format: Citations | None = Field(
         None,
@@ -121,9 +111,7 @@ class ChatRequest(ConversationRequest):
 
 
 @router.post(
-    "/v1/chat/completions",
-    response_class=Response,
-    responses={200: {"content": STREAMED}},
+    "/v1/chat/completions", response_class=Response, responses={200: {"content": STREAMED}}
 )
 async def chat(request: Request, body: ChatRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for each verified quote.

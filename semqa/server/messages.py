@@ -27,11 +27,8 @@ from semqa.server.engines import named_model
 from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
-    Collection,
-    Engine,
     LenientPart,
     LenientRequest,
-    Limit,
     Many,
     Text,
     unknown_fields,
@@ -106,20 +103,9 @@ class MessagesRequest(LenientRequest):
 
     messages: Many[Message] = Field(description="The conversation; the last question is answered.")
     system: Text | Many[TextPart] | None = Field(None, description="Only passages are read.")
-    model: Text = Field(
-        "semqa", description="A model of GET /v1/models; any other name means the default."
-    )
-    stream: bool | None = None
-    collection: Collection = None
-    engine: Engine = None
-    limit: Limit = None
 
 
-@router.post(
-    "/v1/messages",
-    response_class=Response,
-    responses={200: {"content": STREAMED}},
-)
+@router.post("/v1/messages", response_class=Response, responses={200: {"content": STREAMED}})
 async def messages(request: Request, body: MessagesRequest) -> Response:
     """Answer the last question from the documents of the conversation or from collections.
 

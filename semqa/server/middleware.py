@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse
@@ -75,18 +75,22 @@ class KeyRing:
         self._given = {_digest(secret): given_owner(secret) for secret in given}
         self._store = store
         self._closed = bool(given)
+        self._turns = CapacityLimiter(8)  # of its own, so that slow requests do not block keys
 
     async def required(self) -> bool:
         """Whether requests need a key: if there is one, or was since the server started."""
         # Revoking the last key must not open the server to everyone.
-        self._closed = self._closed or bool(await run_in_threadpool(self._store.keys))
+        if not self._closed:
+            self._closed = bool(await to_thread.run_sync(self._store.keys, limiter=self._turns))
         return self._closed
 
     async def owner(self, secret: str) -> str | None:
         """Return the owner of a key, or None if the key is invalid."""
         if (given := self._given.get(_digest(secret))) is not None:
             return given
-        found: str | None = await run_in_threadpool(self._store.owner_of, secret)
+        found: str | None = await to_thread.run_sync(
+            self._store.owner_of, secret, limiter=self._turns
+        )
         return found
 
 

@@ -128,11 +128,7 @@ class ResponsesRequest(ConversationRequest):
         return turns
 
 
-@router.post(
-    "/v1/responses",
-    response_class=Response,
-    responses={200: {"content": STREAMED}},
-)
+@router.post("/v1/responses", response_class=Response, responses={200: {"content": STREAMED}})
 async def create_response(request: Request, body: ResponsesRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for each verified quote.
 

@@ -143,6 +143,13 @@ class LenientRequest(BaseModel, extra="allow"):
     lists any other unknown field, such as a temperature, as `unused`.
     """
 
+    model: Text = Field(
+        "semqa", description="A model of GET /v1/models; any other name means the default."
+    )
+    stream: bool | None = None
+    collection: Collection = None
+    engine: Engine = None
+    limit: Limit = None
     max_tokens: MaxTokens = None
     max_completion_tokens: MaxTokens = None
     max_output_tokens: MaxTokens = None

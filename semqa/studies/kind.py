@@ -6,7 +6,6 @@ the source stay hidden until then, even from raters who inspect network traffic.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -15,8 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from semqa.checks import check_choice, check_number
 from semqa.data.csv_rows import encode_record
-from semqa.data.jsonl import Row
+from semqa.data.jsonl import Row, encode_row
 from semqa.errors import InputError
 
 Part = dict[str, Any]
@@ -336,7 +336,7 @@ class Kind(ABC):
         """Return the lines of a file of ratings."""
         if form == "csv":
             return self.csv(study, ratings)
-        return [json_bytes(row) for each in ratings for row in self.rows(study, each)]
+        return [encode_row(row) for each in ratings for row in self.rows(study, each)]
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return the files of an export into a folder, by name."""
@@ -421,11 +421,6 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list
     return [encode_record(line).encode() for line in lines]
 
 
-def json_bytes(row: Mapping[str, Any]) -> bytes:
-    """Return a row as a line of JSON."""
-    return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of a study.
@@ -452,16 +447,10 @@ class Settings:
     batch: int = 0
 
     def __post_init__(self) -> None:
-        if self.design not in self.kind.designs:
-            raise InputError(
-                f"must be one of {', '.join(self.kind.designs)}, got {self.design!r}.",
-                field="design",
-            )
+        check_choice("design", self.design, self.kind.designs)
         for name, least in (("per_item", 1), ("qualify", 0), ("pilot", 0), ("batch", 0)):
-            if (given := getattr(self, name)) < least:
-                raise InputError(f"must be at least {least}, got {given}.", field=name)
-        if not 0 <= self.threshold <= 1:
-            raise InputError(f"must be from 0 to 1, got {self.threshold}.", field="threshold")
+            check_number(name, getattr(self, name), least, whole=True)
+        check_number("threshold", self.threshold, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)

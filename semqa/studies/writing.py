@@ -70,7 +70,6 @@ class Writing(Kind):
     name = "writing"
     title = "Write an answer with quotes"
     view = "write"
-    per_item = 3
     reviewed = True
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
