@@ -79,7 +79,7 @@ def revoke(
     data: DataFolder = None,
     database: Database = None,
 ) -> None:
-    """Revoke a key; a running server refuses it within ten seconds."""
+    """Revoke a key; a running server refuses it at once."""
     with closing(key_store(data, database)) as store:
         store.revoke(key)
     say(f"key {key} is revoked")
@@ -88,6 +88,6 @@ def revoke(
 def key_store(data: Path | None, database: str | None, purpose: str = "semqa keys") -> Any:
     """Open the server's database of keys."""
     require("sqlalchemy", extra="serve", purpose=purpose)
-    from semqa.server.store.store import open_store
+    from semqa.server.store import open_store
 
     return open_store(ServerSettings(data=data_folder(data), database=database))

@@ -72,7 +72,7 @@ def serve(
     from semqa.engines import check_options
 
     options: EngineOptions = ctx.obj[EngineOptions]
-    for module in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
+    for module in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client", "python_multipart"):
         require(module, extra="serve", purpose="semqa serve")
     first, options = with_default(engine[0] if engine else None, options)
     engines = (first, *(engine or ())[1:])

@@ -70,9 +70,6 @@ def new(
     reviewers: Annotated[
         str | None, typer.Option(help="Writing: names of the reviewers.", metavar="NAMES")
     ] = None,
-    survey: Annotated[
-        bool, typer.Option("--survey", help="AIS: ask raters about the task at the end.")
-    ] = False,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
     """Create a study.
@@ -84,8 +81,8 @@ def new(
     semqa study new writing dev.jsonl predictions.jsonl -o study --raters me --per-item 1
     """  # noqa: D301 -- click reads the backspace
     _require()
+    from semqa.studies.folder import kind_of
     from semqa.studies.kind import Input, Settings, counted
-    from semqa.studies.kinds import kind_of
     from semqa.studies.store import new_study
 
     chosen = kind_of(kind)
@@ -97,7 +94,6 @@ def new(
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
     given += [Input(path, gold=True) for path in gold or ()]
     items = chosen.read(given, settings.design)
-    items += [chosen.survey()] if survey else []
     people = [] if reviewers is None else _people(reviewers)
     study = new_study(out, settings, items, names, chosen.keep(given), people)
     ratings = len(study.ordinary) * settings.per_item
@@ -183,23 +179,23 @@ def raters(
 @app.command(name="import")
 def import_ratings(
     folder: _Folder,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Ratings of the study's items, as exported or released.", metavar="FILE"
-        ),
+    others: Annotated[
+        list[Path], typer.Argument(help="Other studies of the same items.", metavar="OTHER")
     ],
-    rater: Annotated[str, typer.Option(help="Rater of ratings without a name.")] = "released",
 ) -> None:
-    """Import finished ratings: exports of another study, or released files."""
-    from semqa.studies.kind import Input, counted
+    """Import the finished ratings of other studies, with the raters' names."""
+    from semqa.studies.kind import counted
 
+    found: list[Rated] = []
     with closing(_store(folder)) as store:
-        found = store.study.kind.imported(store.study, [Input(path) for path in files])
-        if not found:
-            raise InputError("The files have no ratings.")
-        store.take_in(rater, found)
-    people = {each.rater or rater for each in found}
+        for each in others:
+            with closing(_store(each)) as other:
+                here, there = (one.study.settings for one in (store, other))
+                if (here.kind.name, here.design) != (there.kind.name, there.design):
+                    raise InputError(f"{each} is of another kind or design.")
+                found += other.rated()
+        store.take_in(found)
+    people = {each.rater for each in found}
     say(f"{folder}: imported {counted(len(found), 'rating')} by {counted(len(people), 'rater')}.")
 
 
@@ -255,30 +251,24 @@ def report(
 ) -> None:
     """Report the figures of the paper that introduced this kind of study."""
     studies: list[tuple[Study, list[Rated]]] = []
-    surveys: list[tuple[Study, list[Rated]]] = []
     people: list[dict[str, Any]] = []
     for folder in folders:
         with closing(_store(folder)) as store:
             # Raters of different studies are different people, even with the same name.
             name = f"{folder}: " if len(folders) > 1 else ""
-            for all_of, given in ((studies, store.rated()), (surveys, store.surveys())):
-                all_of.append((store.study, [e._replace(rater=name + e.rater) for e in given]))
+            rated = [each._replace(rater=name + each.rater) for each in store.rated()]
+            studies.append((store.study, rated))
             people += _progress_rows(store.progress(), name)
     kinds = list(dict.fromkeys(study.kind.name for study, _ in studies))
     if len(kinds) > 1:
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
     if not any(rated for _, rated in studies):
         raise InputError("Nothing to report: no item is finished yet.")
-    from semqa.studies.analysis import survey_report
-    from semqa.studies.kind import Figures
-
     kind = studies[0][0].kind
-    survey = survey_report(surveys) if any(given for _, given in surveys) else Figures({}, [], [])
     if as_json:
-        record = {**kind.report(studies).record, **survey.record, "raters": people}
+        record = {**kind.report(studies).record, "raters": people}
         write_result(json_line(record, indent=2))
         return
-
     notes: Iterable[str]
     if kind.name == "ais":
         from semqa.cli.eval.ais import ais_notes, ais_tables
@@ -291,9 +281,8 @@ def report(
         figures = kind.report(studies)
         print_tables(*(things_table(title, rows) for title, rows in figures.tables))
         notes = figures.notes
-    print_tables(*(things_table(title, rows) for title, rows in survey.tables))
     print_tables(_raters_table(people))
-    for note in (*notes, *survey.notes):
+    for note in notes:
         write_result(note)
 
 
