@@ -20,7 +20,7 @@ from semqa.cli.eval.judging import (
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.output import json_line, say, write_result
 from semqa.cli.tables import make_table, print_tables, things_table
 from semqa.cli.train import training_progress
 from semqa.errors import InputError
@@ -338,60 +338,6 @@ PerLabel = Annotated[
 ]
 
 
-def simulate(
-    ctx: typer.Context,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Questions with answers and context: SQuAD's .json, or JSON lines with question, "
-            "answers and context (or ctxs); - for standard input.",
-            show_default=False,
-        ),
-    ],
-    out: Out,
-    per_label: PerLabel = None,
-    every_label: Annotated[
-        bool,
-        typer.Option(
-            "--every-label", help="Make all three labels from each question, not just one."
-        ),
-    ] = False,
-    rewrite: Annotated[
-        bool,
-        typer.Option("--rewrite", help="Let the judge rewrite short answers as sentences."),
-    ] = False,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Create a balanced set of examples with the three labels from questions and answers.
-
-    Attributable: the question unchanged. Contradictory: a wrong answer of the
-    same kind replaces the answer or all its mentions in the context.
-    Extrapolatory: the context is the nearest passage (BM25) without any form of
-    the answer. Each row records how it was made.
-    """
-    from semqa.attribution.attrscore.files import write_examples
-    from semqa.attribution.attrscore.simulation import read_qa
-    from semqa.attribution.attrscore.simulation import rewrite as as_sentences
-    from semqa.attribution.attrscore.simulation import simulate as make
-
-    _check_out(out, file)
-    qa = read_qa(file)
-    with progress_bar("simulate", "examples") as update:
-        made = make(
-            qa.items, per_label=per_label, every_label=every_label, seed=seed, on_progress=update
-        )
-    if rewrite:
-        judge_options: JudgeOptions = ctx.obj[JudgeOptions]
-        judge = judge_options.open()
-        with judge_progress(judge, "rewrite"):
-            made = as_sentences(made, judge)
-    write_examples(out, made.examples)
-    counts = {"questions": len(qa.items), "dropped": made.dropped, "seed": seed}
-    _tell(out, made.examples, counts, qa.skipped + made.failed, as_json)
-
-
 def _check_out(out: Path, file: Path) -> None:
     check_not_an_input(out, file)
     if out.suffix.lower() in (".tsv", ".json"):  # would not be read back as JSON lines
@@ -501,7 +447,7 @@ def train(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Training examples with labels, from simulate or map: CSV, TSV or JSON lines.",
+            help="Training examples with labels, such as from map: CSV, TSV or JSON lines.",
             show_default=False,
         ),
     ],
@@ -587,6 +533,5 @@ app = typer.Typer(
 )
 app.command("run", cls=JudgeCommand)(run)
 app.command("score")(score)
-app.command("simulate", cls=JudgeCommand)(simulate)
 app.command("map")(map_command)
 app.command("train", cls=taking(TrainingOptions))(train)
