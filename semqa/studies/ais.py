@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.attribution.ais.ratings import Verdict
-    from semqa.attribution.ais.report import Report
     from semqa.data.jsonl import Row
     from semqa.studies.kind import Study
 
@@ -407,9 +406,9 @@ class Ais(Kind):
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""
-        return Figures(self.found(studies).to_dict(), [], [])
+        return Figures(self.found(studies), [], [])
 
-    def found(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Report:
+    def found(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> dict[str, Any]:
         """Return the report of `semqa eval ais` on the ratings."""
         from semqa.attribution.ais.report import Settings, report
 

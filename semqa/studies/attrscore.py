@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.files import read_examples, read_table
+from semqa.attribution.attrscore.files import read_examples
 from semqa.attribution.attrscore.labels import LABELS
 from semqa.attribution.attrscore.scores import f1_rows, score_by_domain, score_labels
+from semqa.attribution.records import read_table
 from semqa.studies.kind import Figures, Item, Option, Question, Stage, spans_of, text_part
 from semqa.studies.tables import (
     Entry,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.records import invalid_field, read_record_rows
+from semqa.attribution.records import invalid_field, read_table
 from semqa.attribution.tofueval.data import SummaryKey, read_annotations, read_documents
 from semqa.attribution.tofueval.judging import key_of
 from semqa.data.csv_rows import encode_record, read_csv
@@ -68,7 +68,7 @@ class Explanations(Kind):
                         annotated.setdefault((key, sentence.index), sentence)
                     continue
             else:
-                rows = read_record_rows(each.path)
+                rows = read_table(each.path)
                 if any("reply" in row.fields for row in rows):
                     replies += [(each, row) for row in rows]
                     continue

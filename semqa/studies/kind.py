@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.records import read_table
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.q2.reading import class_from_name, read_responses
 from semqa.attribution.q2.responses import Response
+from semqa.attribution.records import read_table
 from semqa.data.csv_rows import encode_csv
 from semqa.errors import InputError
 from semqa.studies.kind import Figures, Item, Option, Question, Stage, spans_of, text_part

@@ -17,7 +17,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.records import read_table
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
     AnnotatedSentence,
