@@ -26,7 +26,7 @@ from semqa.decoding.automaton.step import MOST_RUN_MARKS, MOST_RUN_WORDS
 from semqa.decoding.masks import unpacked
 from semqa.decoding.policy import QuotePolicy
 from semqa.decoding.sources import SourceTables, lay_out
-from semqa.decoding.tables import FreeTables, free_tables
+from semqa.decoding.tables import FreeTables, free_costs, free_tables
 from semqa.decoding.warming import warm_up
 from semqa.errors import InputError
 from semqa.quotes.answer import ABSTENTION
@@ -166,24 +166,22 @@ class CopyConstraint:
             memory.ANY_QUOTABLE: int(quotable.any()),
             memory.SCARCE: self._scarce,
         }
-        view = View(memory.make_handle(arrays, numbers, self._laid.handle), arrays, numbers)
-        return self._with_costs(view) if self._free.vocabulary.poor else view
+        return View(memory.make_handle(arrays, numbers, self._laid.handle), arrays, numbers)
 
-    def _with_costs(self, view: View) -> View:
+    def _with_costs(self, view: View, base: View) -> View:
         """Add the cost of finishing from every state, which is needed if few tokens are left."""
         length = self._laid.arrays[memory.TEXT].size
-        words = self._free.arrays[memory.WORDS_TRIE].size // 4
         control = np.full(NUMBER_COST + 1 + 2 * len(self.sources), memory.FAR, np.int32)
+        glue = self.policy.free == "glue"
         arrays = {
             **view.arrays,
             memory.DISTANCE: np.full(2 * (length + 1), memory.FAR, np.int32),
             memory.CONTROL: control,
-            memory.WORD_COST: np.full(words, memory.FAR, np.int32),
+            memory.FREE_COST: free_costs(self.vocabulary, glue, self.question),
         }
         numbers = {**view.numbers, memory.HAS_COSTS: 1}
         handle = memory.make_handle(arrays, numbers, self._laid.handle)
-        entries().fill_costs(handle, True)
-        entries().fill_costs(handle, False)
+        entries().fill_costs(handle, base.handle)
         return View(handle, arrays, numbers)
 
     def view(self, used: Used, tokens_left: int) -> View:
@@ -192,7 +190,7 @@ class CopyConstraint:
         if view is None:
             view = self._used_view(used)
         if self.needs_costs(tokens_left) and memory.HAS_COSTS not in view.numbers:
-            view = self._with_costs(view)
+            view = self._with_costs(view, self.view((), tokens_left) if used else view)
             with self._lock:
                 if not used:
                     self._root = view
@@ -207,7 +205,7 @@ class CopyConstraint:
 
     def needs_costs(self, tokens_left: int) -> bool:
         """Tell whether states with this many tokens left need cost tables."""
-        return tokens_left <= self.scarce
+        return self._free.vocabulary.poor or tokens_left <= self.scarce
 
     def _keep(self, used: Used, view: View) -> None:
         self._views[used] = view

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,9 +134,20 @@ def _loop(
 
 
 def forbid(scores: torch.Tensor, rows: torch.Tensor, masks: torch.Tensor) -> None:
-    """Set forbidden scores to minus infinity, in place, with plain torch on any device."""
+    """Set forbidden scores to minus infinity, in place: with Triton on a GPU, or with plain torch.
+
+    Args:
+        scores: [R, V] float, contiguous columns.
+        rows: [M] int64, the row of scores for each mask, without duplicates.
+        masks: [M, W] int32, on the same device.
+    """
     import torch
 
+    if scores.is_cuda and find_spec("triton"):  # Triton is not available for Windows
+        from semqa.kernels.bitmask import apply_bitmask
+
+        apply_bitmask(scores, masks, rows)
+        return
     width = scores.shape[1]
     shifts = torch.arange(32, dtype=torch.int32, device=masks.device)
     # [M, W, 32]: the shift keeps the sign bit; "& 1" drops it.
@@ -164,12 +176,7 @@ def mask_on_device(
 
     places = torch.from_numpy(rows).to(scores.device, non_blocking=True)
     uploaded = torch.from_numpy(masks).to(scores.device, non_blocking=True)
-    if scores.device.type == "cpu":
-        forbid(scores, places, uploaded)
-    else:
-        from semqa.kernels.bitmask import apply_bitmask
-
-        apply_bitmask(scores, uploaded, places)
+    forbid(scores, places, uploaded)
     # A row without scores, or with one that is not finite, may only end, because softmax would turn
     # it into NaN. Nothing is read back: that would wait for the device.
     dead = torch.zeros(scores.shape[0], dtype=torch.bool, device=scores.device)

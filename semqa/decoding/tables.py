@@ -11,7 +11,7 @@ import numpy as np
 
 from semqa.decoding.automaton import memory
 from semqa.decoding.automaton.entries import entries
-from semqa.decoding.automaton.step import HEAD_WORDS, MOST_RUN_MARKS
+from semqa.decoding.automaton.step import HEAD_WORDS, MOST_RUN_MARKS, UNFINISHED_KINDS
 from semqa.decoding.automaton.words import FREE_WORD, FUNCTION
 from semqa.decoding.masks import packed, unpacked
 from semqa.quotes.answer import ABSTENTION
@@ -130,6 +130,18 @@ def free_tables(vocabulary: Vocabulary, glue: bool, question: str) -> FreeTables
     longest = max(base.longest_word, _longest(asked))
     handle = memory.make_handle(arrays, {memory.LONGEST_WORD: longest}, base.handle)
     return FreeTables(base.vocabulary, {**base.arrays, **arrays}, handle, numbers, longest)
+
+
+@lru_cache(maxsize=64)
+def free_costs(vocabulary: Vocabulary, glue: bool, question: str) -> NDArray[np.int32]:
+    """Return the table FREE_COST, which is needed only if few tokens are left."""
+    free = free_tables(vocabulary, glue, question)
+    size = free.arrays[memory.WORDS_TRIE].size // 4 if glue else UNFINISHED_KINDS
+    costs = np.full(size, memory.FAR, np.int32)
+    costs[0] = 0  # between words or characters
+    tables = {memory.FREE_COST: costs}
+    entries().fill_free_costs(memory.make_handle(tables, {memory.ANY_QUOTABLE: 0}, free.handle))
+    return costs
 
 
 def _listed(

@@ -209,7 +209,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         self, scores: torch.Tensor, biases: NDArray[np.float32] | None
     ) -> tuple[torch.Tensor, NDArray[np.bool_]]:
         """Apply the masks on the device of the scores, with one upload."""
-        masked = scores.detach().clone()
+        masked = scores.detach().clone(memory_format=torch.contiguous_format)
         slots = torch.from_numpy(self._slots).to(masked.device)
         forbid(masked, slots, torch.from_numpy(self._masks).to(masked.device))
         if biases is not None:

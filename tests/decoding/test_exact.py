@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from semqa import InputError, Source
 from semqa.decoding import CopyConstraint, State, find_breach
+from semqa.decoding.automaton.memory import CONTROL, DISTANCE, UNLIMITED
 from semqa.decoding.vocabulary import Vocabulary
 from tests.decoding.oracle import is_answer_bytes
 from tests.decoding.strategies import Case, cases
@@ -93,6 +94,33 @@ def test_a_token_may_close_a_quote_and_begin_a_run_like_an_earlier_one(behind: b
         for byte in before + b" " * behind.startswith(b"]"):
             state = constraint.advance(state, byte)
         assert (256 in constraint.allowed(state)) == fits
+
+
+def test_a_run_that_may_be_used_up_is_not_the_only_way_to_close_a_quote() -> None:
+    tokens = [b"x", b"y", b" ", b"[ 1 ", b" ] in the of to", b""]
+    with pytest.raises(InputError, match="cannot write an answer"):
+        CopyConstraint(Vocabulary.from_tokens(tokens, [5]), [Source("x y")])
+
+
+@settings(relaxed, max_examples=effort(40))
+@given(case=cases(), rng=st.randoms(use_true_random=False))
+def test_costs_after_quotes_equal_those_computed_from_nothing(
+    case: Case, rng: random.Random
+) -> None:
+    """Costs far from the quoted text are copied from the view without quotes."""
+    longer = [Source(one.text * 3, title=one.title) for one in case.sources]
+    started = make_or_none(case._replace(sources=longer))
+    if started is None:
+        return
+    constraint, state = started
+    for _ in range(40):
+        state = constraint.advance(state, choose(constraint, state, case.vocabulary, rng))
+        if constraint.has_ended(state):
+            break
+        reused, plain = constraint.view(state.used, 0), constraint.view(state.used, UNLIMITED)
+        computed = constraint._with_costs(plain, plain._replace(handle=constraint._laid.handle))
+        for table in (DISTANCE, CONTROL):
+            assert np.array_equal(reused.arrays[table], computed.arrays[table])
 
 
 @settings(relaxed, max_examples=effort(30))

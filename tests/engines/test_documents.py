@@ -325,6 +325,43 @@ def test_a_code_that_is_in_no_document_is_named(question: str, missing: tuple[st
     assert answer.unanswered == missing
 
 
+BOILER = """\
+# Ember 24 boiler
+
+## Switching on
+
+1. Open the gas valve below the boiler.
+2. Press the power button for three seconds.
+3. Wait until the flame symbol stops blinking.
+
+## Resetting after a fault
+
+Hold both buttons together for five seconds. The display shows "rS".
+Do not reset it more than three times.
+
+Faults are kept in the memory of the boiler.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("How do I switch the boiler on?", "1. Open", "stops blinking."),
+        ("How can I reset the Ember 24?", "Hold both", "three times."),
+    ],
+)
+def test_all_steps_below_a_heading_say_how_to_do_it(question: str, first: str, last: str) -> None:
+    found = quotes(question, BOILER, "How to reset a watch: pull out the crown.")
+    assert found[0].startswith(first)
+    assert found[-1].endswith(last)
+
+
+def test_headings_of_several_sections_do_not_say_which_steps_are_meant() -> None:
+    radio = BOILER.replace("Ember 24 boiler", "Ember 24 radio").replace("Open", "Pull")
+    rows, _ = direct_rows(match("How do I switch it on?", [Source(BOILER), Source(radio)]))
+    assert rows == []
+
+
 def test_the_long_form_of_an_abbreviation_is_no_definition() -> None:
     assert "The DPO is Ms Falk." in " ".join(quotes("Who is the DPO?", LEASE))
 

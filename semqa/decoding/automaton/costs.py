@@ -12,7 +12,6 @@ from semqa.decoding.automaton.finish import (
     OPENED_COST,
     SENTENCE_COST,
     SPACED_COST,
-    UNFINISHED_COST,
     cost_of,
 )
 from semqa.decoding.automaton.memory import *
@@ -36,13 +35,15 @@ def _best(h: Any, s: Any, node: int, inside: bool) -> int:
 
 @jit
 def fill_free_costs(h: Any) -> None:
-    """Fill WORD_COST and the costs of unfinished characters, which do not depend on sources."""
+    """Fill FREE_COST, which must contain 0, then FAR.
+
+    Args:
+        h: a handle with the tables of free text, and ANY_QUOTABLE not set.
+    """
     s = new_state()
+    trie, costs = ints_at(h, WORDS_TRIE), ints_at(h, FREE_COST)
     if h[GLUE]:
-        trie, costs = ints_at(h, WORDS_TRIE), ints_at(h, WORD_COST)
-        for node in range(
-            size_of(h, WORD_COST) - 1, 0, -1
-        ):  # children have higher numbers than parents
+        for node in range(size_of(h, FREE_COST) - 1, 0, -1):  # children come after their parents
             if trie[4 * node] & FREE_WORD:
                 costs[node] = 0
             elif trie[4 * node] & LEADS_ON:
@@ -50,12 +51,11 @@ def fill_free_costs(h: Any) -> None:
                 s[NODE], s[QUOTED] = node, 1
                 costs[node] = _best(h, s, 0, True)
         return
-    control = ints_at(h, CONTROL)
     for _ in range(3):  # a token may end inside the character
         for kind in range(1, UNFINISHED_KINDS):
             _set(s, FREE)
             s[PART], s[QUOTED] = kind, 1
-            control[UNFINISHED_COST + kind] = _best(h, s, 0, False)
+            costs[kind] = _best(h, s, 0, False)
 
 
 @jit
@@ -122,11 +122,42 @@ def _begins_nothing(h: Any, place: int) -> bool:
 
 
 @jit
-def fill_costs(h: Any) -> None:
-    """Fill DISTANCE and CONTROL, except for unfinished characters; both must contain FAR.
+def _fill_distances(h: Any, base: Any, reuse: bool) -> None:
+    """Fill DISTANCE from the end; with `reuse`, copy what is the same as in `base`.
+
+    A token reaches at most LONGEST bytes ahead. So a distance is the same if the text and the
+    distances of so many bytes are.
+    """
+    size, needs = size_of(h, TEXT), ints_at(h, NEEDS)
+    half = size + 1
+    left, distance = bytes_at(h, LEFT), ints_at(h, DISTANCE)
+    old_left, old = bytes_at(base, LEFT), ints_at(base, DISTANCE)
+    changed = size + h[LONGEST] + 1  # the nearest place ahead that is not the same
+    for place in range(size - 1, -1, -1):
+        same = reuse and left[place] == old_left[place]
+        if same and changed - place > h[LONGEST]:
+            distance[place], distance[half + place] = old[place], old[half + place]
+            continue
+        if not _begins_nothing(h, place):
+            distance[half + place] = _way(h, 0, place, 0)
+            if needs[place] > place:
+                distance[place] = _way(h, 0, place, needs[place])
+        if not (
+            same and distance[place] == old[place] and distance[half + place] == old[half + place]
+        ):
+            changed = place
+
+
+@jit
+def fill_costs(h: Any, base: Any) -> None:
+    """Fill DISTANCE and CONTROL; both must contain FAR.
 
     Few tokens go on after a closing bracket, so the cost of the rest of such a token is explored
     anew at each position.
+
+    Args:
+        base: the handle of the view without quotes. If it has costs, they are reused: costs only
+            change near quoted text, and never become lower.
     """
     control, distance = ints_at(h, CONTROL), ints_at(h, DISTANCE)
     s, t = new_state(), new_state()
@@ -134,22 +165,19 @@ def fill_costs(h: Any) -> None:
     _set(s, SPAN)
     s[DEPTH], s[CLOSING_HIGH] = 1, 1
     control[CLOSING_COST] = _best(h, s, 0, False)
-    half, needs = size_of(h, TEXT) + 1, ints_at(h, NEEDS)
-    for place in range(size_of(h, TEXT), -1, -1):
-        if place == size_of(h, TEXT) or _begins_nothing(h, place):
-            continue
-        distance[half + place] = _way(h, 0, place, 0)
-        if needs[place] > place:
-            distance[place] = _way(h, 0, place, needs[place])
+    reuse = base[HAS_COSTS] != 0
+    _fill_distances(h, base, reuse)
+    needs = ints_at(h, NEEDS)
     suffixes, starts, ends = ints_at(h, SUFFIXES), ints_at(h, STARTS), ints_at(h, ENDS)
     count, space = h[SOURCES], child_of(h, 0, 0x20)
     for number in range(count, 0, -1):
         begun = spaced = FAR
+        least = ints_at(base, CONTROL)[NUMBER_COST + number] if reuse else 0
         for row in range(starts[number - 1], starts[number]):
             if ends[row]:
                 place = suffixes[row]
                 begun = min(begun, distance[place])
-                if space >= 0:
+                if space >= 0 and spaced > least:
                     spaced = min(spaced, _way(h, space, place, needs[place]))
         control[NUMBER_COST + 1 + count + number - 1] = begun
         if space >= 0 and has_tokens(h, space):

@@ -61,7 +61,7 @@ class Entries(NamedTuple):
             returns its cost. Both may return FOREIGN.
         list_free: (h, out int32[2 * W]); writes the tokens of free text, see `listing.py`.
         list_beginnings: (h, at int32[N + 1]) -> the tokens that begin a span, see `listing.py`.
-        fill_costs: (h, free); fills the tables of `finish.py`: those of free text, or all others.
+        fill_free_costs, fill_costs: see `costs.py`.
         lay_out: (h, encoded, characters, classes, in_words, ends, allowed, starts, places) -> text,
             flags, needs, last, positions, keys, longest; see `passages.py`.
         use_text: (h, source, low, high, depth, left, ends, span); see `passages.py`.
@@ -76,6 +76,7 @@ class Entries(NamedTuple):
     ask: Any
     list_free: Any
     list_beginnings: Any
+    fill_free_costs: Any
     fill_costs: Any
     lay_out: Any
     use_text: Any
@@ -224,12 +225,12 @@ def entries() -> Entries:
         at[0] = digest * 0
         return listing.list_beginnings(open_handle(handle), at)
 
-    def fill_costs(handle: Any, free: bool) -> int:
-        h = open_handle(handle)
-        if free:
-            costs.fill_free_costs(h)
-        else:
-            costs.fill_costs(h)
+    def fill_free_costs(handle: Any) -> int:
+        costs.fill_free_costs(open_handle(handle))
+        return digest
+
+    def fill_costs(handle: Any, base: Any) -> int:
+        costs.fill_costs(open_handle(handle), open_handle(base))
         return digest
 
     def lay_out(
@@ -281,7 +282,8 @@ def entries() -> Entries:
         _compile(ask, number(_HANDLE, number, _ROWS)),
         _compile(list_free, number(_HANDLE, _INTS)),
         _compile(list_beginnings, _INTS(_HANDLE, _INTS)),
-        _compile(fill_costs, number(_HANDLE, truth)),
+        _compile(fill_free_costs, number(_HANDLE)),
+        _compile(fill_costs, number(_HANDLE, _HANDLE)),
         _compile(
             lay_out,
             laid_out(_HANDLE, _FIXED, _CHARACTERS, _FIXED, truth, _LONGS, _BYTES, _INTS, _INTS),

@@ -11,7 +11,7 @@ import numpy as np
 
 from semqa.decoding.automaton.finish import alive, cost_of
 from semqa.decoding.automaton.memory import *
-from semqa.decoding.automaton.step import close, end_of_run, step_byte
+from semqa.decoding.automaton.step import HEAD_WORDS, close, end_of_run, step_byte
 from semqa.decoding.automaton.words import word_child
 
 MARK = 0
@@ -106,7 +106,7 @@ def explore(h: Any, s: Any, node: int, out: Any, task: int, inside: bool) -> int
     first = row_of(states, 0)
     path[0, 0], path[0, 1], path[0, 2] = node, 0, first[MODE] == CLOSED
     if first[MODE] == CLOSED:
-        close(h, first)
+        _close(h, first, task)
     best, level = FAR, 0
     if node and has_tokens(h, node):
         best = _arrive(h, first, node, out, task)
@@ -128,13 +128,20 @@ def explore(h: Any, s: Any, node: int, out: Any, task: int, inside: bool) -> int
             continue
         closed = path[level, 2]
         if after[MODE] == CLOSED:
-            close(h, after)
+            _close(h, after, task)
             closed = 1
         level += 1
         path[level, 0], path[level, 1], path[level, 2] = child, 0, closed
         if has_tokens(h, child):
             best = min(best, _arrive(h, after, child, out, task))
     return best
+
+
+@jit
+def _close(h: Any, s: Any, task: int) -> None:
+    close(h, s)
+    if task == COST and h[GLUE]:
+        s[WORDS] = HEAD_WORDS  # longer runs may be refused, depending on earlier runs
 
 
 @jit

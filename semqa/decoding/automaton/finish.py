@@ -19,9 +19,8 @@ GAP_COST = 0  # 0 to 2, by gap kind: through one whole quote; 3: the maximum of 
 OPENED_COST = 4
 SPACED_COST = 5
 CLOSING_COST = 6  # after the closing space
-UNFINISHED_COST = 8  # 8 to 15, by class: to the end of an incomplete character
-SENTENCE_COST = 16  # 16 to 271, by SENTENCE_AT: to the end of the abstention
-NUMBER_COST = 272  # after the digits, by number, 0 to N; then after "[ k ", by source
+SENTENCE_COST = 7  # 7 to 262, by SENTENCE_AT: to the end of the abstention
+NUMBER_COST = 263  # after the digits, by number, 0 to N; then after "[ k ", by source
 
 
 @jit
@@ -63,9 +62,7 @@ def _to_free(h: Any, s: Any) -> int:
 @jit
 def free_cost(h: Any, s: Any) -> int:
     """Return the cost in free text to the end of the current word or character."""
-    if h[GLUE]:
-        return ints_at(h, WORD_COST)[s[NODE]] if s[NODE] else 0
-    return ints_at(h, CONTROL)[UNFINISHED_COST + s[PART]] if s[PART] else 0
+    return ints_at(h, FREE_COST)[s[NODE] if h[GLUE] else s[PART]]
 
 
 @jit

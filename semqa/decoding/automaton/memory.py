@@ -74,7 +74,8 @@ DEEP_OPENERS = 14  # int32[*]: tokens with digits after "["
 # Tables of free text that also depend on the question.
 WORDS_TRIE = 15  # int32[4 * nodes]: byte | flags, first child, next sibling, number of the word
 EXTRA = 16  # int32[4 * n]: tokens added by words of the question: token, kinds, words, marks
-WORD_COST = 17  # int32[nodes]: fewest tokens to the end of a word, FAR if impossible
+FREE_COST = 17  # int32[*]: fewest tokens to the end of a word of glue, by node of WORDS_TRIE, or of
+# an incomplete character, by class
 
 # Tables of the sources. Positions count bytes of the joined text.
 TEXT = 18  # uint8[n], BARRIER where no span continues

@@ -42,7 +42,7 @@ def direct_rows(found: Match) -> tuple[list[int], list[int]]:
     A label may mislead ("Warranty: page 12"), so the latter are the rows without a label that have
     all words of the question.
     """
-    if rows := _defining_rows(found) or _usual_rows(found):
+    if rows := _defining_rows(found) or _usual_rows(found) or _steps(found):
         return rows, []
     rows = _labelled_rows(found)
     named = np.flatnonzero(found.column("words") > ALL_WORDS).tolist() if rows else []
@@ -119,6 +119,49 @@ def _usual_rows(found: Match) -> list[int]:
             if said and len(kinds) == len(said):
                 return list(said)
     return []
+
+
+_ASKS_HOW = re.compile(
+    r"\W*(?:how (?:do|does|can|could|should|must|would) (?:I|we|you|one|he|she|they|people)\b|how to\b"
+    r"|(?:what are |list )?(?:the )?(?:steps|instructions) (?:to|for)\b)",
+    re.IGNORECASE,
+)
+
+MOST_STEPS, LONGEST_STEPS = 10, 800
+"""Maximum number of steps to quote together, and maximum of their characters."""
+
+
+def _steps(found: Match) -> list[int]:
+    """Return the steps below the heading that names what a question asks how to do.
+
+    These are the first list below it, or else its first paragraph. The title and outer headings may
+    name a part: "How do I reset the boiler?" is answered below "Resetting" in "The boiler". None if
+    several sections have such a heading.
+    """
+    if not _ASKS_HOW.match(found.question):
+        return []
+    asked = set(question_terms(found.question))
+    sections: dict[tuple[int, int], list[int]] = {}
+    for row, (s, u) in enumerate(found.places):
+        if headings := found.sources[s].structure.units[u].headings:
+            sections.setdefault((s, headings[-1]), []).append(row)
+    fitting = []
+    for (s, heading), rows in sections.items():
+        units = found.sources[s]
+        named = set(stems_of(units.texts[heading]))
+        outer = {w for text in (units.title, *units.above[heading]) for w in stems_of(text)}
+        if asked - outer and asked - outer <= named and asked & named:
+            fitting.append(rows)
+    if len(fitting) != 1:
+        return []
+    (rows,) = fitting
+    kinds = {
+        row: found.sources[s].structure.units[u] for row in rows for s, u in [found.places[row]]
+    }
+    first = next((kinds[row] for row in rows if kinds[row].kind == "item"), kinds[rows[0]])
+    steps = [row for row in rows if kinds[row].group == first.group]
+    length = sum(kinds[row].end - kinds[row].start for row in steps)
+    return steps if len(steps) <= MOST_STEPS and length <= LONGEST_STEPS else []
 
 
 MOST_LABELLED = 10

@@ -333,7 +333,7 @@ def stem(word: str) -> str:
     """Return the stem under which a lower-case word is matched.
 
     Example:
-        >>> stem("excavations") == stem("excavated"), stem("breeds") == stem("breed"), stem("won")
+        >>> stem("excavations") == stem("excavated"), stem("topping") == stem("top"), stem("won")
         (True, True, 'win')
     """
     irregular = _IRREGULAR.get(word)
@@ -345,6 +345,8 @@ def stem(word: str) -> str:
         kept = word.endswith(("ss", "eed")) or len(word) - len(suffix) < 3
         if word.endswith(suffix) and not kept:
             word = word[: -len(suffix)]
+            if suffix in ("ings", "ing", "ed") and word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]  # "resetting" and "topped"
             break
     if word.endswith("e") and len(word) > 4:
         word = word[:-1]

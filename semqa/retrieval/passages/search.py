@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import re
 import threading
@@ -11,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+_log = logging.getLogger("semqa.retrieval")
 
 _MAX_CACHED = 100_000
 """Maximum number of cached documents."""
@@ -517,7 +520,10 @@ class Search:
         """
         column = self._column
         if column is None or self.dense is None:
-            return [self._by_words(query, count, None).to_pylist()]
+            rows = self._by_words(query, count, None).to_pylist()
+            if rows and self.dense is not None:
+                _warn_of_other_encoder(self.collection)
+            return [rows]
         # Both searches release the GIL, so they run in parallel.
         with ThreadPoolExecutor(1) as executor:
             waiting = executor.submit(self._by_words, query, count, column)
@@ -591,6 +597,16 @@ class Search:
             page=candidate.page,
             score=round(candidate.score, 6),
         )
+
+
+@lru_cache(maxsize=256)
+def _warn_of_other_encoder(collection: str) -> None:
+    """Warn once about a collection that was indexed without the encoder or with another one."""
+    _log.warning(
+        "Collection %r is searched by words only, because it was indexed with another encoder or "
+        "none. Index it again, or upload its documents again.",
+        collection,
+    )
 
 
 def _of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -312,13 +312,19 @@ def test_warm_up_loads_the_encoder(library: Library) -> None:
     assert encoder.most > MAX_QUICK
 
 
-def test_a_new_encoder_is_used_for_new_documents(library: Library) -> None:
+def test_a_new_encoder_is_used_for_new_documents(
+    library: Library, caplog: pytest.LogCaptureFixture
+) -> None:
     old = library.create("", "letters")
     old.put("a.txt", b"zzzz zzz zz.")
     old.put("b.txt", b"aaaa aaa aa.")
     use(library, Letters())
     new = library.collection("", "letters")
     assert new.search("qqz") == []
+    assert not caplog.messages
+    assert new.search("aaaa") != []
+    assert new.search("aaaa") != []
+    assert [message for message in caplog.messages if "'letters'" in message] == caplog.messages[:1]
     new.put("a.txt", b"zzzz zzz zz.")
     new.put("c.txt", b"yyyy yyy yy.")
     assert new.search("qqz")[0].name == "a.txt"
