@@ -1,4 +1,7 @@
-"""Records of runs: a JSON file with the settings and models of a run, and one row per example."""
+"""Records of runs: a JSON file with the settings and models of a run, and one row per example.
+
+`read_table` reads tables in all formats, records included.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import semqa
+from semqa.data.csv_rows import columns_of, csv_of, table_rows
 from semqa.data.files import STDIN, ByteBudget, InputFile, decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from semqa.attribution.judges.base import Judge
 
@@ -101,20 +105,48 @@ def _decode(path: Path | str) -> tuple[object, str]:
         return decode_json(decode_text(file.read_all(), file.name), file.name), file.name
 
 
-def read_record_rows(path: Path | str) -> list[Row]:
-    """Read the rows of a record of any kind, or of a JSON lines file."""
+def read_table(path: Path | str) -> list[Row]:
+    """Read the rows of a table, or of a record of any kind.
+
+    The suffixes ``.csv`` and ``.tsv`` mean a table with a header. Other files, and ``-`` (standard
+    input), are JSON lines, a JSON array of objects, or a record.
+    """
     with open_input(path, ByteBudget(MAX_BYTES)) as file:
-        raw = file.read_all()
-    text = decode_text(raw, file.name)
-    if text.lstrip().startswith("{") and '"rows"' in text:
+        return rows_of(file.read_all(), file.name, Path(path).suffix.lower())
+
+
+def rows_of(raw: bytes, name: str, suffix: str) -> list[Row]:
+    """Like `read_table`, for the bytes of a file; `name` is used in messages."""
+    file = InputFile(name, BytesIO(raw), ByteBudget())
+    if suffix == ".csv":
+        return table_rows(csv_of(file))
+    if suffix == ".tsv":
+        return list(_tab_separated(file))
+    start = raw.lstrip()[:1]
+    if start == b"[":
+        values: Any = decode_json(decode_text(raw, name), name)
+        return [as_row(value, f"{name}: item {number}") for number, value in enumerate(values, 1)]
+    if start == b"{" and b'"rows"' in raw:
         try:
-            value = decode_json(text, file.name)
+            record = decode_json(decode_text(raw, name), name)
         except InputError:
-            value = None  # JSON lines
-        if isinstance(value, dict) and isinstance(value.get("rows"), list):
-            return _rows(value, file.name)
-    lines = lines_of(InputFile(file.name, BytesIO(raw), ByteBudget()))
-    return [decode_row(line) for line in lines]
+            record = None  # JSON lines
+        if isinstance(record, dict) and isinstance(record.get("rows"), list):
+            return _rows(record, name)
+    return [decode_row(line) for line in lines_of(file)]
+
+
+def _tab_separated(file: InputFile) -> Iterator[Row]:
+    columns: dict[str, int] = {}
+    for line in lines_of(file):
+        cells = decode_text(line.raw, line.where, line.offset).rstrip("\r\n").split("\t")
+        if not columns:
+            columns, width = columns_of(cells, file.name), len(cells)
+        elif len(cells) == width:
+            yield Row(line.where, {name: cells[place] for name, place in columns.items()})
+        else:
+            message = f"The line has {len(cells)} cells, but the header has {width}."
+            raise InputError(message, where=line.where)
 
 
 def _rows(value: dict[str, Any], name: str) -> list[Row]:

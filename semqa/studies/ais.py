@@ -32,7 +32,6 @@ from semqa.attribution.ais.released import (
     released_csv,
     released_of,
 )
-from semqa.attribution.ais.report import Report
 from semqa.data.csv_rows import encode_csv
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, read_rows
@@ -346,9 +345,9 @@ class Ais(Kind):
 
     def report(self, studies: Studies) -> Figures:
         """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""
-        return Figures(self.found(studies).to_dict(), [], [])
+        return Figures(self.found(studies), [], [])
 
-    def found(self, studies: Studies) -> Report:
+    def found(self, studies: Studies) -> dict[str, Any]:
         """Return the report of `semqa eval ais` on the ratings."""
         from semqa.attribution.ais.report import Settings, report
 

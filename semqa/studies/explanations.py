@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from semqa.attribution.records import invalid_field, read_record_rows
+from semqa.attribution.records import invalid_field, read_table
 from semqa.attribution.tofueval.data import (
     AnnotatedSentence,
     SummaryKey,
@@ -73,7 +73,7 @@ class Explanations(Kind):
                         annotated.setdefault((key, sentence.index), sentence)
                     continue
             else:
-                rows = read_record_rows(each.path)
+                rows = read_table(each.path)
                 if any("reply" in row.fields for row in rows):
                     replies += [(each, row) for row in rows]
                     continue

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.q2.responses import Response
+from semqa.attribution.records import read_table
 from semqa.data.csv_rows import CsvFile
 from semqa.errors import InputError
 from semqa.studies.kind import (

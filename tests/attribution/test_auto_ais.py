@@ -53,16 +53,13 @@ class Scripted:
     [
         ("[ 1 Bing Crosby ] sang it. [ 2 It sold ].", [("Bing Crosby sang it.", (1,)), ("It sold.", (2,))]),
         ("[ 2 It sold ] as [ 1 Bing ] sang.", [("It sold as Bing sang.", (2, 1))]),
-        ("Bing sang it [1]. It sold [2][1].", [("Bing sang it.", (1,)), ("It sold.", (2, 1))]),
         ("Bing sang it [1, 3]. It sold [1-3].", [("Bing sang it.", (1, 3)), ("It sold.", (1, 2, 3))]),
         ("Bing sang it. [1] It sold. [2]", [("Bing sang it.", (1,)), ("It sold.", (2,))]),
         ("[1] Bing sang it. [2] It sold.", [("Bing sang it.", (1,)), ("It sold.", (2,))]),
         ("[ 1 Bing ] sang it. [2]", [("Bing sang it.", (1, 2))]),
         ("Bing sang it! It sold.", [("Bing sang it!", ()), ("It sold.", ())]),
         ("He sang [ 9 Bing ].", [("He sang Bing.", (9,))]),
-        ("…", []),
         ("", []),
-        ("[1]", []),
     ],
 )  # fmt: skip
 def test_a_sentence_rests_on_what_it_quotes_or_cites(
@@ -118,12 +115,9 @@ def test_what_names_no_source_is_not_supported_and_nobody_is_asked() -> None:
 @pytest.mark.parametrize(
     ("probability", "margin", "support"),
     [
-        (0.9, 0.1, "supported"),
         (0.61, 0.1, "supported"),
         (0.59, 0.1, "unclear"),
-        (0.41, 0.1, "unclear"),
         (0.39, 0.1, "not supported"),
-        (0.51, 0.0, "supported"),
         (0.5, 0.0, "not supported"),
         (0.99, 0.5, "unclear"),
     ],
@@ -153,15 +147,6 @@ def test_what_is_too_long_for_the_judge_is_unclear_and_spoils_nothing_else() -> 
         ("supported", ""),
         ("supported", ""),
     ]
-
-
-def test_answers_are_asked_together_and_told_apart() -> None:
-    judge = Scripted(1.0, 0.0, 1.0)
-    answers = [parse("[ 1 Bing ] sang. [ 2 It ] sold."), parse(""), parse("[ 3 Whales ] sing.")]
-    checks = check_answers([CheckInput("", answer) for answer in answers], judge)
-    assert [check.supported for check in checks] == [False, None, True]
-    assert [check.share for check in checks] == [0.5, None, 1.0]
-    assert checks[0].to_dict()["counts"] == {"supported": 1, "not supported": 1, "unclear": 0}
 
 
 def _checks(*answers: Sequence[float]) -> list[AnswerCheck]:
@@ -194,10 +179,3 @@ def test_answers_to_one_question_are_drawn_together() -> None:
     assert summarise_checks(checks, qids=["a", "b"] * 3, resamples=0)["answers_interval"] is None
     of_one: Any = summarise_checks(checks, qids=["a"] * 6, seed=1)
     assert (of_one["sentences_interval"], of_one["answers_interval"]) == (None, None)
-
-
-def test_nothing_to_judge_is_unscored_and_no_nan() -> None:
-    for checks in ([], _checks([])):
-        found = summarise_checks(checks)
-        assert (found["sentences"], found["answers"]) == (None, None)
-        assert found["unscored"] == "no answer has a sentence"

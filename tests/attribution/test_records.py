@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.records import kind_of, read_record, read_record_rows, write_record
+from semqa.attribution.records import kind_of, read_record, read_table, write_record
 from semqa.errors import InputError
 
 RECORD: dict[str, Any] = {
@@ -33,10 +33,10 @@ def test_reading(tmp_path: Path) -> None:
     found = read_record(path, "toy")
     assert [row.fields for row in found.rows] == RECORD["rows"]
     assert found.fields == {"kind": "toy", "config": RECORD["config"]}
-    assert [row.fields for row in read_record_rows(path)] == RECORD["rows"]
+    assert [row.fields for row in read_table(path)] == RECORD["rows"]
     lines = tmp_path / "r.jsonl"
     lines.write_text('{"rows": 3}\n\n{"a": 2}\n', encoding="utf-8")
-    assert [(row.where, row.fields) for row in read_record_rows(lines)] == [
+    assert [(row.where, row.fields) for row in read_table(lines)] == [
         (f"{lines}:1", {"rows": 3}),
         (f"{lines}:3", {"a": 2}),
     ]

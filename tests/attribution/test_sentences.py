@@ -13,7 +13,6 @@ from semqa.attribution.sentences import sentence_ranges, split_sentences
     ("text", "expected"),
     [
         ("", []),
-        (" \n ", []),
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
         ("Mr. Bean met Dr. No. They left.", ["Mr. Bean met Dr. No.", "They left."]),
         ("J. K. Rowling wrote it. She won.", ["J. K. Rowling wrote it.", "She won."]),

@@ -86,18 +86,8 @@ def test_json_has_every_figure(run: Command, toy: Path) -> None:
 
 
 def test_another_test_and_a_baseline(run: Command, toy: Path) -> None:
-    record = run(
-        "eval",
-        "ais",
-        toy,
-        "--test",
-        "mcnemar",
-        "--baseline",
-        "close",
-        "--correction",
-        "holm",
-        "--json",
-    ).json
+    options = ("--test", "mcnemar", "--baseline", "close", "--correction", "holm", "--json")
+    record = run("eval", "ais", toy, *options).json
     found = {(c["system"], c["measure"]): c for c in record["tasks"][0]["comparisons"]}
     assert {c["other"] for c in found.values()} == {"close"}
     worse = found["bad", "int"]
@@ -155,10 +145,8 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
     ("args", "message"),
     [
         ((), "Name a"),
-        (("none.csv",), "none.csv: cannot be read: no such file"),
         (("ann_toy.csv", "--baseline", "gpt"), "The system"),
         (("ann_toy.csv", "--without", "gpt"), "The system"),
-        (("-", "--ratings", "-"), "Only one input can be standard input"),
         (("ratings.jsonl",), "ratings.jsonl: Verdicts must be"),
         (("--ratings", "ann_toy.csv"), "ann_toy.csv: Ratings must be"),
     ],

@@ -1,4 +1,4 @@
-"""`semqa eval attrscore`: from questions to data to a scored run."""
+"""`semqa eval attrscore`: runs, scores of outputs, and converted data."""
 
 from __future__ import annotations
 
@@ -11,58 +11,12 @@ import pytest
 from tests.cli.conftest import Command
 from tests.engines.openai.server import Answer, serving
 
-PEOPLE = ("Ann Lee", "Bob Ray", "Cid Orr", "Dee Fox")
 
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    rows = []
-    for i in range(24):
-        name, year = PEOPLE[i % 4], 1900 + 2 * i
-        asked = (
-            (f"Who built bridge {i}?", name)
-            if i % 2
-            else (f"When was bridge {i} built?", str(year))
-        )
-        rows.append(
-            {
-                "id": f"q{i}",
-                "question": asked[0],
-                "answers": {"text": [asked[1]]},
-                "context": f"Bridge {i} was built by {name} in {year}.",
-            }
-        )
-    file = tmp_path / "qa.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
-
-
-def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Path) -> None:
-    made = semqa("eval", "attrscore", "simulate", questions, "--out", "s.csv", "--json")
-    assert made.json["labels"] == {"Attributable": 8, "Contradictory": 8, "Extrapolatory": 8}
-    assert made.json["made"]["answer substitution"] == 4
-    first = (tmp_path / "s.csv").read_bytes()
-    assert semqa("eval", "attrscore", "simulate", questions, "--out", "s.csv").code == 0
-    assert (tmp_path / "s.csv").read_bytes() == first
-
-    def sentence(prompt: str) -> str:  # lacks the names
-        answer = prompt.partition("\nAnswer: ")[2].splitlines()[0]
-        return f"It was {answer}." if answer.isdigit() else "Somebody built it."
-
-    with serving(
-        lambda request: Answer(sentence(request.body["messages"][-1]["content"]))
-    ) as server:
-        model = ("--judge", "engine:openai:m", "--judge-url", server.url)
-        long = ("--rewrite", *model, "--no-judge-cache", "--out", "long.jsonl", "--json")
-        found = semqa("eval", "attrscore", "simulate", questions, *long).json
-    rows = [json.loads(line) for line in (tmp_path / "long.jsonl").read_text().splitlines()]
-    assert all(
-        row["answer"] == f"It was {row['how']['short']}." for row in rows if "short" in row["how"]
+def test_a_run_is_cached_recorded_and_scored_again(semqa: Command, tmp_path: Path) -> None:
+    lines = "".join(
+        f"q{i},a{i},r{i},{('Attributable', 'Extrapolatory')[i % 2]}\n" for i in range(24)
     )
-    short = [row["answer"] for row in rows if "short" not in row["how"]]
-    assert found["skipped"]["the sentence lacks the answer"] == len(short) == 12
-    assert not any(answer.isdigit() for answer in short)
-
+    (tmp_path / "s.csv").write_text("query,answer,reference,label\n" + lines)
     run = ("eval", "attrscore", "run", "s.csv", "--judge-cache", "cache", "--out", "r.json")
     with serving(lambda _: Answer("Neutral")) as server:
         model = ("--judge", "engine:openai:m", "--judge-url", server.url)
@@ -173,7 +127,7 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "--shots" in fails(*run, "--shots", "7")
     assert "would overwrite an input" in fails(*run, "--out", "e.csv")
     assert "must end with .csv or .jsonl" in fails(
-        *attrscore, "simulate", "e.csv", "--out", "o.tsv"
+        *attrscore, "map", "e.csv", "--as", "nli", "--out", "o.tsv"
     )
     assert "e.csv:2: The output is missing" in fails(*attrscore, "score", "e.csv")
     assert "--label-word must be" in fails(

@@ -13,8 +13,7 @@ import pytest
 
 from semqa.attribution.attrscore.files import read_examples
 from semqa.attribution.q2.reading import read_responses
-from semqa.attribution.tofueval import read_annotations
-from semqa.attribution.tofueval.data import read_key_points
+from semqa.attribution.tofueval.data import read_annotations, read_key_points
 from semqa.errors import InputError
 from semqa.studies.kind import Format, Input, Option, Question, Rated, Stage, Study
 from semqa.studies.store import Store

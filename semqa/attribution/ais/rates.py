@@ -5,46 +5,47 @@ outputs. Int & AIS, over outputs that are not flagged, is the rate that readers 
 
 The paper stars rates that are significantly below the best rate of their column (p < 0.01). A
 two-sided z-test of two independent proportions reproduces its stars. McNemar's exact test compares
-systems, or task designs, on the same outputs; `report` compares designs by correctness.
+systems, or task designs, on the same outputs.
 
 Agreement is computed from single ratings, or from released files, which only state how many of five
 annotators agree with the majority. Rows with a count outside 3 to 5 are left out.
 
+All results are JSON-ready objects. An undefined figure is None, with the reason in ``unscored``.
+
 Source: Rashkin et al., "Measuring Attribution in Natural Language Generation Models" (Computational
-Linguistics 49, 2023), tables 3, 4 and 7.
+Linguistics 49, 2023), section 4 and tables 3, 4 and 7.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from semqa.attribution.ais.released import drop_duplicates
+from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY
+from semqa.attribution.ais.released import MAJORITIES, drop_duplicates
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
-    ConsensusFit,
     consensus_fit,
     krippendorff_alpha,
     pairwise_agreement,
     unanimity,
 )
+from semqa.metrics.bootstrap import question_mean
 from semqa.metrics.statistics import McNemar, compare_rates, holm, mcnemar, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.attribution.ais.ratings import RatedUnit, Rating, Verdict
-    from semqa.metrics.statistics import Statistic
 
 
 _Key = TypeVar("_Key")
 Measure = Literal["flag", "int", "ais", "int_and_ais"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
-UNDEFINED = {
+_UNDEFINED = {
     "flag": "no outputs",
     "int": "every output is flagged",
     "ais": "no output is interpretable",
@@ -52,49 +53,15 @@ UNDEFINED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A proportion."""
-
-    count: int
-    n: int
-
-    @property
-    def percent(self) -> float | None:
-        """0 to 100; None if n is 0."""
-        return 100 * self.count / self.n if self.n else None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Wilson's 95% interval in percent; None if n is 0."""
-        ends = wilson_interval(self.count, self.n) if self.n else None
-        return ends and (100 * ends[0], 100 * ends[1])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return count, n, percent and interval."""
-        return asdict(self) | {"percent": self.percent, "interval": self.interval}
+def _rate(count: int, n: int, unscored: str = "") -> dict[str, Any]:
+    """Return a rate in percent with Wilson's 95% interval."""
+    if not n:
+        return {"count": count, "n": n, "percent": None, "unscored": unscored}
+    interval = [100 * end for end in wilson_interval(count, n)]
+    return {"count": count, "n": n, "percent": 100 * count / n, "interval": interval}
 
 
-@dataclass(frozen=True, slots=True)
-class SystemRates:
-    """The rates of one system in one task, by measure; `n` is the number of outputs."""
-
-    system: str
-    n: int
-    rates: dict[Measure, Rate]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready object; a rate has an interval, or the reason it is unscored."""
-        row: dict[str, Any] = {"system": self.system, "n": self.n}
-        for measure, rate in self.rates.items():
-            row[measure] = rate.to_dict()
-            if not rate.n:
-                del row[measure]["interval"]
-                row[measure]["unscored"] = UNDEFINED[measure]
-        return row
-
-
-def verdict_value(verdict: Verdict, measure: Measure) -> bool | None:
+def _value(verdict: Verdict, measure: Measure) -> bool | None:
     """Return a verdict's value for a measure; None if the measure does not apply."""
     if measure == "flag":
         return verdict.flagged
@@ -105,19 +72,21 @@ def verdict_value(verdict: Verdict, measure: Measure) -> bool | None:
     return None if verdict.interpretable is None else bool(verdict.attributable)
 
 
-def system_rates(verdicts: Iterable[Verdict]) -> list[SystemRates]:
+def rates_of(system: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return the rates of verdicts by measure, with their number ``n`` and the name ``system``."""
+    row: dict[str, Any] = {"system": system, "n": len(verdicts)}
+    for measure in MEASURES:
+        answers = [a for each in verdicts if (a := _value(each, measure)) is not None]
+        row[measure] = _rate(sum(answers), len(answers), _UNDEFINED[measure])
+    return row
+
+
+def system_rates(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
     """Return the rates of each system, in order of appearance; duplicates count each time."""
     groups: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         groups[verdict.system].append(verdict)
-    found = []
-    for system, group in groups.items():
-        rates = {}
-        for measure in MEASURES:
-            answers = [a for each in group if (a := verdict_value(each, measure)) is not None]
-            rates[measure] = Rate(sum(answers), len(answers))
-        found.append(SystemRates(system, len(group), rates))
-    return found
+    return [rates_of(system, group) for system, group in groups.items()]
 
 
 SystemTest = Literal["z", "mcnemar"]
@@ -129,34 +98,6 @@ MIN_SHARED = 0.9
 """Minimum share of the smaller system's examples that both must have for a paired test."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison of a system with the best one, or with the baseline.
-
-    Attributes:
-        difference: system minus other, in percentage points; None if a rate is undefined.
-        p: p-value of the test before correction; if None, `unscored` is the reason.
-        adjusted: p-value after correction for all comparisons of this measure.
-        pairs: McNemar's test on the examples of both systems.
-    """
-
-    measure: Measure
-    system: str
-    other: str
-    difference: float | None
-    p: float | None
-    adjusted: float | None = None
-    significant: bool = False
-    pairs: McNemar | None = None
-    unscored: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready object without empty optional fields."""
-        row = asdict(self) | {"pairs": None if self.pairs is None else self.pairs.to_dict()}
-        optional = ("pairs", "unscored")
-        return {name: v for name, v in row.items() if v is not None or name not in optional}
-
-
 def compare_systems(
     verdicts: Sequence[Verdict],
     measure: Measure,
@@ -164,7 +105,7 @@ def compare_systems(
     baseline: str | None = None,
     test: SystemTest = "z",
     correct: bool = False,
-) -> list[Comparison]:
+) -> list[dict[str, Any]]:
     """Compare each system with the best one, or with the baseline, in order of appearance.
 
     Args:
@@ -173,39 +114,51 @@ def compare_systems(
         baseline: name of a system; None for the best one, or the first of several best ones.
         test: ``z`` for independent rates, or ``mcnemar`` on the examples of both systems.
         correct: whether to correct for multiple comparisons, with Holm's method.
+
+    Returns:
+        For each comparison, the ``difference`` in percentage points, the p-value ``p``, and the
+        p-value ``adjusted`` for all comparisons of this measure, which is ``significant`` below
+        `LEVEL`. ``pairs`` is McNemar's test.
     """
-    rates = {each.system: each for each in system_rates(verdicts)}
+    rates = {each["system"]: each[measure] for each in system_rates(verdicts)}
     if baseline is not None and baseline not in rates:
         rule = f"must be one of {', '.join(rates)}, got {baseline!r}."
         raise InputError(rule, field="baseline", value=baseline)
-    other = rates[baseline] if baseline is not None else _best(list(rates.values()), measure)
+    sign = -1 if measure == "flag" else 1
+    scored = [system for system, rate in rates.items() if rate["n"]]
+    best = max(scored, key=lambda system: sign * rates[system]["percent"], default=None)
+    other = baseline if baseline is not None else best
     if other is None:
         return []
-    found = []
-    for name, each in rates.items():
-        if name == other.system:
+    found: list[dict[str, Any]] = []
+    for name, rate in rates.items():
+        if name == other:
             continue
-        a, b = each.rates[measure], other.rates[measure]
-        gap = None if a.percent is None or b.percent is None else a.percent - b.percent
-        pairs = None
+        a, b = rate, rates[other]
+        undefined = a["percent"] is None or b["percent"] is None
+        row = {
+            "measure": measure,
+            "system": name,
+            "other": other,
+            "difference": None if undefined else a["percent"] - b["percent"],
+            "p": None,
+            "adjusted": None,
+            "significant": False,
+        }
         if test == "mcnemar":
-            pairs = compare_paired(verdicts, name, other.system, measure)
-            unscored = pairs.unscored or _not_comparable(pairs, min(a.n, b.n))
-            p = pairs.p if unscored is None else None
+            pairs = compare_paired(verdicts, name, other, measure)
+            row["pairs"] = pairs.to_dict()
+            p, unscored = pairs.p, pairs.unscored or _not_comparable(pairs.n, min(a["n"], b["n"]))
         else:
-            tested = compare_rates((a.count, a.n), (b.count, b.n))
+            tested = compare_rates((a["count"], a["n"]), (b["count"], b["n"]))
             p, unscored = tested.value, tested.unscored
-        found.append(
-            Comparison(measure, name, other.system, gap, p, pairs=pairs, unscored=unscored)
-        )
-    ps = [each.p for each in found if each.p is not None]
-    adjusted = iter(holm(ps) if correct else ps)
-    return [
-        each
-        if each.p is None
-        else replace(each, adjusted=(p := next(adjusted)), significant=p < LEVEL)
-        for each in found
-    ]
+        row |= {"p": p} if unscored is None else {"unscored": unscored}
+        found.append(row)
+    tested_rows = [row for row in found if row["p"] is not None]
+    ps = [row["p"] for row in tested_rows]
+    for row, p in zip(tested_rows, holm(ps) if correct else ps, strict=True):
+        row |= {"adjusted": p, "significant": p < LEVEL}
+    return found
 
 
 def compare_paired(
@@ -219,47 +172,32 @@ def compare_paired(
     return _mcnemar(own[first], own[second], measure)
 
 
-def _best(rates: Sequence[SystemRates], measure: Measure) -> SystemRates | None:
-    sign = -1 if measure == "flag" else 1
-    scored = [each for each in rates if each.rates[measure].n]
-    return max(scored, key=lambda each: sign * (each.rates[measure].percent or 0.0), default=None)
-
-
-def _not_comparable(pairs: McNemar, smaller: int) -> str | None:
-    if pairs.n >= MIN_SHARED * smaller:
+def _not_comparable(shared: int, smaller: int) -> str | None:
+    if shared >= MIN_SHARED * smaller:
         return None
     return (
-        f"rated on different examples: only {pairs.n} of {smaller} are the same; use a test for "
+        f"rated on different examples: only {shared} of {smaller} are the same; use a test for "
         "independent rates"
     )
 
 
-@dataclass(frozen=True, slots=True)
-class DesignComparison:
-    """Two designs on the outputs rated in both; for ``ais``, those interpretable in both."""
+def compare_designs(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+    """Compare each two designs of a task in every measure, on the outputs rated in both.
 
-    task: str
-    measure: Measure
-    first: str
-    second: str
-    pairs: McNemar
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready object with the fields of the test."""
-        row = asdict(self)
-        return {k: v for k, v in row.items() if k != "pairs"} | self.pairs.to_dict()
-
-
-def compare_designs(verdicts: Iterable[Verdict]) -> list[DesignComparison]:
-    """Compare each pair of designs of a task in every measure; each output has one verdict."""
+    Each output has one verdict. For ``ais``, only outputs interpretable in both designs count.
+    """
     tasks: dict[str, dict[str, dict[tuple[str, str], Verdict]]] = {}
     for verdict in verdicts:
         designs = tasks.setdefault(verdict.task, {})
         designs.setdefault(verdict.design, {})[verdict.item, verdict.system] = verdict
     return [
-        DesignComparison(
-            task, measure, first, second, _mcnemar(designs[first], designs[second], measure)
-        )
+        {
+            "task": task,
+            "measure": measure,
+            "first": first,
+            "second": second,
+            **_mcnemar(designs[first], designs[second], measure).to_dict(),
+        }
         for task, designs in tasks.items()
         for first, second in combinations(designs, 2)
         for measure in MEASURES
@@ -274,63 +212,28 @@ def _mcnemar(
         (a, b)
         for key, verdict in first.items()
         if key in second
-        and (a := verdict_value(verdict, measure)) is not None
-        and (b := verdict_value(second[key], measure)) is not None
+        and (a := _value(verdict, measure)) is not None
+        and (b := _value(second[key], measure)) is not None
     ]
     return mcnemar([a for a, _ in pairs], [b for _, b in pairs])
 
 
 Question = Literal["flag", "int", "ais"]
+_Cases = list[tuple[list[bool], bool | None]]
+"""The answers on each output, and their consensus."""
 
 ANNOTATORS = 5
 """Annotators per output in the released files."""
 
-_MAJORITIES = (3, 4, 5)
 
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement of annotators on one question; `dropped` outputs have fewer than two answers.
-
-    Attributes:
-        alpha: nominal Krippendorff's alpha.
-        fit: single answers compared with the consensus.
-        unanimous: share of outputs with unanimous answers.
-        levels: ordinal Krippendorff's alpha of the levels; None if the design has no levels.
-    """
-
-    question: Question
-    items: int
-    dropped: int
-    alpha: Statistic
-    pairs: Statistic
-    fit: ConsensusFit
-    unanimous: Statistic
-    levels: Statistic | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready object."""
-        found = {
-            "krippendorff_alpha": self.alpha,
-            "pairwise_agreement": self.pairs,
-            "f1_yes": self.fit.f1.get(True),
-            "f1_no": self.fit.f1.get(False),
-            "f1_macro": self.fit.macro,
-            "accuracy": self.fit.accuracy,
-            "unanimous": self.unanimous,
-            **({} if self.levels is None else {"krippendorff_alpha_levels": self.levels}),
-        }
-        row = {"question": self.question, "items": self.items, "dropped": self.dropped}
-        return row | {name: each and each.to_dict() for name, each in found.items()}
-
-
-def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
+def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[dict[str, Any]]:
     """Compute the agreement on each question from single ratings.
 
-    Outputs with fewer than two answers are left out. Ties have no consensus and are left out of
-    `Agreement.fit`. Questions that the design does not ask are omitted.
+    Outputs with fewer than two answers are ``dropped``. Ties have no consensus and are left out of
+    F1 and accuracy, which compare single answers with it. Questions that the design does not ask
+    are omitted.
     """
-    asked: dict[Question, list[tuple[list[bool], bool | None]]] = {"flag": [], "int": [], "ais": []}
+    asked: dict[Question, _Cases] = {"flag": [], "int": [], "ais": []}
     both = any(unit.ratings[0].interpretability_asked for unit in units)
     if not both:
         del asked["int"]
@@ -343,81 +246,63 @@ def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
         if verdict.interpretable or not (both or verdict.flagged):
             given = [r.attributable for r in unit.ratings if r.attributable is not None]
             asked["ais"].append((given, None if "ais" in unit.tied else verdict.attributable))
-    found = [_agreement(question, cases) for question, cases in asked.items()]
-    return [replace(each, levels=_level_alpha(units, each.question)) for each in found]
+    found = []
+    for question, cases in asked.items():
+        row = _agreement(question, cases)
+        name = {"int": "interpretable_level", "ais": "attributable_level"}.get(question, "")
+        levels = [
+            [n for r in unit.ratings if (n := getattr(r, name, None)) is not None] for unit in units
+        ]
+        if any(levels):
+            alpha = krippendorff_alpha(levels, level="ordinal")
+            row["krippendorff_alpha_levels"] = alpha.to_dict()
+        found.append(row)
+    return found
 
 
-def _level_alpha(units: Sequence[RatedUnit], question: Question) -> Statistic | None:
-    if question == "flag":
-        return None
-    name = "interpretable_level" if question == "int" else "attributable_level"
-    given = [[n for r in unit.ratings if (n := getattr(r, name)) is not None] for unit in units]
-    return krippendorff_alpha(given, level="ordinal") if any(given) else None
-
-
-def agreement_of_counts(verdicts: Iterable[Verdict]) -> list[Agreement]:
+def agreement_of_counts(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
     """Compute the agreement on ``int`` and ``ais`` from the size of the majority of five."""
-    asked: dict[Question, list[tuple[list[bool], bool | None]]] = {"int": [], "ais": []}
+    asked: dict[Question, _Cases] = {"int": [], "ais": []}
     for each in verdicts:
-        if each.interpretable is not None:
-            given = _answers_of(each.interpretable, each.agree_int)
-            asked["int"].append((given, each.interpretable))
-        if each.attributable is not None:
-            asked["ais"].append((_answers_of(each.attributable, each.agree_ais), each.attributable))
+        questions: tuple[tuple[Question, bool | None, int | None], ...] = (
+            ("int", each.interpretable, each.agree_int),
+            ("ais", each.attributable, each.agree_ais),
+        )
+        for question, majority, agree in questions:
+            if majority is not None:
+                given: list[bool] = []
+                if agree in MAJORITIES:
+                    given = [majority] * agree + [not majority] * (ANNOTATORS - agree)
+                asked[question].append((given, majority))
     return [_agreement(question, cases) for question, cases in asked.items()]
 
 
-def _answers_of(majority: bool, agree: int | None) -> list[bool]:
-    if agree not in _MAJORITIES:
-        return []
-    return [majority] * agree + [not majority] * (ANNOTATORS - agree)
-
-
-def _agreement(question: Question, cases: Sequence[tuple[list[bool], bool | None]]) -> Agreement:
+def _agreement(question: Question, cases: _Cases) -> dict[str, Any]:
     kept = [(given, truth) for given, truth in cases if len(given) > 1]
     units = [given for given, _ in kept]
-    return Agreement(
-        question,
-        len(kept),
-        len(cases) - len(kept),
-        krippendorff_alpha(units),
-        pairwise_agreement(units),
-        consensus_fit(units, [truth for _, truth in kept]),
-        unanimity(units),
-    )
+    fit = consensus_fit(units, [truth for _, truth in kept])
+    figures = {
+        "krippendorff_alpha": krippendorff_alpha(units),
+        "pairwise_agreement": pairwise_agreement(units),
+        "f1_yes": fit.f1.get(True),
+        "f1_no": fit.f1.get(False),
+        "f1_macro": fit.macro,
+        "accuracy": fit.accuracy,
+        "unanimous": unanimity(units),
+    }
+    row = {"question": question, "items": len(kept), "dropped": len(cases) - len(kept)}
+    return row | {name: each and each.to_dict() for name, each in figures.items()}
 
 
 Grouping = Literal["task", "design", "annotator", "system"]
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Completion times of a group of ratings, in seconds; `n` ratings have a time.
-
-    `group` has the values that define the group, by name; `sd` is the sample standard deviation.
-    """
-
-    group: dict[str, str]
-    n: int
-    untimed: int
-    median: float | None
-    mean: float | None
-    sd: float | None
-    total: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready object."""
-        figures = ("median", "mean", "sd", "total")
-        seconds = {f"{name}_seconds": getattr(self, name) for name in figures}
-        return {**self.group, "n": self.n, "untimed": self.untimed, **seconds}
-
-
 def completion_times(
     ratings: Iterable[Rating], by: Sequence[Grouping] = ("task", "design")
-) -> list[Times]:
+) -> list[dict[str, Any]]:
     """Return the completion times of each group of ratings, in order of appearance.
 
-    Prefer the median: a few long breaks of annotators raise the mean.
+    `n` ratings have a time. Prefer the median: a few long breaks of annotators raise the mean.
     """
     groups: dict[tuple[str, ...], list[float | None]] = defaultdict(list)
     for rating in ratings:
@@ -426,8 +311,97 @@ def completion_times(
     for key, all_seconds in groups.items():
         seconds = [each for each in all_seconds if each is not None]
         n = len(seconds)
-        middle, mean = (median(seconds), fmean(seconds)) if n else (None, None)
-        sd = stdev(seconds) if n > 1 else None
-        group = {str(name): value for name, value in zip(by, key, strict=True)}
-        found.append(Times(group, n, len(all_seconds) - n, middle, mean, sd, sum(seconds)))
+        found.append(
+            {
+                **{str(name): value for name, value in zip(by, key, strict=True)},
+                "n": n,
+                "untimed": len(all_seconds) - n,
+                "median_seconds": median(seconds) if n else None,
+                "mean_seconds": fmean(seconds) if n else None,
+                "sd_seconds": stdev(seconds) if n > 1 else None,
+                "total_seconds": sum(seconds),
+            }
+        )
     return found
+
+
+Judgement = Literal["int", "ais", "int_and_ais"]
+JUDGEMENTS: tuple[Judgement, ...] = get_args(Judgement)
+
+
+def compare_with_experts(
+    units: Sequence[RatedUnit], experts: Iterable[RatedUnit]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Compare each design with experts, and the designs of a task with each other.
+
+    The experts' consensus on an output is the truth; their own design does not matter. Flagged
+    outputs are left out. ``int_and_ais`` is the final answer of every design: is the output both
+    interpretable and fully attributable? For the design that only asks about attribution, it is
+    that answer.
+
+    Returns:
+        For each task, design and judgement, how often the consensus and ``single`` ratings are
+        right; and for each two designs of a task, McNemar's test of their correctness on the same
+        outputs.
+    """
+    truth = {unit.verdict.output_key: unit.verdict for unit in experts}
+    groups: dict[str, dict[str, list[RatedUnit]]] = {}
+    for unit in units:
+        if unit.verdict.output_key in truth:
+            designs = groups.setdefault(unit.verdict.task, {})
+            designs.setdefault(unit.verdict.design, []).append(unit)
+    fits, compared = [], []
+    for task, designs in groups.items():
+        right: dict[tuple[str, Judgement], dict[object, bool]] = {}
+        for design, group in designs.items():
+            for judgement in JUDGEMENTS:
+                fit, correct = _fit(judgement, group, truth)
+                if correct:
+                    fits.append({"task": task, "design": design, "judgement": judgement, **fit})
+                    right[design, judgement] = correct
+        for first, second in combinations(designs, 2):
+            for judgement in JUDGEMENTS:
+                one, other = right.get((first, judgement), {}), right.get((second, judgement), {})
+                if shared := [key for key in one if key in other]:
+                    pairs = mcnemar([one[key] for key in shared], [other[key] for key in shared])
+                    row = {"task": task, "judgement": judgement, "first": first, "second": second}
+                    compared.append({**row, "pairs": pairs.to_dict()})
+    return fits, compared
+
+
+def _fit(
+    judgement: Judgement, group: Sequence[RatedUnit], truth: Mapping[tuple[str, str, str], Verdict]
+) -> tuple[dict[str, Any], dict[object, bool]]:
+    predicted, expected = [], []
+    correct: dict[object, bool] = {}
+    single: list[tuple[str, float | None]] = []
+    for unit in group:
+        key = unit.verdict.output_key
+        expert = _answer(truth[key], judgement)
+        if expert is None:
+            continue
+        answers = [_answer(rating, judgement) for rating in unit.ratings]
+        single += [(repr(key), float(each == expert)) for each in answers if each is not None]
+        if (verdict := _answer(unit.verdict, judgement)) is not None:
+            predicted.append(verdict)
+            expected.append(expert)
+            correct[key] = verdict == expert
+    fit = {
+        "consensus": _rate(sum(correct.values()), len(correct)),
+        "single": question_mean(single)._asdict(),
+        "f1_macro": consensus_fit([[each] for each in predicted], expected).macro.to_dict(),
+        "krippendorff_alpha": krippendorff_alpha(
+            list(zip(predicted, expected, strict=True))
+        ).to_dict(),
+    }
+    return fit, correct
+
+
+def _answer(given: Verdict | Rating, judgement: Judgement) -> bool | None:
+    if given.flagged:
+        return None
+    if judgement == "int":
+        return given.interpretable
+    if judgement == "ais" or given.design == ATTRIBUTION_ONLY:
+        return given.attributable
+    return None if given.interpretable is None else bool(given.attributable)

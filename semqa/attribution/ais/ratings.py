@@ -77,6 +77,11 @@ class Verdict:
         """The identity of the verdict: task, design, item and system."""
         return self.task, self.design, self.item, self.system
 
+    @property
+    def output_key(self) -> tuple[str, str, str]:
+        """The identity of the output in any design: task, item and system."""
+        return self.task, self.item, self.system
+
 
 @dataclass(frozen=True, slots=True)
 class Rating:
@@ -164,7 +169,6 @@ def consensus(ratings: Iterable[Rating]) -> list[RatedUnit]:
     """Return the consensus on each output, in order of appearance.
 
     Example:
-        >>> from semqa.attribution.ais.ratings import Rating
         >>> answers = [Rating("1", "m", name, False, True, name != "c") for name in "abc"]
         >>> consensus(answers)[0].verdict.attributable
         True
@@ -179,15 +183,13 @@ def _unit(group: Sequence[Rating]) -> RatedUnit:
     first = group[0]
     flagged = 2 * sum(rating.flagged for rating in group) > len(group)
     interpretable, agree_int, attributable, agree_ais = None, None, None, None
-    tied = []
+    tied: list[str] = []
     if not flagged and first.interpretability_asked:
         answers = [r.interpretable for r in group if r.interpretable is not None]
-        interpretable, agree_int = _vote(answers)
-        tied += ["int"] * _ties(answers)
+        interpretable, agree_int = _vote("int", answers, tied)
     if not flagged and (interpretable or not first.interpretability_asked):
         answers = [r.attributable for r in group if r.attributable is not None]
-        attributable, agree_ais = _vote(answers)
-        tied += ["ais"] * _ties(answers)
+        attributable, agree_ais = _vote("ais", answers, tied)
     answers_and_counts = (flagged, interpretable, attributable, agree_int, agree_ais)
     verdict = Verdict(
         first.item, first.system, first.output, *answers_and_counts, first.task, first.design
@@ -195,11 +197,9 @@ def _unit(group: Sequence[Rating]) -> RatedUnit:
     return RatedUnit(tuple(group), verdict, tuple(tied))
 
 
-def _vote(answers: Sequence[bool]) -> tuple[bool, int]:
+def _vote(question: str, answers: Sequence[bool], tied: list[str]) -> tuple[bool, int]:
     """Return the majority answer and its size; a tie counts as no."""
     yes = 2 * sum(answers) > len(answers)
+    if 2 * sum(answers) == len(answers):
+        tied.append(question)
     return yes, answers.count(yes)
-
-
-def _ties(answers: Sequence[bool]) -> bool:
-    return 2 * sum(answers) == len(answers)

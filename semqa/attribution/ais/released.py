@@ -2,7 +2,7 @@
 
 Q1 and Q2 are the majority's answers in words. Column names are matched without case and surrounding
 spaces; other columns are kept. Verdicts only depend on INT, INT & AIS and Flagged. `data_checks`
-counts suspicious rows; no row is silently corrected.
+counts rows in which these contradict each other.
 
 Source: github.com/google-research-datasets/AIS, readme.
 """
@@ -201,18 +201,15 @@ def _text_or_empty(cell: str) -> str:
     return "" if _MISSING.fullmatch(cell) else cell
 
 
-_STRAY = "{}[] \t\r\n"
-_MAJORITIES = (3, 4, 5)
+MAJORITIES = (3, 4, 5)
+"""Possible numbers of annotators, of five, that agree with the majority."""
 
 
 def data_checks(rows: Sequence[ReleasedRow]) -> dict[str, int]:
-    """Count suspicious rows of a file, by problem.
-
-    No rate depends on this, because rates only use INT, INT & AIS and Flagged.
-    """
+    """Count the rows whose numbers contradict each other, and repeated rows, by problem."""
     found: Counter[str] = Counter()
     for row in rows:
-        found.update(_row_checks(row))
+        found.update(row.remarks)
     full = Counter(row.record.cells for row in rows if row.record is not None)
     found["identical to an earlier row"] = full.total() - len(full)
     outputs = Counter(row.verdict.key for row in rows)
@@ -226,25 +223,3 @@ def drop_duplicates(verdicts: Iterable[Verdict]) -> list[Verdict]:
     for verdict in verdicts:
         kept.setdefault(verdict.key, verdict)
     return list(kept.values())
-
-
-def _row_checks(row: ReleasedRow) -> list[str]:
-    verdict = row.verdict
-    found = list(row.remarks)
-    labels = (row.int_label, row.ais_label)
-    if any(label.strip() and label.strip(_STRAY) != label for label in labels):
-        found.append("stray characters in a label")
-    # Compare the first word: the wording differs between tasks, and "NA" does not mean "no".
-    second = row.ais_label.strip(_STRAY).partition(" ")[0].rstrip(",.").lower()
-    answered = second in ("yes", "no")
-    if answered and verdict.interpretable is False:
-        found.append("Q2 is answered though INT is 0")
-    if verdict.interpretable and not answered:
-        found.append("Q2 is not answered though INT is 1")
-    if second == "yes" and not verdict.attributable and not row.remarks:
-        found.append("Q2 says yes though INT & AIS is 0")
-    if verdict.interpretable is not None and verdict.agree_int not in _MAJORITIES:
-        found.append("# agree (INT) is not 3 to 5")
-    if verdict.attributable is not None and verdict.agree_ais not in _MAJORITIES:
-        found.append("# agree (AIS) is not 3 to 5")
-    return found

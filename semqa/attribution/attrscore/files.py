@@ -13,64 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semqa.attribution.attrscore.labels import LABELS, Example, label_named
-from semqa.data.csv_rows import columns_of, encode_record, read_csv, table_rows
-from semqa.data.files import decode_text, display_name, open_input, write_atomic
-from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
+from semqa.attribution.records import read_table
+from semqa.data.csv_rows import encode_record
+from semqa.data.files import write_atomic
+from semqa.data.jsonl import describe, encode_row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from semqa.attribution.attrscore.labels import Label
-    from semqa.data.files import InputFile
-
-
-def read_table(path: Path | str) -> Iterator[Row]:
-    """Read the rows of a file.
-
-    The suffix selects the format: ``.csv`` or ``.tsv`` with a header, ``.json`` for an array;
-    otherwise JSON lines. ``-`` is standard input, as JSON lines.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix == ".csv":
-        yield from table_rows(read_csv(path))
-        return
-    with open_input(path) as opened:
-        if suffix == ".json":
-            yield from _array(opened)
-        elif suffix == ".tsv":
-            yield from _tab_separated(opened)
-        else:
-            yield from map(decode_row, lines_of(opened))
-
-
-def _tab_separated(file: InputFile) -> Iterator[Row]:
-    columns: dict[str, int] = {}
-    for line in lines_of(file):
-        cells = decode_text(line.raw, line.where, line.offset).rstrip("\r\n").split("\t")
-        if not columns:
-            columns, width = columns_of(cells, file.name), len(cells)
-        elif len(cells) == width:
-            yield Row(line.where, {name: cells[place] for name, place in columns.items()})
-        else:
-            message = f"The line has {len(cells)} cells, but the header has {width}."
-            raise InputError(message, where=line.where)
-
-
-def _array(file: InputFile) -> Iterator[Row]:
-    """Read a JSON array of objects, or JSON lines in a ``.json`` file."""
-    text = decode_text(file.read_all(), file.name)
-    if not text.lstrip().startswith("["):
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                where = f"{file.name}:{number}"
-                yield as_row(decode_json(line, where), where)
-        return
-    values = decode_json(text, display_name(file.name))
-    if not isinstance(values, list):
-        raise InputError(f"Expected an array of objects, got {describe(values)}.", where=file.name)
-    for number, value in enumerate(values, start=1):
-        yield as_row(value, f"{file.name}: item {number}")
+    from semqa.data.jsonl import Row
 
 
 def column_of(row: Row, names: Sequence[str], what: str) -> str:
@@ -112,28 +65,31 @@ def _example(row: Row, number: int, labelled: bool) -> Example:
     for name, text in (("answer", answer), ("reference", reference)):
         if not text.strip():
             raise InputError("is empty.", field=name, where=row.where)
+    key, how = row.fields.get("id"), row.fields.get("how")
+    if key in (None, ""):
+        key = number
+    elif type(key) is not int:
+        key = row.text("id")
+    if isinstance(how, str):
+        try:
+            how = json.loads(how)
+        except ValueError:
+            how = {"note": how} if how else {}
     return Example(
-        id=_id(row, number),
+        id=str(key),
         query="" if query.strip().lower() == _MISSING else query,
         answer=answer,
         reference=reference,
         label=_label(row, labelled),
-        how=_how(row),
+        how=how if isinstance(how, dict) else {},
         where=row.where,
         domain=row.text("domain", "").strip(),
     )
 
 
-def _id(row: Row, number: int) -> str:
-    given = row.fields.get("id")
-    if given is None or given == "":
-        return str(number)
-    return str(given) if isinstance(given, int) and not isinstance(given, bool) else row.text("id")
-
-
 def _label(row: Row, labelled: bool) -> Label | None:
     given = row.fields.get("label")
-    if (given is None or given == "") and not labelled:
+    if given in (None, "") and not labelled:
         return None
     found = label_named(given) if isinstance(given, str) else None
     if found is None:
@@ -145,16 +101,6 @@ def _label(row: Row, labelled: bool) -> Label | None:
             hint="To convert labels of other data sets, use semqa eval attrscore map.",
         )
     return found
-
-
-def _how(row: Row) -> dict[str, object]:
-    how = row.fields.get("how")
-    if isinstance(how, str):
-        try:
-            how = json.loads(how)
-        except ValueError:
-            how = {"note": how} if how else {}
-    return how if isinstance(how, dict) else {}
 
 
 def write_examples(path: Path | str, examples: Sequence[Example]) -> None:

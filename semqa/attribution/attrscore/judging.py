@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.files import column_of, read_table
+from semqa.attribution.attrscore.files import column_of
 from semqa.attribution.attrscore.labels import (
     DEFAULT_FAMILY,
+    FAMILIES,
     LABEL_OF,
     LABELS,
     Example,
-    family_named,
     label_named,
     official_label,
     parse_label,
@@ -26,12 +25,13 @@ from semqa.attribution.judges import (
     EntailmentJudge,
     Pair,
     TooLongError,
+    abilities_of,
+    require_ability,
     unless_too_long,
 )
-from semqa.attribution.judges.base import abilities_of, require_ability
 from semqa.attribution.judges.replies import verdict_schema
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.records import invalid_field, kind_of, read_record
+from semqa.attribution.records import invalid_field, kind_of, read_record, read_table
 from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 from semqa.prompting.template import one_line
@@ -76,7 +76,10 @@ class AttrPrompt:
         shots: Sequence[Shot] = (),
     ) -> AttrPrompt:
         """Load the prompt of a family, or the user's own template."""
-        chosen = family_named(family)
+        if family not in FAMILIES:
+            rule = f"must be one of {', '.join(FAMILIES)}, got {family!r}."
+            raise InputError(rule, field="family", value=family)
+        chosen = FAMILIES[family]
         made = cls(chosen, JudgePrompt.load(prompt or chosen.prompt), tuple(shots))
         filled = made.fill("A test claim?", "A test reference.")
         for name in ("claim", "reference"):
@@ -104,10 +107,6 @@ class AttrPrompt:
                 for shot in self.shots
             ],
         )
-
-    def fill_all(self, examples: Iterable[Example], *, with_query: bool = True) -> list[str]:
-        """Render the prompt for each example."""
-        return [self.fill(each.claim(with_query), each.reference) for each in examples]
 
     def to_dict(self) -> dict[str, object]:
         """Return a JSON-ready object that identifies the prompt, for records."""
@@ -149,8 +148,6 @@ def _shot(row: Row) -> Shot:
 MAX_NEW_TOKENS = 64
 """Enough for a label and a sentence; text after the verdict is not needed."""
 
-Method = Literal["prompt", "entailment"]
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -166,11 +163,11 @@ class Judged:
     too_long: bool = False
 
 
-def choose_method(judge: Judge, *, prompted: bool = False) -> Method:
-    """Return prompts for a judge that completes them or if `prompted`, otherwise entailment."""
-    method: Method = "prompt" if prompted or "complete" in abilities_of(judge) else "entailment"
-    require_ability(judge, "complete" if method == "prompt" else "entailment")
-    return method
+def uses_prompts(judge: Judge, *, prompted: bool = False) -> bool:
+    """Return whether to ask a judge with prompts: if it completes them or if `prompted`."""
+    prompts = prompted or "complete" in abilities_of(judge)
+    require_ability(judge, "complete" if prompts else "entailment")
+    return prompts
 
 
 def judge_by_prompt(
@@ -185,7 +182,7 @@ def judge_by_prompt(
 
     Source: Yue et al. 2023, prompting.
     """
-    prompts = prompt.fill_all(examples, with_query=with_query)
+    prompts = [prompt.fill(each.claim(with_query), each.reference) for each in examples]
     schema = None
     if prompt.template.name == prompt.family.prompt:  # a user's prompt may request another format
         schema = verdict_schema("label", tuple(prompt.family.words))
@@ -232,121 +229,89 @@ def read_outputs(path: Path | str) -> tuple[tuple[Judged, ...], str | None]:
     Returns:
         The parsed outputs, and the prompt family if the file is a record.
     """
+    rows: Iterable[Row]
     if kind_of(path) is None:
-        rows = enumerate(read_table(path), start=1)
-        return tuple(_judged_output(row, number) for number, row in rows), None
-    record = read_record(path, KIND)
-    family = Row(record.name, record.fields).text("family")
-    return tuple(map(_judged_row, record.rows)), family
+        rows, family = read_table(path), None
+    else:
+        record = read_record(path, KIND)
+        rows, family = record.rows, Row(record.name, record.fields).text("family")
+    return tuple(
+        _judged(row, n, recorded=family is not None) for n, row in enumerate(rows, 1)
+    ), family
 
 
-def _judged_output(row: Row, number: int) -> Judged:
-    given = row.text(column_of(row, _LABEL, "gold label"))
-    output = row.text(column_of(row, _OUTPUT, "output"))
-    example = _example(row, str(row.fields.get("id") or number), given)
-    return Judged(example, parse_label(output), output=output)
-
-
-def _judged_row(row: Row) -> Judged:
-    given = row.fields.get("label")
-    example = _example(row, row.text("id"), None if given is None else row.text("label"))
-    if row.fields.get("too_long"):
-        return Judged(example, None, too_long=True)
-    if "output" not in row.fields:
-        message = "There is no output to parse, because the run used entailment."
-        raise InputError(message, where=row.where)
-    return Judged(example, parse_label(row.text("output")), row.text("output"))
-
-
-def _example(row: Row, key: str, given: str | None) -> Example:
+def _judged(row: Row, number: int, *, recorded: bool) -> Judged:
+    """Return the parsed output of a row; only the rows of records may have no label."""
+    given = None
+    if not recorded or row.fields.get("label") is not None:
+        given = row.text(column_of(row, _LABEL, "gold label"))
     label = None if given is None else label_named(given)
     if given is not None and label is None:
         rule = f"must be one of {', '.join(LABELS)}, got {describe(given)}."
         raise InputError(rule, field="label", where=row.where)
     query, answer, reference = (row.text(name, "") for name in ("query", "answer", "reference"))
-    domain = row.text("domain", "").strip()
-    return Example(key, query, answer, reference, label, where=row.where, domain=domain)
+    example = Example(
+        str(row.fields.get("id") or number),
+        query,
+        answer,
+        reference,
+        label,
+        where=row.where,
+        domain=row.text("domain", "").strip(),
+    )
+    if recorded and row.fields.get("too_long"):
+        return Judged(example, None, too_long=True)
+    if recorded and "output" not in row.fields:
+        message = "There is no output to parse, because the run used entailment."
+        raise InputError(message, where=row.where)
+    output = row.text(column_of(row, _OUTPUT, "output"))
+    return Judged(example, parse_label(output), output=output)
 
 
 KIND = "semqa-attrscore"
 
-_NO_LABELS = "no example has a gold label"
 
+def run_record(
+    judged: Sequence[Judged],
+    settings: Mapping[str, Any],
+    *,
+    family: str = DEFAULT_FAMILY,
+    resamples: int = 1_000,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Return the JSON-ready record of a run, with scores overall and by domain.
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """The record of a run; `settings` has judge, way, prompt, data and versions, JSON-ready."""
-
-    settings: Mapping[str, Any]
-    judged: tuple[Judged, ...]
-    family: str = DEFAULT_FAMILY
-    resamples: int = 1_000
-    seed: int = 0
-
-    def scores(self) -> dict[str, Any]:
-        """Score the labelled examples, overall and by domain.
-
-        ``unlabelled`` is the number of other examples.
-        """
-        rows = [
-            (each.example.domain, each.example.label, each.label)
-            for each in self.judged
-            if each.example.label
-        ]
-        scores = score_labels(
-            [gold for _, gold, _ in rows],
-            [label for _, _, label in rows],
-            resamples=self.resamples,
-            seed=self.seed,
-        )
-        if not rows:
-            scores["unscored"] = dict.fromkeys(scores["unscored"], _NO_LABELS)
-        domains = score_by_domain(rows, resamples=self.resamples, seed=self.seed)
-        return {**scores, "domains": domains, "unlabelled": len(self.judged) - len(rows)}
-
-    @property
-    def too_long(self) -> int:
-        """Number of examples that are too long for the judge."""
-        return sum(each.too_long for each in self.judged)
-
-    def official(self) -> dict[str, Any] | None:
-        """Score outputs like the released code; None without labelled outputs.
-
-        NaN becomes None and is listed in ``nan``.
-        """
-        pairs = [
-            (each.example.label, official_label(each.output, self.family))
-            for each in self.judged
-            if each.output is not None and each.example.label is not None
-        ]
-        if not pairs:
-            return None
-        scores = official_scores([gold for gold, _ in pairs], [label for _, label in pairs])
-        values = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
-        for name in ("f1", "precision", "recall"):
-            figures = zip(LABELS, getattr(scores, name), strict=True)
-            values |= {f"{name} {label}": value for label, value in figures}
-        return {
-            **{name: None if math.isnan(value) else value for name, value in values.items()},
-            "nan": [name for name, value in values.items() if math.isnan(value)],
-            "unparsed": sum(label is None for _, label in pairs),
-            "confusion": [list(row) for row in scores.confusion],
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON-ready record."""
-        official = self.official()
-        return {
-            "kind": KIND,
-            **self.settings,
-            "family": self.family,
-            "resamples": self.resamples,
-            "seed": self.seed,
-            "scores": self.scores(),
-            **({} if official is None else {"official": official}),
-            **({"too_long": self.too_long} if self.too_long else {}),
-            "rows": [_row(each) for each in self.judged],
-        }
+    In ``scores``, ``unlabelled`` is the number of examples without a gold label. ``official`` has
+    the scores of the released code if there are labelled outputs. `settings` has judge, way,
+    prompt, data and versions.
+    """
+    rows = [
+        (each.example.domain, each.example.label, each.label)
+        for each in judged
+        if each.example.label
+    ]
+    draws: Any = {"resamples": resamples, "seed": seed}
+    scores = score_labels([gold for _, gold, _ in rows], [label for *_, label in rows], **draws)
+    if not rows:
+        scores["unscored"] = dict.fromkeys(scores["unscored"], "no example has a gold label")
+    scores["domains"] = score_by_domain(rows, **draws)
+    scores["unlabelled"] = len(judged) - len(rows)
+    outputs = [
+        (each.example.label, official_label(each.output, family))
+        for each in judged
+        if each.output is not None and each.example.label is not None
+    ]
+    too_long = sum(each.too_long for each in judged)
+    return {
+        "kind": KIND,
+        **settings,
+        "family": family,
+        **draws,
+        "scores": scores,
+        **({"official": official_scores(outputs)} if outputs else {}),
+        **({"too_long": too_long} if too_long else {}),
+        "rows": [_row(each) for each in judged],
+    }
 
 
 def _row(judged: Judged) -> dict[str, object]:

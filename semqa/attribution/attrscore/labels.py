@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from semqa.attribution.judges.replies import read_relation
-from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +42,6 @@ RELATIONS: Final[Mapping[Label, Relation]] = {
 LABEL_OF: Final[Mapping[Relation, Label]] = {name: label for label, name in RELATIONS.items()}
 """The label of each relation; a tie is extrapolatory, because the evidence is not sufficient."""
 
-_BY_NAME: Final[Mapping[str, Label]] = {label.lower(): label for label in LABELS}
-
 
 def label_named(name: str) -> Label | None:
     """Return a label by name, ignoring case and surrounding blanks; None if unknown.
@@ -53,7 +50,7 @@ def label_named(name: str) -> Label | None:
         >>> label_named(" extrapolatory ")
         'Extrapolatory'
     """
-    return _BY_NAME.get(name.strip().lower())
+    return next((label for label in LABELS if label.lower() == name.strip().lower()), None)
 
 
 DEFAULT_FAMILY = "attribution-defined"
@@ -97,14 +94,6 @@ FAMILIES: Final[Mapping[str, Family]] = {
     name: Family(name, dict(zip(words, _ORDER, strict=True))) for name, words in _WORDS.items()
 }
 """All families by name."""
-
-
-def family_named(name: str) -> Family:
-    """Return a family by its name."""
-    if name not in FAMILIES:
-        rule = f"must be one of {', '.join(FAMILIES)}, got {name!r}."
-        raise InputError(rule, field="family", value=name)
-    return FAMILIES[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +143,7 @@ def official_label(output: str, family: str) -> Label | None:
         >>> official_label("Not Enough Information", "fact-checking") is None
         True
     """
-    words = family_named(family).words
+    words = FAMILIES[family].words
     found = re.search("|".join(words), output, re.IGNORECASE)
     return None if found is None else words.get(found[0].capitalize())
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from semqa.attribution.attrscore.files import column_of, read_table
+from semqa.attribution.attrscore.files import column_of
 from semqa.attribution.attrscore.labels import LABELS, Example
-from semqa.attribution.records import invalid_field
+from semqa.attribution.records import invalid_field, read_table
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
@@ -93,21 +93,16 @@ TASKS: Final = {
 """All tasks by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """Converted examples, and numbers of skipped rows by reason."""
-
-    examples: tuple[Example, ...]
-    skipped: Counter[str]
-
-
 def map_examples(
     path: Path | str, name: str, words: Mapping[str, Label | None] | None = None
-) -> Mapped:
+) -> tuple[list[Example], Counter[str]]:
     """Read a data set of one of `TASKS`: CSV, TSV, JSON lines or a JSON array.
 
     `words` has additional spellings of labels; rows with a label mapped to None are skipped. If a
     reference has several texts, they are joined.
+
+    Returns:
+        The converted examples, and the numbers of skipped rows by reason.
     """
     task = TASKS[name]
     known = {**task.words, **{_key(word): label for word, label in (words or {}).items()}}
@@ -139,10 +134,10 @@ def map_examples(
             continue
         how = {"made": f"mapped from {name}", "label": row.fields[column]}
         examples.append(Example(str(number), "", answer, reference, label, how))
-    return Mapped(tuple(examples), skipped)
+    return examples, skipped
 
 
-def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> tuple[Example, ...]:
+def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> list[Example]:
     """Sample the same number of examples of each label, at most `per_label`, in random order."""
     by_label = {label: [each for each in examples if each.label == label] for label in LABELS}
     missing = [label for label, some in by_label.items() if not some]
@@ -156,7 +151,7 @@ def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> t
     rng = Random(seed)  # noqa: S311  (no secret)
     kept = [each for some in by_label.values() for each in rng.sample(some, count)]
     rng.shuffle(kept)
-    return tuple(kept)
+    return kept
 
 
 def _key(word: str) -> str:

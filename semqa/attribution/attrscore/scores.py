@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.attrscore.labels import LABELS
 from semqa.metrics.statistics import percentile_interval
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
     from semqa.attribution.attrscore.labels import Label
 
-UNPARSED = "unparsed"
-_NO_EXAMPLE = "no example has this label"
-_NEVER_PREDICTED = "this label is never predicted"
-_NEITHER = "no example has this label, and it is never predicted"
 _NO_EXAMPLES = "no labelled examples"
 
 
@@ -78,7 +74,7 @@ def score_labels(
         "labels": labels,
         "confusion": {
             "rows": list(LABELS),
-            "columns": [*LABELS, UNPARSED],
+            "columns": [*LABELS, "unparsed"],
             "counts": [list(row) for row in confusion],
         },
         "intervals": _intervals(confusion, resamples, seed) if n and resamples else {},
@@ -144,30 +140,30 @@ def _confusion(
     return tuple(tuple(counts[gold, guess] for guess in (*LABELS, None)) for gold in LABELS)
 
 
-class OfficialScores(NamedTuple):
-    """The released code's scores, in the order of `LABELS`; NaN after a division by zero.
+def official_scores(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, Any]:
+    """Score pairs of true and predicted labels like the released code; None is unparsed.
 
-    Unparsed outputs are left out: `micro_f1` is the accuracy over parsed outputs, unlike in the
-    paper.
+    Unparsed outputs are left out: ``micro_f1`` is the accuracy over parsed outputs, unlike in the
+    paper. NaN, from a division by zero, becomes None and is listed in ``nan``.
     """
-
-    confusion: tuple[tuple[int, ...], ...]
-    precision: tuple[float, ...]
-    recall: tuple[float, ...]
-    f1: tuple[float, ...]
-    micro_f1: float
-    macro_f1: float
-
-
-def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) -> OfficialScores:
-    """Score like the released code; None is an unparsed output."""
-    confusion = tuple(row[:-1] for row in _confusion(true, predicted))
+    table = _confusion([gold for gold, _ in pairs], [guess for _, guess in pairs])
+    confusion = [list(row[:-1]) for row in table]
     hits = [row[i] for i, row in enumerate(confusion)]
-    precision = tuple(map(_ratio, hits, map(sum, zip(*confusion, strict=True))))
-    recall = tuple(map(_ratio, hits, map(sum, confusion)))
-    f1 = tuple(_ratio(2 * p * r, p + r) for p, r in zip(precision, recall, strict=True))
-    micro = _ratio(sum(hits), sum(map(sum, confusion)))
-    return OfficialScores(confusion, precision, recall, f1, micro, sum(f1) / len(f1))
+    precision = list(map(_ratio, hits, map(sum, zip(*confusion, strict=True))))
+    recall = list(map(_ratio, hits, map(sum, confusion)))
+    f1 = [_ratio(2 * p * r, p + r) for p, r in zip(precision, recall, strict=True)]
+    values = {
+        "micro_f1": _ratio(sum(hits), sum(map(sum, confusion))),
+        "macro_f1": sum(f1) / len(f1),
+    }
+    for name, figures in (("f1", f1), ("precision", precision), ("recall", recall)):
+        values |= {f"{name} {label}": v for label, v in zip(LABELS, figures, strict=True)}
+    return {
+        **{name: None if math.isnan(value) else value for name, value in values.items()},
+        "nan": [name for name, value in values.items() if math.isnan(value)],
+        "unparsed": sum(row[-1] for row in table),
+        "confusion": confusion,
+    }
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -180,11 +176,11 @@ def _label_scores(confusion: Sequence[Sequence[int]], i: int) -> dict[str, Any]:
     predicted = sum(row[i] for row in confusion)
     unscored = {}
     if not predicted:
-        unscored["precision"] = _NEVER_PREDICTED
+        unscored["precision"] = "this label is never predicted"
     if not n:
-        unscored["recall"] = _NO_EXAMPLE
+        unscored["recall"] = "no example has this label"
     if not n and not predicted:
-        unscored["f1"] = _NEITHER
+        unscored["f1"] = "no example has this label, and it is never predicted"
     return {
         "precision": hits / predicted if predicted else None,
         "recall": hits / n if n else None,

@@ -15,12 +15,8 @@ section 4, and its eval.py, whose default judge is ``google/t5_xxl_true_nli_mixt
 al. 2022, ASQA, section 4, and google-research/language, asqa/scoring.py, whose judge is
 RoBERTa-large trained on SQuAD 2.0.
 
-The default differs from ``official=True`` where the papers leave details open: a passage cited
-twice in a sentence counts once; a citation of a missing passage is imprecise but does not affect
-other citations; an answer without citations has no precision (eval.py: 0); all citations count
-(eval.py: the first three of a sentence); a short answer that is empty after normalisation never
-matches (there: always); ROUGE does not stem; a question without sub-questions is unscored
-(scoring.py fails).
+With ``official=True``, answers are read and counted like the released scripts, defects included;
+`docs/attribution/citations.md` lists the differences.
 """
 
 from __future__ import annotations
@@ -51,9 +47,6 @@ if TYPE_CHECKING:
 
 OFFICIAL_AT_MOST = 3
 """Maximum number of citations per sentence that eval.py counts by default."""
-
-NO_SENTENCES = "the answer has no sentences"
-NO_CITATIONS = "the answer has no citations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +86,15 @@ class CitationScores:
     sentences: tuple[SentenceScore, ...]
     unscored: Mapping[str, str] = field(default_factory=dict)
 
-    def counts(self) -> dict[str, int]:
-        """Return the numbers of sentences and of citations, and how many are right."""
+    def to_dict(self) -> dict[str, object]:
+        """Return the scores, counts, and each sentence, as a JSON-ready object."""
         return {
+            "recall": self.recall,
+            "precision": self.precision,
             "n_sentences": len(self.sentences),
             "n_supported": sum(sentence.supported for sentence in self.sentences),
             "n_citations": sum(len(sentence.precise) for sentence in self.sentences),
             "n_precise": sum(sum(sentence.precise) for sentence in self.sentences),
-        }
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the scores, with each sentence, as a JSON-ready object."""
-        return {
-            "recall": self.recall,
-            "precision": self.precision,
-            **self.counts(),
             "sentences": [sentence.to_dict() for sentence in self.sentences],
             **({"unscored": dict(self.unscored)} if self.unscored else {}),
         }
@@ -235,17 +222,20 @@ class _Sentence:
 
 def _summarise(sentences: Sequence[SentenceScore], *, official: bool) -> CitationScores:
     if not sentences:
-        return CitationScores(None, None, (), dict.fromkeys(("recall", "precision"), NO_SENTENCES))
+        return CitationScores(
+            None, None, (), dict.fromkeys(("recall", "precision"), "the answer has no sentences")
+        )
     recall = 100 * sum(sentence.supported for sentence in sentences) / len(sentences)
     precise = [each for sentence in sentences for each in sentence.precise]
     if precise or official:
         precision = 100 * sum(precise) / max(1, len(precise))
         return CitationScores(recall, precision, tuple(sentences))
-    return CitationScores(recall, None, tuple(sentences), {"precision": NO_CITATIONS})
+    return CitationScores(
+        recall, None, tuple(sentences), {"precision": "the answer has no citations"}
+    )
 
 
 NO_SHORT_ANSWERS = "the question has no short answers"
-NO_REFERENCE = "the question has no reference"
 
 
 def string_match(
@@ -281,7 +271,7 @@ def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> 
         100.0
     """
     if not references:
-        return Statistic.none(NO_REFERENCE)
+        return Statistic.none("the question has no reference")
 
     def lines(given: str) -> str:
         # The official scripts lower-case the text before they split it into sentences.
@@ -382,9 +372,6 @@ def dr_score(disambig_f1: float | None, rouge: float | None) -> float | None:
     return None if disambig_f1 is None or rouge is None else math.sqrt(disambig_f1 * rouge)
 
 
-CITATIONS = "citations"
-DISAMBIG = "disambig"
-
 CITATION_SCORES = ("recall", "precision", "str_em", "str_hit", "rouge_l", "length")
 DISAMBIG_SCORES = ("disambig_f1", "disambig_em", "disambig_hit", "rouge_l", "str_em", "length")
 
@@ -399,30 +386,45 @@ def citation_rows(
     """Return one row per answer: citation scores, short answers, ROUGE-L and word count."""
     cited = [example.cited(official=official) for example in examples]
     scores = score_citations(cited, judge, at_most=at_most, official=official)
-    rows = []
-    for example, found in zip(examples, scores, strict=True):
-        row = _row_of(example, official=official)
-        row |= found.to_dict()
-        row["unscored"] = {**row.pop("unscored", {}), **_answer_scores(row, example, official)}
-        rows.append(row)
-    return rows
+    return [
+        _row(example, found.to_dict(), official)
+        for example, found in zip(examples, scores, strict=True)
+    ]
 
 
 def disambig_rows(
     examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool
 ) -> list[dict[str, Any]]:
     """Return one row per answer: Disambig-F1, short answers, ROUGE-L and word count."""
-    scores = disambig_scores(examples, judge, official=official)
     rows = []
-    for example, found in zip(examples, scores, strict=True):
-        row = _row_of(example, official=official)
-        row["pairs"] = [pair.to_dict() for pair in found.pairs]
-        values = {"disambig_f1": found.f1, "disambig_em": found.exact, "disambig_hit": found.hit}
-        row |= values
-        unscored = {} if found.unscored is None else dict.fromkeys(values, found.unscored)
-        row["unscored"] = {**unscored, **_answer_scores(row, example, official)}
-        rows.append(row)
+    for example, found in zip(
+        examples, disambig_scores(examples, judge, official=official), strict=True
+    ):
+        scores = {"disambig_f1": found.f1, "disambig_em": found.exact, "disambig_hit": found.hit}
+        unscored = {} if found.unscored is None else dict.fromkeys(scores, found.unscored)
+        pairs = [pair.to_dict() for pair in found.pairs]
+        rows.append(_row(example, {"pairs": pairs, **scores, "unscored": unscored}, official))
     return rows
+
+
+def _row(example: AnswerExample, judged: Mapping[str, Any], official: bool) -> dict[str, Any]:
+    """Return the row of an answer: its judged scores, and those that need no judge."""
+    plain = example.plain(official=official)
+    match = string_match(plain, example.short_answers, official=official)
+    rouge = rouge_l(plain, example.references, official=official)
+    reasons = {"str_em": match.unscored, "str_hit": match.unscored, "rouge_l": rouge.unscored}
+    unscored = {name: reason for name, reason in reasons.items() if reason is not None}
+    return {
+        "id": example.key,
+        "question": example.question,
+        "output": example.text,
+        "length": len(plain.split()),
+        **{name: value for name, value in judged.items() if name != "unscored"},
+        "str_em": match.value,
+        "str_hit": None if match.value is None else 100.0 * (match.value == 100),
+        "rouge_l": rouge.value,
+        "unscored": {**judged.get("unscored", {}), **unscored},
+    }
 
 
 def summarise_citations(
@@ -445,33 +447,12 @@ def summarise_disambig(
     rows: Sequence[Mapping[str, Any]], *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
     """Return means over answers, and the corpus-level DR of the answers with both scores."""
-    results = _means(rows, DISAMBIG_SCORES, resamples, seed)
     both = [row for row in rows if None not in (row["disambig_f1"], row["rouge_l"])]
-    f1, rouge = (
-        fmean(row[name] for row in both) if both else None for name in ("disambig_f1", "rouge_l")
-    )
-    return {"answers": len(rows), "dr": dr_score(f1, rouge), "dr_n": len(both), **results}
-
-
-def _row_of(example: AnswerExample, *, official: bool) -> dict[str, Any]:
-    return {
-        "id": example.key,
-        "question": example.question,
-        "output": example.text,
-        "length": len(example.plain(official=official).split()),
-    }
-
-
-def _answer_scores(row: dict[str, Any], example: AnswerExample, official: bool) -> dict[str, str]:
-    """Add the scores that need no judge to a row; return reasons for missing scores."""
-    plain = example.plain(official=official)
-    match = string_match(plain, example.short_answers, official=official)
-    rouge = rouge_l(plain, example.references, official=official)
-    row["str_em"] = match.value
-    row["str_hit"] = None if match.value is None else 100.0 * (match.value == 100)
-    row["rouge_l"] = rouge.value
-    reasons = {"str_em": match.unscored, "str_hit": match.unscored, "rouge_l": rouge.unscored}
-    return {name: reason for name, reason in reasons.items() if reason is not None}
+    dr = None
+    if both:
+        dr = dr_score(*(fmean(row[name] for row in both) for name in ("disambig_f1", "rouge_l")))
+    means = _means(rows, DISAMBIG_SCORES, resamples, seed)
+    return {"answers": len(rows), "dr": dr, "dr_n": len(both), **means}
 
 
 def _means(

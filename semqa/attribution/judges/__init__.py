@@ -15,6 +15,8 @@ from semqa.attribution.judges.base import (
     Reading,
     Span,
     TooLongError,
+    abilities_of,
+    require_ability,
     unless_too_long,
 )
 from semqa.attribution.judges.cached import CachedJudge, TolerantJudge
@@ -36,7 +38,9 @@ __all__ = [
     "Span",
     "TolerantJudge",
     "TooLongError",
+    "abilities_of",
     "create_judge",
+    "require_ability",
     "unless_too_long",
 ]
 

@@ -346,7 +346,7 @@ class Entailer:
             Pair(pair.premise, part) for pair, own in zip(pairs, parts, strict=True) for part in own
         ]
         found = iter(self._run(flat))
-        return [_combine_sentences([next(found) for _ in own]) for own in parts]
+        return [_combine([next(found) for _ in own], min) for own in parts]
 
     def _run(self, pairs: Sequence[Pair]) -> list[Entailment]:
         by_pair = [self._windows(pair) for pair in pairs]
@@ -354,7 +354,7 @@ class Entailer:
         judge = self._generate if self._loaded.generates else self._classify
         lengths = [len(row["input_ids"]) for row in rows]
         judged = iter(in_batches(rows, lengths, self._settings.batch_size, judge))
-        return [_combine_windows([self._read(next(judged)) for _ in own]) for own in by_pair]
+        return [_combine([self._read(next(judged)) for _ in own], max) for own in by_pair]
 
     def _parts(self, pair: Pair) -> list[str]:
         """Return the hypothesis, or its sentences if it is too long."""
@@ -454,26 +454,12 @@ class Entailer:
         return Entailment(**found)
 
 
-def _combine_sentences(parts: Sequence[Entailment]) -> Entailment:
-    """Combine the judgements of a hypothesis's sentences."""
-    if len(parts) == 1:
-        return parts[0]
-    return _entailment(
-        min(each.entailment for each in parts), max(each.contradiction for each in parts)
-    )
-
-
-def _combine_windows(windows: Sequence[Entailment]) -> Entailment:
-    """Combine the judgements of a premise's windows."""
-    return _entailment(
-        max(each.entailment for each in windows), max(each.contradiction for each in windows)
-    )
-
-
-def _entailment(entailed: float, contradicted: float) -> Entailment:
-    entailed = round_probability(entailed)
-    contradicted = min(round_probability(contradicted), 1 - entailed)
-    return Entailment(entailed, round_probability(1 - entailed - contradicted), contradicted)
+def _combine(parts: Sequence[Entailment], entailed: Callable[..., float]) -> Entailment:
+    """Combine the judgements of windows (with `max`) or of sentences (with `min`)."""
+    entailment = round_probability(entailed(each.entailment for each in parts))
+    contradiction = round_probability(max(each.contradiction for each in parts))
+    contradiction = min(contradiction, 1 - entailment)
+    return Entailment(entailment, round_probability(1 - entailment - contradiction), contradiction)
 
 
 def _word_tokens(loaded: Loaded, words: Sequence[str]) -> list[list[int]]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.judges.base import (
     EntailmentJudge,
-    Judge,
     Pair,
     TooLongError,
     require_ability,
@@ -54,13 +53,14 @@ class BertScore:
         self._package = package
         self._scorer: Any = None
 
-    def scores(self, responses: Sequence[str], knowledge: Sequence[str]) -> list[float]:
+    def scores(self, responses: Sequence[Response]) -> list[float]:
         """Return the F1 of each response, at most 1."""
         from semqa.engines.model.hub import quiet
 
         self.load()
+        knowledge = [each.knowledge.lower() for each in responses]
         with quiet():
-            _, _, f1 = self._scorer.score(list(responses), [text.lower() for text in knowledge])
+            _, _, f1 = self._scorer.score([each.text for each in responses], knowledge)
         return [float(value) for value in f1]
 
     def load(self) -> None:
@@ -144,21 +144,6 @@ def bleu(response: str, knowledge: str) -> float:
     return float(sacrebleu.corpus_bleu([response], [[knowledge.lower()]]).score)
 
 
-def end_to_end(
-    judge: EntailmentJudge, responses: Sequence[Response], *, official: bool = False
-) -> list[float | None]:
-    """Return 1 if the knowledge entails the response, 0 if it contradicts it, otherwise 0.5.
-
-    The value is None if the texts are too long for the judge. With `official`, the knowledge is
-    lower-cased, as in the released code.
-    """
-    pairs = [end_to_end_pair(each, official=official) for each in responses]
-    return [
-        None if isinstance(each, TooLongError) else entailment_score(each)
-        for each in unless_too_long(judge.entailment, pairs)
-    ]
-
-
 def end_to_end_pair(response: Response, *, official: bool = False) -> Pair:
     """Return a pair with the knowledge as the premise and the response as the hypothesis."""
     knowledge = response.knowledge.lower() if official else response.knowledge
@@ -169,7 +154,7 @@ def baseline_scores(
     name: str,
     responses: Sequence[Response],
     *,
-    judge: Judge | None = None,
+    judge: Any = None,
     bertscore: BertScore | None = None,
     official: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
@@ -177,35 +162,29 @@ def baseline_scores(
     """Compute one baseline for each response; None if it is too long for the judge.
 
     Args:
-        name: one of `BASELINES`; ``nli`` needs an entailment judge.
+        name: one of `BASELINES`; ``nli`` needs an entailment judge. It is 1 if the knowledge
+            entails the response, 0 if it contradicts it, otherwise 0.5.
         bertscore: the scorer for ``bertscore``; by default that of the paper.
-        official: see `end_to_end`.
+        official: whether ``nli`` lower-cases the knowledge, as in the released code.
         on_progress: called with the number of finished responses and the total.
     """
     score: Callable[[Sequence[Response]], Sequence[float | None]]
-    if name in ("overlap", "words", "bleu"):
+    if name == "bertscore":
+        score = (bertscore or BertScore()).scores
+    elif name == "nli":
+        entails: EntailmentJudge = require_ability(judge, "entailment")
+
+        def score(part: Sequence[Response]) -> Sequence[float | None]:
+            pairs = [end_to_end_pair(each, official=official) for each in part]
+            judged = unless_too_long(entails.entailment, pairs)
+            return [None if isinstance(e, TooLongError) else entailment_score(e) for e in judged]
+
+    else:
         one = {"words": word_overlap, "bleu": bleu}.get(name) or Overlap().score
 
         def score(part: Sequence[Response]) -> Sequence[float | None]:
             return [one(each.text, each.knowledge) for each in part]
 
-    elif name == "bertscore":
-        scorer = bertscore or BertScore()
-
-        def score(part: Sequence[Response]) -> Sequence[float | None]:
-            return scorer.scores([each.text for each in part], [each.knowledge for each in part])
-
-    elif name == "nli":
-        if judge is None:
-            raise InputError("The baseline nli needs a judge.", hint="Choose one with --judge.")
-        entails = require_ability(judge, "entailment")
-
-        def score(part: Sequence[Response]) -> Sequence[float | None]:
-            return end_to_end(entails, part, official=official)
-
-    else:
-        rule = f"must be one of {', '.join(BASELINES)}, got {name!r}."
-        raise InputError(rule, field="--baseline", value=name)
     found: list[float | None] = []
     for start in range(0, len(responses), _CHUNK):
         found += score(responses[start : start + _CHUNK])

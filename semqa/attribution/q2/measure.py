@@ -9,8 +9,9 @@ Source: Honovich et al. 2021.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.judges.base import (
     EntailmentJudge,
@@ -30,12 +31,13 @@ from semqa.attribution.q2.responses import (
     Question,
     ResponseScore,
     answers_agree,
-    entailment_pair,
+    summarise,
 )
 from semqa.errors import InputError
+from semqa.metrics.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from semqa.attribution.judges.base import Pair, Span
     from semqa.attribution.q2.responses import Response
@@ -49,7 +51,7 @@ def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> 
     """
     pairs: list[Pair] = []
     for score in scores:
-        pairs += [_pair(question) for question in score.questions if _undecided(question, score)]
+        pairs += [question.pair for question in score.questions if question.needs_entailment]
         if not score.valid:
             pairs.append(end_to_end_pair(score.response, official=score.official))
     judged = unless_too_long(judge.entailment, pairs)
@@ -57,22 +59,15 @@ def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> 
     compared = []
     for score in scores:
         questions = tuple(
-            replace(question, entailment=next(found)) if _undecided(question, score) else question
-            for question in score.questions
+            replace(each, entailment=next(found)) if each.needs_entailment else each
+            for each in score.questions
         )
         fallback = None if score.valid else next(found)
         compared.append(replace(score, questions=questions, fallback=fallback))
     return compared
 
 
-def _undecided(question: Question, score: ResponseScore) -> bool:
-    return question.needs_entailment(official=score.official)
-
-
-def _pair(question: Question) -> Pair:
-    answer = "" if question.answer is None else question.answer.text
-    return entailment_pair(question.text, question.span, answer)
-
+KIND = "semqa-q2"
 
 BATCH_SIZE = 16
 """Responses per batch; each has dozens of questions."""
@@ -142,19 +137,13 @@ class Q2:
         spans = [self._spans(response) for response in responses]
         items = self._ask(responses, spans)
         self._try_questions(responses, items)
+        self._answer_from_knowledge(responses, items)
         questions: list[list[Question]] = [[] for _ in responses]
         for item in items:
             questions[item.owner] += item.tried
         scores = [
-            ResponseScore(
-                response,
-                tuple(tried),
-                official=self.settings.official,
-                spans=len(found),
-            )
-            for response, tried, found in zip(
-                responses, self._answer_from_knowledge(responses, questions), spans, strict=True
-            )
+            ResponseScore(response, tuple(tried), official=self.settings.official, spans=len(found))
+            for response, tried, found in zip(responses, questions, spans, strict=True)
         ]
         return compare_answers(scores, self._entails)
 
@@ -172,21 +161,19 @@ class Q2:
         self, responses: Sequence[Response], spans: Sequence[Sequence[str]]
     ) -> list[_SpanQuestions]:
         owned_spans = [(owner, span) for owner, found in enumerate(spans) for span in found]
-        if not owned_spans:
-            return []
         asked = unless_too_long(
             lambda pairs: self._asking.ask(pairs, count=self.settings.beams),
             [(span, responses[owner].text) for owner, span in owned_spans],
         )
         items = []
         for (owner, span), questions in zip(owned_spans, asked, strict=True):
+            item = _SpanQuestions(owner, span, [], [])
             if isinstance(questions, TooLongError):
-                items.append(
-                    _SpanQuestions(owner, span, [], [Question("", span, rejected=TOO_LONG)])
-                )
-                continue
-            kept = dict.fromkeys(text for text in questions[: self.settings.beams] if text.strip())
-            items.append(_SpanQuestions(owner, span, list(kept), []))
+                item.tried.append(Question("", span, rejected=TOO_LONG))
+            else:
+                kept = (text for text in questions[: self.settings.beams] if text.strip())
+                item.remaining += dict.fromkeys(kept)
+            items.append(item)
         return items
 
     def _try_questions(
@@ -218,32 +205,58 @@ class Q2:
             return Question(text, span, rejected=TOO_LONG)
         if answer is None:
             return Question(text, span, rejected=UNANSWERED)
-        agrees = answers_agree(span, answer.text, official=self.settings.official)
-        return Question(text, span, answer.text, None if agrees else ANOTHER_ANSWER)
+        official = self.settings.official
+        agrees = answers_agree(span, answer.text, official=official)
+        rejected = None if agrees else ANOTHER_ANSWER
+        return Question(text, span, answer.text, rejected, official=official)
 
     def _answer_from_knowledge(
-        self, responses: Sequence[Response], questions: Sequence[Sequence[Question]]
-    ) -> list[list[Question]]:
-        """Answer the valid questions from the knowledge."""
-        valid = [
-            (owner, place)
-            for owner, tried in enumerate(questions)
-            for place, question in enumerate(tried)
-            if question.valid
-        ]
-        found = [list(tried) for tried in questions]
-        if not valid:
-            return found
+        self, responses: Sequence[Response], items: Sequence[_SpanQuestions]
+    ) -> None:
+        """Answer the valid questions, which are the last ones of their spans."""
+        valid = [item for item in items if item.tried and item.tried[-1].valid]
         answers = unless_too_long(
             self._answering.answer,
-            [
-                Reading(questions[owner][place].text, responses[owner].knowledge)
-                for owner, place in valid
-            ],
+            [Reading(item.tried[-1].text, responses[item.owner].knowledge) for item in valid],
         )
-        for (owner, place), answer in zip(valid, answers, strict=True):
+        for item, answer in zip(valid, answers, strict=True):
             if isinstance(answer, TooLongError):
-                found[owner][place] = replace(questions[owner][place], rejected=TOO_LONG)
+                item.tried[-1] = replace(item.tried[-1], rejected=TOO_LONG)
             elif answer is not None:
-                found[owner][place] = replace(questions[owner][place], answer=Found(*answer))
-        return found
+                item.tried[-1] = replace(item.tried[-1], answer=Found(*answer))
+
+
+def run_record(
+    scores: Sequence[ResponseScore],
+    described: Mapping[str, Any],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Return the JSON-ready record of a run, with bootstrap intervals.
+
+    `described` has the settings of the run, its judge and its files.
+    """
+    draws: Any = {"resamples": resamples, "seed": seed}
+    groups: dict[str, list[ResponseScore]] = {}
+    for score in scores:
+        groups.setdefault(score.response.system or "", []).append(score)
+    questions = [question for score in scores for question in score.questions]
+    valid = [question for question in questions if question.valid]
+    return {
+        "kind": KIND,
+        "n": len(scores),
+        "scores": summarise(scores, **draws),
+        "systems": {n: summarise(group, **draws) for n, group in groups.items() if len(groups) > 1},
+        "questions": {
+            "spans": sum(score.spans for score in scores),
+            "tried": len(questions),
+            "valid": len(valid),
+            "unanswered_by_knowledge": sum(question.answer is None for question in valid),
+            "rejected": dict(Counter(each.rejected for each in questions if not each.valid)),
+            "responses_without": sum(not score.valid for score in scores),
+        },
+        **described,
+        "bootstrap": {**draws, "confidence": CONFIDENCE},
+        "rows": [score.to_dict() for score in scores],
+    }

@@ -10,12 +10,15 @@ Source: Honovich et al. 2021.
 
 from __future__ import annotations
 
-import io
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from semqa.data.files import write_atomic
+from semqa.attribution.q2.measure import KIND
+from semqa.attribution.q2.responses import MEASURES, Response
+from semqa.attribution.records import invalid_field, kind_of, read_record
+from semqa.data.jsonl import describe
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.metrics.statistics import correlation, percentile_interval
@@ -26,22 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from semqa.attribution.q2.responses import Response
-
-_DISPLAY_NAMES = {
-    "q2": "Q²",
-    "q2_no_nli": "Q² without NLI",
-    "overlap": "overlap",
-    "words": "overlap of all words",
-    "bleu": "BLEU",
-    "bertscore": "BERTScore",
-    "nli": "end-to-end NLI",
-}
-
-
-def measure_name(measure: str) -> str:
-    """Return a measure's name for tables and plots; unknown names are returned unchanged."""
-    return _DISPLAY_NAMES.get(measure, measure)
+    from semqa.data.jsonl import Row
 
 
 class Judged(NamedTuple):
@@ -49,6 +37,43 @@ class Judged(NamedTuple):
 
     response: Response
     scores: Mapping[str, float | None]
+
+
+def read_judged(path: Path) -> list[Judged] | None:
+    """Read the responses of a record with their scores; None for other files and standard input."""
+    if kind_of(path) != KIND:
+        return None
+    return [_judged(row) for row in read_record(path, KIND).rows]
+
+
+def _judged(row: Row) -> Judged:
+    inconsistent, baselines = row.fields.get("inconsistent"), row.fields.get("baselines", {})
+    if not (inconsistent is None or isinstance(inconsistent, bool)):
+        raise invalid_field(row, "inconsistent", "true, false or null")
+    if not isinstance(baselines, dict):
+        raise invalid_field(row, "baselines", "an object of numbers")
+    rating = row.fields.get("rating")
+    scores = {**{name: row.fields.get(name) for name in MEASURES}, **baselines}
+    for name, score in (*scores.items(), ("rating", rating)):
+        if not (score is None or (isinstance(score, int | float) and math.isfinite(score))):
+            raise InputError(
+                f"must be a number, got {describe(score)}.", field=name, where=row.where
+            )
+    response = Response(
+        row.text("id"),
+        row.text("response"),
+        row.text("knowledge"),
+        inconsistent,
+        _optional(row, "system"),
+        _optional(row, "context"),
+        row.where,
+        rating=rating,  # type: ignore[arg-type]  # checked above
+    )
+    return Judged(response, scores)
+
+
+def _optional(row: Row, name: str) -> str | None:
+    return None if row.fields.get(name) is None else row.text(name)
 
 
 _DECIMALS = 9
@@ -339,50 +364,3 @@ def annotation_counts(judged: Iterable[Judged]) -> dict[str, Any]:
         "both": sum(all(found) for found in labels.values()),
         "none": sum(not any(found) for found in labels.values()),
     }
-
-
-FORMATS = ("svg", "png", "pdf")
-
-
-def plot_levels(levels: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-    """Plot precision-recall curves for detecting inconsistent and consistent responses.
-
-    `levels` maps measures to results of `response_level`. The format, one of `FORMATS`, follows
-    from the file extension. The output is deterministic.
-
-    Raises:
-        InputError: there is nothing to plot, the format is unknown, or the file cannot be written.
-        MissingExtraError: matplotlib is not installed.
-    """
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise InputError(
-            f"must end in .{', .'.join(FORMATS)}, got {path.name!r}.", field="--plot", value=path
-        )
-    if not levels:
-        raise InputError(
-            "has nothing to plot: no response has both a label and a score.", field="--plot"
-        )
-    figures = require("matplotlib.figure", extra="eval", purpose="--plot")
-    settings = require("matplotlib", extra="eval", purpose="--plot")
-    stream = io.BytesIO()
-    with settings.rc_context({"svg.hashsalt": "semqa", "svg.fonttype": "path"}):
-        figure = figures.Figure(figsize=(11, 4.5), layout="constrained")
-        for axes, what in zip(figure.subplots(1, 2), ("inconsistent", "consistent"), strict=True):
-            for measure, level in levels.items():
-                if (curve := level["curves"][what]) is not None:
-                    points = curve["recall"], curve["precision"]
-                    axes.step(*points, where="post", label=measure_name(measure))
-            axes.set(
-                title=f"Detecting {what} responses",
-                xlabel="recall",
-                ylabel="precision",
-                xlim=(0, 1.01),
-                ylim=(0, 1.01),
-            )
-            axes.grid(visible=True, alpha=0.3)
-            if axes.get_legend_handles_labels()[0]:
-                axes.legend(loc="lower left")
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
-        figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
-    write_atomic(path, [stream.getvalue()])

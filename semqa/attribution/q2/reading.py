@@ -23,19 +23,17 @@ Without it, all responses of a file have the class that its name contains, if an
 from __future__ import annotations
 
 import hashlib
-import io
 import math
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
-from semqa.attribution.records import invalid_field
-from semqa.data.csv_rows import csv_of, table_rows
-from semqa.data.files import ByteBudget, InputFile, decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json, decode_row, lines_of, shown
+from semqa.attribution.records import invalid_field, rows_of
+from semqa.data.files import open_input
+from semqa.data.jsonl import Row, as_row, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,9 +86,8 @@ def scores_of_steps(
         span = row.text("cand")
         # The file states the overlap; without an answer, it does not count.
         stated = score if official or found is not None else None
-        questions[key].append(
-            Question(row.text("question"), span, span, answer=found, stated=stated)
-        )
+        made = Question(row.text("question"), span, span, None, found, None, stated, official)
+        questions[key].append(made)
     return [
         ResponseScore(response, tuple(questions[key]), official=official, spans=len(questions[key]))
         for key, response in responses.items()
@@ -134,6 +131,17 @@ class ResponseFile:
         """Duplicate responses; see `semqa.attribution.q2.responses.repeated`."""
         return repeated(self.responses)
 
+    def describe(self) -> dict[str, Any]:
+        """Return the description of the file for a record."""
+        return {
+            "name": self.name,
+            "sha256": self.sha256,
+            "kind": self.kind,
+            "responses": len(self.responses),
+            "repeated": len(self.repeated),
+            "dropped": self.dropped,
+        }
+
 
 def read_responses(
     path: Path | str, *, drop_repeated: bool = False, measures: Sequence[str] = ()
@@ -148,14 +156,11 @@ def read_responses(
     """
     with open_input(path) as file:
         name, raw = file.name, file.read_all()
-    buffered = InputFile(name, io.BytesIO(raw), ByteBudget())
     rated = raw.lstrip()[:1] == b"["
+    lines = Path(str(path)).suffix in {".jsonl", ".ndjson"} or raw.lstrip()[:1] in (b"{", b"[")
+    rows = rows_of(raw, name, "" if lines else ".csv")
     if rated:
-        rows = list(_of_array(raw, name))
-    elif Path(str(path)).suffix in {".jsonl", ".ndjson"} or raw.lstrip()[:1] == b"{":
-        rows = [decode_row(line) for line in lines_of(buffered)]
-    else:
-        rows = table_rows(csv_of(buffered))
+        rows = [each for number, row in enumerate(rows) for each in _of_item(row, number)]
     if not rows:
         raise InputError("There are no responses below the header.", where=name)
     names = list(dict.fromkeys(field for row in rows for field in row.fields))
@@ -288,32 +293,31 @@ _RELATIONS = {"positive": (0, 1.0), "neutral": (None, 0.5), "negative": (1, 0.0)
 """Label and rating by the label of Dialogue NLI."""
 
 
-def _of_array(raw: bytes, name: str) -> Iterator[Row]:
-    """Yield the responses of ``tc_usr_data.json`` or of a file of Dialogue NLI as rows."""
-    contexts = decode_json(decode_text(raw, name), name)
-    for number, context in enumerate(contexts if isinstance(contexts, list) else [contexts]):
-        row = as_row(context, f"{name}: item {number}")
-        if "sentence1" in row.fields:
-            texts = {"response": row.text("sentence2"), "knowledge": row.text("sentence1")}
-            if (relation := row.text("label")) not in _RELATIONS:
-                raise invalid_field(row, "label", "positive, neutral or negative")
-            label, rating = _RELATIONS[relation]
-            yield Row(row.where, {**texts, "label": label, "rating": rating})
-            continue
-        responses = row.fields.get("responses")
-        for place, each in enumerate(responses if isinstance(responses, list) else [None]):
-            own = as_row(each, f"{row.where}, response {place}")
-            given = own.fields.get(_USES_KNOWLEDGE)
-            if not isinstance(given, list) or any(type(one) not in (int, float) for one in given):
-                raise invalid_field(own, _USES_KNOWLEDGE, "a list of numbers")
-            fields: dict[str, object] = {
+def _of_item(row: Row, number: int) -> Iterator[Row]:
+    """Yield the responses of an item of ``tc_usr_data.json`` or of Dialogue NLI as rows."""
+    if "sentence1" in row.fields:
+        texts = {"response": row.text("sentence2"), "knowledge": row.text("sentence1")}
+        if (relation := row.text("label")) not in _RELATIONS:
+            raise invalid_field(row, "label", "positive, neutral or negative")
+        label, rating = _RELATIONS[relation]
+        yield Row(row.where, {**texts, "label": label, "rating": rating})
+        return
+    responses = row.fields.get("responses")
+    for place, each in enumerate(responses if isinstance(responses, list) else [None]):
+        own = as_row(each, f"{row.where}, response {place}")
+        given = own.fields.get(_USES_KNOWLEDGE)
+        if not isinstance(given, list) or any(type(one) not in (int, float) for one in given):
+            raise invalid_field(own, _USES_KNOWLEDGE, "a list of numbers")
+        yield Row(
+            own.where,
+            {
                 "id": f"{number}/{place}",
                 "response": own.text("response"),
                 "knowledge": row.text("fact"),
                 "system": own.text("model"),
                 "rating": fmean(given) if given else None,
-            }
-            yield Row(own.where, fields)
+            },
+        )
 
 
 def _read_scores(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float]:
@@ -340,16 +344,14 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(shown(name) for name in given[:12]) + (" and more" if len(given) > 12 else "")
 
 
+def prefixed(response: Response, prefix: str) -> Response:
+    """Return a response with a prefix before its id and its context."""
+    context = None if response.context is None else prefix + response.context
+    return replace(response, id=prefix + response.id, context=context)
+
+
 def combine_responses(files: Sequence[ResponseFile]) -> list[Response]:
     """Return the responses of all files; with several files, ids include the file name."""
     if len(files) == 1:
         return list(files[0].responses)
-    return [
-        replace(
-            each,
-            id=f"{file.name}#{each.id}",
-            context=None if each.context is None else f"{file.name}#{each.context}",
-        )
-        for file in files
-        for each in file.responses
-    ]
+    return [prefixed(each, f"{file.name}#") for file in files for each in file.responses]

@@ -73,9 +73,6 @@ def repeated(responses: Iterable[Response]) -> list[Response]:
     return found
 
 
-ENTAILED, NEUTRAL, CONTRADICTED = 1.0, 0.5, 0.0
-"""Scores of a whole response by relation. Between answers, neutral scores their overlap."""
-
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _REMOVED_WORDS = re.compile(r"\b(a|an|the|in|our)\b")
 _NO_ANSWER = "[CLS]"
@@ -123,33 +120,9 @@ def overlap_of_answers(span: str, answer: str, *, official: bool = False) -> flo
     return (2 * precision * recall) / (precision + recall)
 
 
-def needs_entailment(span: str, answer: str, overlap: float, *, official: bool = False) -> bool:
-    """Return whether the comparison of two answers depends on entailment."""
-    if official:
-        return overlap < 1 and _NO_ANSWER not in answer and answer not in ("", "nan")
-    return normalise_answer(span) != normalise_answer(answer)
-
-
-def entailment_pair(question: str, span: str, answer: str) -> Pair:
-    """Return the pair to judge: does the knowledge's answer entail the response's answer?"""
-    return Pair(f"{question} {answer}.", f"{question} {span}.")
-
-
-def compared(overlap: float, entailment: Entailment | None) -> float:
-    """Return the score of a pair of answers: 1 or 0 by entailment.
-
-    The score is the word overlap if the relation is neutral or unknown.
-    """
-    if entailment is None:
-        return overlap
-    worth = entailment_score(entailment)
-    return overlap if worth == NEUTRAL else worth
-
-
 def entailment_score(entailment: Entailment) -> float:
-    """Return 1 for entailment, 0 for contradiction, otherwise 0.5."""
-    worth = {"entailment": ENTAILED, "neutral": NEUTRAL, "contradiction": CONTRADICTED}
-    return worth[entailment.relation]
+    """Return the score of a whole response: 1 if entailed, 0 if contradicted, otherwise 0.5."""
+    return {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}[entailment.relation]
 
 
 PERSONAL: Final = "personal"
@@ -179,6 +152,7 @@ class Question:
         answer: its answer in the knowledge; None if unanswered or not asked.
         entailment: relation of the response's answer to the knowledge's answer; None if unknown.
         stated: the overlap of the answers, if read from a file; None if it is computed.
+        official: whether to compare answers like the released code.
     """
 
     text: str
@@ -188,35 +162,49 @@ class Question:
     answer: Found | None = None
     entailment: Entailment | None = None
     stated: float | None = None
+    official: bool = False
 
     @property
     def valid(self) -> bool:
         """Whether the question counts."""
         return self.rejected is None
 
-    def overlap(self, *, official: bool = False) -> float:
-        """Return the word overlap of the answers; 0 without an answer."""
+    @property
+    def overlap(self) -> float:
+        """The word overlap of the answers, in [0, 1]; 0 without an answer."""
         if self.stated is not None:
             return self.stated
         if self.answer is None:
             return 0.0
-        return overlap_of_answers(self.span, self.answer.text, official=official)
+        return overlap_of_answers(self.span, self.answer.text, official=self.official)
 
-    def needs_entailment(self, *, official: bool = False) -> bool:
-        """Return whether the score depends on entailment."""
+    @property
+    def needs_entailment(self) -> bool:
+        """Whether the score depends on entailment."""
         if not self.valid or self.answer is None:
             return False
-        overlap = self.overlap(official=official)
-        return needs_entailment(self.span, self.answer.text, overlap, official=official)
+        answer = self.answer.text
+        if self.official:
+            return self.overlap < 1 and _NO_ANSWER not in answer and answer not in ("", "nan")
+        return normalise_answer(self.span) != normalise_answer(answer)
 
-    def worth(self, *, official: bool = False) -> float | None:
-        """Return the score with entailment; None if entailment is needed but unknown."""
-        overlap = self.overlap(official=official)
-        if not self.needs_entailment(official=official):
-            return overlap if official or self.answer is None else 1.0
-        return None if self.entailment is None else compared(overlap, self.entailment)
+    @property
+    def pair(self) -> Pair:
+        """The pair to judge: does the knowledge's answer entail the response's answer?"""
+        answer = "" if self.answer is None else self.answer.text
+        return Pair(f"{self.text} {answer}.", f"{self.text} {self.span}.")
 
-    def to_dict(self, *, official: bool = False) -> dict[str, Any]:
+    @property
+    def worth(self) -> float | None:
+        """The score: 1 or 0 by entailment, or the overlap if neutral; None if that is unknown."""
+        if not self.needs_entailment:
+            return self.overlap if self.official or self.answer is None else 1.0
+        if self.entailment is None:
+            return None
+        relation = self.entailment.relation
+        return self.overlap if relation == "neutral" else entailment_score(self.entailment)
+
+    def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready object with the scores, for a record."""
         row: dict[str, Any] = {
             "question": self.text,
@@ -226,13 +214,11 @@ class Question:
         }
         if not self.valid:
             return row
-        answer = None if self.answer is None else self.answer._asdict()
-        entailment = None if self.entailment is None else self.entailment._asdict()
         return row | {
-            "knowledge_answer": answer,
-            "entailment": entailment,
-            "q2": self.worth(official=official),
-            "q2_no_nli": self.overlap(official=official),
+            "knowledge_answer": None if self.answer is None else self.answer._asdict(),
+            "entailment": None if self.entailment is None else self.entailment._asdict(),
+            "q2": self.worth,
+            "q2_no_nli": self.overlap,
             **({} if self.stated is None else {"stated": self.stated}),
         }
 
@@ -271,7 +257,7 @@ class ResponseScore:
         """Q², in [0, 1]; None if unscored."""
         if not self.valid:
             return None if self.fallback is None else entailment_score(self.fallback)
-        found = [question.worth(official=self.official) for question in self.valid]
+        found = [question.worth for question in self.valid]
         known = [worth for worth in found if worth is not None]
         return fmean(known) if len(known) == len(found) else None
 
@@ -280,7 +266,7 @@ class ResponseScore:
         """Q² without NLI between answers, in [0, 1]; None if unscored."""
         if not self.valid:
             return self.q2 if self.official else None
-        return fmean(question.overlap(official=self.official) for question in self.valid)
+        return fmean(question.overlap for question in self.valid)
 
     def value(self, measure: str) -> float | None:
         """Return the score of one of `MEASURES` or of a baseline."""
@@ -300,7 +286,7 @@ class ResponseScore:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-ready row of a record."""
         response = self.response
-        row: dict[str, Any] = {
+        return {
             "id": response.id,
             "system": response.system,
             "context": response.context,
@@ -312,10 +298,9 @@ class ResponseScore:
             "unscored": {m: reason for m in MEASURES if (reason := self.unscored(m)) is not None},
             "baselines": dict(self.baselines),
             "spans": self.spans,
-            "questions": [each.to_dict(official=self.official) for each in self.questions],
+            "questions": [each.to_dict() for each in self.questions],
             "fallback": None if self.fallback is None else self.fallback._asdict(),
         }
-        return row
 
 
 def summarise(
@@ -331,21 +316,10 @@ def summarise(
     found = {}
     for name in names:
         values = [value for score in scores if (value := score.value(name)) is not None]
+        missing = [score for score in scores if score.value(name) is None]
+        reasons = [
+            score.unscored(name) if name in MEASURES else "not computed" for score in missing
+        ]
         mean = mean_with_interval(values, resamples=resamples, seed=seed)
-        found[name] = {
-            "value": mean.value,
-            "n": mean.n,
-            "interval": None if mean.interval is None else list(mean.interval),
-            "unscored": _reasons(scores, name),
-        }
+        found[name] = {**mean._asdict(), "unscored": dict(Counter(reasons))}
     return found
-
-
-def _reasons(scores: Iterable[ResponseScore], name: str) -> dict[str, int]:
-    missing = (score for score in scores if score.value(name) is None)
-    return dict(
-        Counter(
-            (score.unscored(name) if name in MEASURES else None) or "not computed"
-            for score in missing
-        )
-    )

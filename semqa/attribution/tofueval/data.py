@@ -135,7 +135,7 @@ def read_annotations(paths: Iterable[Path | str]) -> list[AnnotatedSentence]:
         stem = PurePath(path).stem.casefold()
         named = _NAMED.match(stem)
         dataset, split = (named["dataset"], named["split"] or "") if named else (stem, "")
-        for row in read_table(path, _REQUIRED, _ALIASES):
+        for row in read_columns(path, _REQUIRED, _ALIASES):
             own = (row.text("dataset", "").strip(), row.text("split", "").strip())
             found.append(_sentence(row, own[0] or dataset, own[1] or split))
     return found
@@ -157,7 +157,9 @@ def count_duplicates(sentences: Sequence[AnnotatedSentence]) -> int:
     return sum(count - 1 for count in counts.values())
 
 
-def read_table(path: Path | str, required: Sequence[str], aliases: Mapping[str, str]) -> list[Row]:
+def read_columns(
+    path: Path | str, required: Sequence[str], aliases: Mapping[str, str]
+) -> list[Row]:
     """Return the rows of a CSV file, with column names in lower case and aliases resolved."""
 
     def rename(header: str) -> str:
@@ -249,7 +251,7 @@ def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
     found = []
     for path in paths:
         dataset = _dataset(path, "_completeness")
-        for row in read_table(path, ("doc_id", "topic", "key_points"), {"meeting_id": "doc_id"}):
+        for row in read_columns(path, ("doc_id", "topic", "key_points"), {"meeting_id": "doc_id"}):
             points = key_points_of(row.text("key_points"), row.where)
             own = row.text("dataset", "").strip() or dataset
             doc_id, topic = row.text("doc_id").strip(), row.text("topic").strip()
@@ -263,7 +265,7 @@ def read_documents(paths: Iterable[Path | str]) -> dict[str, str]:
     aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
     for path in paths:
         table = PurePath(path).suffix.lower() == ".csv"
-        rows = read_table(path, ("doc_id", "source"), aliases) if table else read_rows(path)
+        rows = read_columns(path, ("doc_id", "source"), aliases) if table else read_rows(path)
         for row in rows:
             # If a row has several aliases of a field, the first one counts.
             named = {aliases.get(name, name): value for name, value in reversed(row.fields.items())}

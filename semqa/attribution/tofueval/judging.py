@@ -17,10 +17,10 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from semqa.attribution.judges.base import Pair, TooLongError, require_ability, unless_too_long
+from semqa.attribution.judges import Pair, TooLongError, require_ability, unless_too_long
 from semqa.attribution.judges.replies import read_consistency, read_rating, verdict_schema
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.records import invalid_field, read_record_rows
+from semqa.attribution.records import invalid_field, read_table
 from semqa.attribution.sentences import split_sentences
 from semqa.attribution.tofueval.data import SummaryKey, by_summary, read_annotations
 from semqa.data.jsonl import shown
@@ -162,7 +162,7 @@ def read_texts(
 def read_topics(path: Path | str) -> list[tuple[str, str]]:
     """Read (document, topic) pairs from rows with ``doc_id`` and ``topic`` or ``topics``."""
     found: dict[tuple[str, str], None] = {}
-    for row in read_record_rows(path):
+    for row in read_table(path):
         topics = row.fields.get("topics")
         if topics is None:
             topics = [row.text("topic")]
@@ -198,7 +198,7 @@ def key_of(row: Row) -> SummaryKey:
 
 def _written(path: Path | str, level: Level) -> list[Judged]:
     found = []
-    for row in read_record_rows(path):
+    for row in read_table(path):
         text = row.text("summary", "") or row.text("text", "")
         key = key_of(row)
         if not text.strip():

@@ -4,195 +4,178 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from semqa.cli.eval.judging import shown
+from semqa.cli.eval.judging import finish, shown
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, write_result
+from semqa.cli.output import write_result
 from semqa.cli.tables import make_table, print_tables
 from semqa.data.files import display_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.table import Table
 
-    from semqa.attribution.ais.rates import DesignComparison, Measure, Rate, SystemRates
-    from semqa.attribution.ais.report import CorrectnessComparison, Report, Settings, TaskReport
+    Part = Mapping[str, Any]
+    """A JSON-ready part of a report."""
 
 
-SHOWN: dict[Measure, str] = {
-    "flag": "Flag",
-    "int": "Int",
-    "ais": "AIS",
-    "int_and_ais": "Int & AIS",
-}
+SHOWN = {"flag": "Flag", "int": "Int", "ais": "AIS", "int_and_ais": "Int & AIS"}
 
 TESTS = {"z": "pooled z-test of two rates", "mcnemar": "McNemar's exact test on the same examples"}
 
 
-def ais_tables(found: Report) -> Iterator[Table]:
-    """Yield the tables: rates of each task, agreement, designs, times."""
-    for task in found.tasks:
+def ais_tables(found: Part) -> Iterator[Table]:
+    """Yield the tables: rates of each task, agreement, designs, experts, times."""
+    for task in found["tasks"]:
         yield _rates(task)
-    if any(task.agreement for task in found.tasks):
-        yield _agreement(found)
-    if found.designs:
-        rows = [(each.task, each.measure, each) for each in found.designs]
-        yield _pairs(make_table("designs", "measure", *PAIRS), rows)
-    if found.experts:
-        yield _experts(found)
-    if found.correctness:
-        judged = [(each.task, each.judgement, each) for each in found.correctness]
-        yield _pairs(make_table("right by experts", "judgement", *PAIRS), judged)
-    if any(times.n for times in found.times):
-        yield _times(found)
+    if any(task["agreement"] for task in found["tasks"]):
+        yield _agreement(found["tasks"])
+    if found["designs"]:
+        rows = [(each["measure"], each, each) for each in found["designs"]]
+        yield _pairs("designs", "measure", rows)
+    if found["experts"]:
+        yield _experts(found["experts"])
+    if found["correctness"]:
+        rows = [(each["judgement"], each, each["pairs"]) for each in found["correctness"]]
+        yield _pairs("right by experts", "judgement", rows)
+    if any(times["n"] for times in found["times"]):
+        yield _times(found["times"])
 
 
-def ais_notes(found: Report) -> Iterator[str]:
+def ais_notes(found: Part) -> Iterator[str]:
     """Yield notes on the tables, one per line."""
-    settings = found.settings
-    if any(task.comparisons for task in found.tasks):
+    settings = found["settings"]
+    if any(task["comparisons"] for task in found["tasks"]):
         yield _star(settings)
     yield "after each rate: Wilson's interval, 95%"
-    for task in found.tasks:
+    for task in found["tasks"]:
         yield from _task_notes(task, settings)
-        levels = {SHOWN[e.question]: e.levels for e in task.agreement if e.levels is not None}
+        levels = [
+            f"{SHOWN[each['question']]} {shown(each['krippendorff_alpha_levels']['value'])}"
+            for each in task["agreement"]
+            if "krippendorff_alpha_levels" in each
+        ]
         if levels:
-            values = ", ".join(f"{name} {shown(each.value)}" for name, each in levels.items())
-            yield f"{_name(task)}: α of the levels (ordinal): {values}"
-    if any(task.agreement and task.origin == "released" for task in found.tasks):
+            yield f"{_name(task)}: α of the levels (ordinal): {', '.join(levels)}"
+    if any(task["agreement"] and task["origin"] == "released" for task in found["tasks"]):
         yield "agreement of released files is derived from counts: k of 5 agree, with k from 3 to 5"
 
 
-def _star(settings: Settings) -> str:
+def _star(settings: Part) -> str:
     from semqa.attribution.ais.rates import LEVEL
 
-    against = settings.baseline or "the best of its column"
-    corrected = ", Holm correction" if settings.correct else ""
-    test = TESTS[settings.test]
+    against = settings["baseline"] or "the best of its column"
+    corrected = ", Holm correction" if settings["correct"] else ""
+    test = TESTS[settings["test"]]
     return f"* differs from {against}, p < {LEVEL:g}: {test}, two-sided{corrected}"
 
 
-def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
-    name = _name(task)
-    if settings.baseline is None and task.comparisons:
-        best = {each.measure: each.other for each in task.comparisons}
+def _task_notes(task: Part, settings: Part) -> Iterator[str]:
+    name, baseline = _name(task), settings["baseline"]
+    if baseline is None and task["comparisons"]:
+        best = {each["measure"]: each["other"] for each in task["comparisons"]}
         columns = (f"{SHOWN[measure]} {system}" for measure, system in best.items())
         yield f"{name}: best: {', '.join(columns)}"
-    for what, count in task.data_checks.items():
+    for what, count in task["data_checks"].items():
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
-    for question, count in task.ties.items():
-        column = SHOWN["int" if question == "int" else "ais"]
-        yield f"{name}: {count} {'tie' if count == 1 else 'ties'} in {column}, counted as no"
+    for question, count in task["ties"].items():
+        yield f"{name}: {count} {'tie' if count == 1 else 'ties'} in {SHOWN[question]}, counted as no"
     reasons: dict[str, list[str]] = {}
-    for each in task.comparisons:
-        if each.unscored is not None:
-            cell = f"{each.system} ({SHOWN[each.measure]})"
-            reasons.setdefault(each.unscored, []).append(cell)
+    for each in task["comparisons"]:
+        if "unscored" in each:
+            cell = f"{each['system']} ({SHOWN[each['measure']]})"
+            reasons.setdefault(each["unscored"], []).append(cell)
     for reason, cells in reasons.items():
         yield f"{name}: not compared: {', '.join(cells)}: {reason}"
-    if settings.baseline is not None and not task.comparisons:
-        yield f"{name}: not compared: no system {settings.baseline}"
+    if baseline is not None and not task["comparisons"]:
+        yield f"{name}: not compared: no system {baseline}"
 
 
-def _rates(task: TaskReport) -> Table:
+def _rates(task: Part) -> Table:
     table = make_table(_name(task), "n", *SHOWN.values())
-    starred = {(each.system, each.measure) for each in task.comparisons if each.significant}
-    for rates in task.systems:
-        cells = [_cell(rates, measure, starred) for measure in SHOWN]
-        table.add_row(rates.system, str(rates.n), *cells)
-    if task.total is not None and len(task.systems) > 1:
-        cells = [_cell(task.total, measure, set()) for measure in SHOWN]
-        table.add_row("all", str(task.total.n), *cells, style="dim")
+    starred = {
+        (each["system"], each["measure"]) for each in task["comparisons"] if each["significant"]
+    }
+    for row in task["systems"]:
+        stars = {measure: "*" if (row["system"], measure) in starred else " " for measure in SHOWN}
+        cells = [_percent(row[measure], stars[measure]) for measure in SHOWN]
+        table.add_row(row["system"], str(row["n"]), *cells)
+    total = task["total"]
+    if total is not None and len(task["systems"]) > 1:
+        cells = [_percent(total[measure], " ") for measure in SHOWN]
+        table.add_row("all", str(total["n"]), *cells, style="dim")
     return table
 
 
-def _cell(
-    rates: SystemRates,
-    measure: Measure,
-    starred: set[tuple[str, Measure]],
-) -> str:
-    rate = rates.rates[measure]
-    star = "*" if (rates.system, measure) in starred else " "
-    return _percent(rate, star)
-
-
-def _percent(rate: Rate, star: str = "") -> str:
-    ends = rate.interval
-    if ends is None:
+def _percent(rate: Part, star: str = "") -> str:
+    if rate["percent"] is None:
         return "unscored"
-    return f"{rate.percent:.1f}{star} {f'{ends[0]:.0f}–{ends[1]:.0f}':>6}"
+    low, high = rate["interval"]
+    return f"{rate['percent']:.1f}{star} {f'{low:.0f}–{high:.0f}':>6}"
 
 
-def _agreement(found: Report) -> Table:
+def _agreement(tasks: Sequence[Part]) -> Table:
     table = make_table("agreement", "items", "left out", "α", "pairs", "F1", "all agree")
-    for task in found.tasks:
-        for each in task.agreement:
+    figures = ("krippendorff_alpha", "pairwise_agreement", "f1_macro", "unanimous")
+    for task in tasks:
+        for each in task["agreement"]:
             table.add_row(
-                f"{_name(task)}: {SHOWN[each.question]}",
-                str(each.items),
-                str(each.dropped),
-                *(shown(f.value) for f in (each.alpha, each.pairs, each.fit.macro, each.unanimous)),
+                f"{_name(task)}: {SHOWN[each['question']]}",
+                str(each["items"]),
+                str(each["dropped"]),
+                *(shown(each[figure]["value"]) for figure in figures),
             )
     return table
 
 
-PAIRS = ("n", "only the first", "only the second", "p")
-
-
-def _pairs(
-    table: Table, rows: Iterable[tuple[str, Measure, DesignComparison | CorrectnessComparison]]
-) -> Table:
-    for task, measure, each in rows:
-        pairs = each.pairs
-        label = f"{each.first or '(none)'} / {each.second or '(none)'}"
+def _pairs(title: str, what: str, rows: Sequence[tuple[str, Part, Part]]) -> Table:
+    table = make_table(title, what, "n", "only the first", "only the second", "p")
+    for measure, each, pairs in rows:
+        label = f"{each['first'] or '(none)'} / {each['second'] or '(none)'}"
         table.add_row(
-            _joined(task, label, ": "),
+            ": ".join(part for part in (each["task"], label) if part),
             SHOWN[measure],
-            *map(str, (pairs.n, pairs.only_first, pairs.only_second)),
-            shown(pairs.p, 4),
+            *(str(pairs[name]) for name in ("n", "only_first", "only_second")),
+            shown(pairs["p"], 4),
         )
     return table
 
 
-def _experts(found: Report) -> Table:
+def _experts(rows: Sequence[Part]) -> Table:
     table = make_table("against experts", "outputs", "consensus right", "single right", "F1", "α")
-    for each in found.experts:
+    for each in rows:
         table.add_row(
-            f"{_joined(each.task, each.design)}: {SHOWN[each.judgement]}",
-            str(each.consensus.n),
-            _percent(each.consensus),
-            shown(each.single.value, 1, times=100),
-            shown(each.f1.value),
-            shown(each.alpha.value),
+            f"{_name(each)}: {SHOWN[each['judgement']]}",
+            str(each["consensus"]["n"]),
+            _percent(each["consensus"]),
+            shown(each["single"]["value"], 1, times=100),
+            shown(each["f1_macro"]["value"]),
+            shown(each["krippendorff_alpha"]["value"]),
         )
     return table
 
 
-def _joined(task: str, design: str, between: str = ", ") -> str:
-    return between.join(part for part in (task, design) if part) or "ratings"
-
-
-def _times(found: Report) -> Table:
+def _times(rows: Sequence[Part]) -> Table:
     table = make_table("seconds", "n", "median", "mean", "sd", "untimed")
-    for each in found.times:
-        label = ", ".join(value for value in each.group.values() if value) or "all"
-        seconds = (each.median, each.mean, each.sd)
+    for each in rows:
+        names = ("task", "design", "annotator", "system")
+        group = [value for name, value in each.items() if name in names]
+        seconds = [each[f"{name}_seconds"] for name in ("median", "mean", "sd")]
         cells = ("" if value is None else f"{value:.1f}" for value in seconds)
-        table.add_row(label, str(each.n), *cells, str(each.untimed))
+        label = ", ".join(value for value in group if value) or "all"
+        table.add_row(label, str(each["n"]), *cells, str(each["untimed"]))
     return table
 
 
-def _name(task: TaskReport) -> str:
-    return ", ".join(part for part in (task.task, task.design) if part) or task.origin
-
-
-Test = Literal["z", "mcnemar"]
+def _name(part: Part) -> str:
+    named = (part["task"], part["design"])
+    return ", ".join(name for name in named if name) or part.get("origin", "ratings")
 
 
 class By(StrEnum):
@@ -230,7 +213,7 @@ def ais(
         ),
     ] = None,
     test: Annotated[
-        Test,
+        Literal["z", "mcnemar"],
         typer.Option(
             help="z: pooled z-test of two rates; mcnemar: McNemar's test on shared examples."
         ),
@@ -279,6 +262,7 @@ def ais(
     from semqa.attribution.ais.ratings import read_ratings
     from semqa.attribution.ais.released import read_released
     from semqa.attribution.ais.report import Settings, report
+    from semqa.attribution.records import versions
 
     given, rated = files or [], ratings or []
     if not given and not rated:
@@ -316,16 +300,11 @@ def ais(
         settings,
         experts=[each for path in known for each in read_ratings(path)],
     )
-    _show(found, as_json=as_json)
+    record = {**found, "versions": versions("numpy", "scipy", "krippendorff")}
+    finish(record, None, lambda: _show(found), as_json=as_json)
 
 
-def _show(found: Report, *, as_json: bool) -> None:
-    if as_json:
-        from semqa.attribution.records import versions
-
-        made = versions("numpy", "scipy", "krippendorff")
-        write_result(json_line({**found.to_dict(), "versions": made}, indent=2))
-        return
+def _show(found: Part) -> None:
     print_tables(*ais_tables(found))
     for note in ais_notes(found):
         write_result(note)

@@ -11,36 +11,41 @@ from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.cli.command import taking
 from semqa.cli.eval.judging import (
     JudgeCommand,
-    JudgeOptions,
     Limit,
     RecordOut,
     Resamples,
     Seed,
-    judge_progress,
+    finish,
+    judge_bar,
+    judging,
+    percent,
+    span,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.output import json_line, say, write_result
 from semqa.cli.tables import make_table, print_tables, things_table
 from semqa.cli.train import training_progress
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.table import Table
 
-    from semqa.attribution.attrscore.judging import AttrPrompt, RunRecord
+    from semqa.attribution.attrscore.judging import AttrPrompt
     from semqa.attribution.attrscore.labels import Example, Label
 
-
-ALL = "all"
-"""Selects the paper's four prompt families."""
+app = typer.Typer(
+    name="attrscore",
+    help="AttrScore: is a claim attributable to a reference, extrapolatory, or contradictory?",
+    no_args_is_help=True,
+)
 
 _FAMILIES = "attribution-defined, attribution, fact-checking, nli, summarization"
 
 
+@app.command("run", cls=JudgeCommand)
 def run(
     ctx: typer.Context,
     file: Annotated[
@@ -95,64 +100,59 @@ def run(
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.judging import (
-        RunRecord,
-        choose_method,
         judge_by_entailment,
         judge_by_prompt,
+        run_record,
+        uses_prompts,
     )
     from semqa.attribution.attrscore.labels import PAPER_FAMILIES
     from semqa.attribution.records import describe_judge, versions, write_record
 
-    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
     examples = read_examples(file)[:limit]
-    families = PAPER_FAMILIES if family == ALL else (family,)
-    asks = [_prompt(each, prompt, shots, exemplars) for each in families]
-    judge = judge_options.open()
-    try:
-        prompted = any(value is not None for value in (family, prompt, shots, exemplars))
-        method = choose_method(judge, prompted=prompted)
-        records = []
-        for each in asks:
-            with judge_progress(judge, "attrscore"):
-                if method == "entailment":
-                    judged = judge_by_entailment(judge, examples, with_query=not no_query)
+    families = PAPER_FAMILIES if family == "all" else (family,)
+    prompts = [_prompt(each, prompt, shots, exemplars) for each in families]
+    records = []
+    with judging(ctx) as judge:
+        named = any(value is not None for value in (family, prompt, shots, exemplars))
+        prompted = uses_prompts(judge, prompted=named)
+        for each in prompts:
+            asking: Any = {"with_query": not no_query}
+            with judge_bar(judge, "attrscore"):
+                if prompted:
+                    asking["max_new_tokens"] = max_new_tokens
+                    judged = judge_by_prompt(judge, examples, each, **asking)
                 else:
-                    judged = judge_by_prompt(
-                        judge,
-                        examples,
-                        each,
-                        with_query=not no_query,
-                        max_new_tokens=max_new_tokens,
-                    )
-            settings: dict[str, Any] = {
+                    judged = judge_by_entailment(judge, examples, **asking)
+            settings = {
                 "judge": describe_judge(judge),
-                "way": method,
-                "prompt": each.to_dict() if method == "prompt" else None,
-                "max_new_tokens": max_new_tokens if method == "prompt" else None,
+                "way": "prompt" if prompted else "entailment",
+                "prompt": each.to_dict() if prompted else None,
+                "max_new_tokens": max_new_tokens if prompted else None,
                 "with_query": not no_query,
                 "data": {"file": file.name, "rows": len(examples), "sha256": _digest(examples)},
                 "versions": versions(),
             }
-            records.append(RunRecord(settings, tuple(judged), each.family.name, resamples, seed))
+            draws: Any = {"resamples": resamples, "seed": seed}
+            records.append(run_record(judged, settings, family=each.family.name, **draws))
         if judge.kept and not as_json:
             say(
-                f"{judge.asked} of {len(examples) * len(asks)} claims were sent to the judge; the "
-                "others were cached or duplicates"
+                f"{judge.asked} of {len(examples) * len(prompts)} claims were sent to the judge; "
+                "the others were cached or duplicates"
             )
-    finally:
-        judge.close()
-    if family == ALL:
-        _show_all(records, out, as_json=as_json)
+    if family == "all":
+        if out is not None:
+            for record in records:
+                write_record(out.with_suffix(f".{record['family']}{out.suffix}"), record)
+        _show_all(records, as_json=as_json)
         return
-    if out is not None:
-        write_record(out, records[0].to_dict())
-    _show(records[0], official=False, as_json=as_json)
-    if out is not None and not as_json:
-        say(f"record: {out}")
+    (record,) = records
+    hidden = ("rows", "official")
+    finish(record, out, lambda: _show(record), as_json=as_json, hidden=hidden)
 
 
+@app.command("score")
 def score(
     file: Annotated[
         Path,
@@ -178,17 +178,18 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Parse a model's outputs and score the labels, without a judge."""
-    from semqa.attribution.attrscore.judging import RunRecord, read_outputs
-    from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
+    from semqa.attribution.attrscore.judging import read_outputs, run_record
+    from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, FAMILIES
 
     judged, asked = read_outputs(file)
-    name = family_named(family or asked or DEFAULT_FAMILY).name
-    if asked is not None and name != asked:
-        raise InputError(
-            f"must be {asked!r}, as in the record, got {name!r}.", field="--family", value=name
-        )
-    record = RunRecord({}, judged, name, resamples, seed)
-    _show(record, official=official, as_json=as_json)
+    name = family or asked or DEFAULT_FAMILY
+    known = FAMILIES if asked is None else (asked,)
+    if name not in known:
+        rule = f"must be one of {', '.join(known)}, got {name!r}."
+        raise InputError(rule, field="--family", value=name)
+    record = run_record(judged, {}, family=name, resamples=resamples, seed=seed)
+    hidden = ("rows",) if official else ("rows", "official")
+    finish(record, None, lambda: _show(record, official), as_json=as_json, hidden=hidden)
 
 
 def _prompt(
@@ -221,183 +222,90 @@ def _digest(examples: list[Example]) -> str:
     return digest.hexdigest()
 
 
-def _show_all(records: Sequence[RunRecord], out: Path | None, *, as_json: bool) -> None:
-    """Show the F1 scores of several prompts and their mean; write a record per prompt."""
+def _show_all(records: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
+    """Show the F1 scores of several prompts and their mean."""
     from semqa.attribution.attrscore.labels import LABELS
     from semqa.attribution.attrscore.scores import mean_scores
-    from semqa.attribution.records import write_record
 
-    if out is not None:
-        for record in records:
-            write_record(out.with_suffix(f".{record.family}{out.suffix}"), record.to_dict())
-    scores = {record.family: record.scores() for record in records}
+    scores = {record["family"]: record["scores"] for record in records}
     mean = mean_scores(list(scores.values()))
     if as_json:
         write_result(json_line({"families": scores, "mean": mean}, indent=2))
         return
-    rows = [
-        (
-            name,
-            *(_percent(each["labels"][label]["f1"]) for label in LABELS),
-            _percent(each["micro_f1"]),
-        )
+    rows = {
+        name: [*(each["labels"][label]["f1"] for label in LABELS), each["micro_f1"]]
         for name, each in scores.items()
-    ]
-    rows.append(
-        ("mean", *(_percent(mean[f"f1 {label}"]) for label in LABELS), _percent(mean["micro_f1"]))
-    )
-    print_tables(things_table(("F1 by prompt", *LABELS, "overall"), rows))
-    unparsed = {name: each["unparsed"] for name, each in scores.items() if each["unparsed"]}
-    for name, count in unparsed.items():
-        write_result(f"unparsed: {count} of {len(records[0].judged)} outputs with {name}")
+    }
+    rows["mean"] = [*(mean[f"f1 {label}"] for label in LABELS), mean["micro_f1"]]
+    cells = [(name, *map(percent, values)) for name, values in rows.items()]
+    print_tables(things_table(("F1 by prompt", *LABELS, "overall"), cells))
+    for name, each in scores.items():
+        if each["unparsed"]:
+            total = len(records[0]["rows"])
+            write_result(f"unparsed: {each['unparsed']} of {total} outputs with {name}")
 
 
-def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
-    scores = record.scores()
-    figures = record.official() if official else None
-    if as_json:
-        shown = {
-            key: value for key, value in record.to_dict().items() if key not in ("rows", "official")
-        }
-        write_result(
-            json_line(shown | ({} if figures is None else {"official": figures}), indent=2)
-        )
-        return
+def _show(record: Mapping[str, Any], official: bool = False) -> None:
     from semqa.attribution.attrscore.labels import LABELS
     from semqa.attribution.attrscore.scores import f1_rows
 
-    tables = [_table(scores, figures)]
+    scores = record["scores"]
+    released = record.get("official") if official else None
+    tables = [_table(scores, released)]
     if scores["domains"]:
         titles = ("F1 by domain", "n", *LABELS, "micro", "macro")
         tables.append(things_table(titles, f1_rows(scores["domains"], "unscored")))
     print_tables(*tables)
-    for line in _notes(scores, figures):
+    for line in _notes(scores, released):
         write_result(line)
-    if record.too_long:
-        write_result(f"too long for the judge: {record.too_long} rows, counted as unparsed")
-    if official and figures is None:
+    if "too_long" in record:
+        write_result(f"too long for the judge: {record['too_long']} rows, counted as unparsed")
+    if official and released is None:
         write_result("released code: unscored, because the record has no model output")
 
 
-def _table(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> Table:
+def _table(scores: Mapping[str, Any], released: Mapping[str, Any] | None) -> Table:
     names = ("F1", "95% interval", "precision", "recall", "n", "predicted")
-    table = make_table("", *names, *(["released code"] if figures else []))
-    for label, each in scores["labels"].items():
-        official = [_percent(figures[f"f1 {label}"], "NaN")] if figures else []
-        shares = (_percent(each["precision"]), _percent(each["recall"]))
-        counts = (str(each["n"]), str(each["predicted"]))
-        interval = _interval(scores, label)
-        table.add_row(label, _percent(each["f1"]), interval, *shares, *counts, *official)
+    table = make_table("", *names, *(["released code"] if released else []))
+    rows = [
+        (label, label, f"f1 {label}", each["f1"], each) for label, each in scores["labels"].items()
+    ]
     for name, shown in (("micro_f1", "micro-F1 (overall)"), ("macro_f1", "macro-F1")):
-        official = [_percent(figures[name], "NaN")] if figures else []
-        cells = (_percent(scores[name]), _interval(scores, name), "", "", str(scores["n"]), "")
-        table.add_row(shown, *cells, *official, style="bold" if name == "micro_f1" else None)
+        rows.append((shown, name, name, scores[name], None))
+    for shown, name, official, f1, each in rows:
+        cells = ["", "", str(scores["n"]), ""]
+        if each is not None:
+            cells = [percent(each["precision"]), percent(each["recall"])]
+            cells += [str(each["n"]), str(each["predicted"])]
+        if released:
+            cells.append(percent(released[official], "NaN"))
+        interval = span(scores["intervals"].get(name), 1, times=100)
+        style = "bold" if name == "micro_f1" else None
+        table.add_row(shown, percent(f1), interval, *cells, style=style)
     return table
 
 
-def _notes(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list[str]:
-    notes = []
+def _notes(scores: Mapping[str, Any], released: Mapping[str, Any] | None) -> Iterator[str]:
     if scores["unparsed"]:
-        notes.append(
+        yield (
             f"unparsed: {scores['unparsed']} of {scores['n']} outputs, counted as wrong; "
-            f"micro-F1 of the parsed ones: {_percent(scores['parsed_accuracy'])}"
+            f"micro-F1 of the parsed ones: {percent(scores['parsed_accuracy'])}"
         )
     if scores["unlabelled"]:
-        notes.append(f"unlabelled: {scores['unlabelled']} rows, judged but not scored")
-    if figures and figures["unparsed"]:
-        notes.append(
-            f"the released code leaves out {figures['unparsed']} outputs that it cannot parse"
-        )
+        yield f"unlabelled: {scores['unlabelled']} rows, judged but not scored"
+    if released and released["unparsed"]:
+        yield f"the released code leaves out {released['unparsed']} outputs that it cannot parse"
     reasons: dict[str, list[str]] = {}
     for label, each in scores["labels"].items():
         for name, reason in each["unscored"].items():
             reasons.setdefault(reason, []).append(f"{name} of {label}")
     for name, reason in scores["unscored"].items():
         reasons.setdefault(reason, []).append(name)
-    notes += [f"unscored: {', '.join(names)} ({reason})" for reason, names in reasons.items()]
-    return notes
+    for reason, names in reasons.items():
+        yield f"unscored: {', '.join(names)} ({reason})"
 
 
-def _percent(value: float | None, missing: str = "unscored") -> str:
-    return missing if value is None else f"{100 * value:.1f}"
-
-
-def _interval(scores: Mapping[str, Any], name: str) -> str:
-    bounds = scores["intervals"].get(name)
-    return "" if bounds is None else f"{100 * bounds[0]:.1f} – {100 * bounds[1]:.1f}"
-
-
-Out = Annotated[
-    Path,
-    typer.Option("--out", "-o", help="Output file: .csv, or else JSON lines.", show_default=False),
-]
-
-PerLabel = Annotated[
-    int | None,
-    typer.Option(min=1, help="Maximum examples per label.", show_default="all"),
-]
-
-
-def simulate(
-    ctx: typer.Context,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Questions with answers and context: SQuAD's .json, or JSON lines with question, "
-            "answers and context (or ctxs); - for standard input.",
-            show_default=False,
-        ),
-    ],
-    out: Out,
-    per_label: PerLabel = None,
-    every_label: Annotated[
-        bool,
-        typer.Option(
-            "--every-label", help="Make all three labels from each question, not just one."
-        ),
-    ] = False,
-    rewrite: Annotated[
-        bool,
-        typer.Option("--rewrite", help="Let the judge rewrite short answers as sentences."),
-    ] = False,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Create a balanced set of examples with the three labels from questions and answers.
-
-    Attributable: the question unchanged. Contradictory: a wrong answer of the
-    same kind replaces the answer or all its mentions in the context.
-    Extrapolatory: the context is the nearest passage (BM25) without any form of
-    the answer. Each row records how it was made.
-    """
-    from semqa.attribution.attrscore.files import write_examples
-    from semqa.attribution.attrscore.simulation import read_qa
-    from semqa.attribution.attrscore.simulation import rewrite as as_sentences
-    from semqa.attribution.attrscore.simulation import simulate as make
-
-    _check_out(out, file)
-    qa = read_qa(file)
-    with progress_bar("simulate", "examples") as update:
-        made = make(
-            qa.items, per_label=per_label, every_label=every_label, seed=seed, on_progress=update
-        )
-    if rewrite:
-        judge_options: JudgeOptions = ctx.obj[JudgeOptions]
-        judge = judge_options.open()
-        with judge_progress(judge, "rewrite"):
-            made = as_sentences(made, judge)
-    write_examples(out, made.examples)
-    counts = {"questions": len(qa.items), "dropped": made.dropped, "seed": seed}
-    _tell(out, made.examples, counts, qa.skipped + made.failed, as_json)
-
-
-def _check_out(out: Path, file: Path) -> None:
-    check_not_an_input(out, file)
-    if out.suffix.lower() in (".tsv", ".json"):  # would not be read back as JSON lines
-        raise InputError(f"must end with .csv or .jsonl, got {out.name!r}.", field="--out")
-
-
+@app.command("map")
 def map_command(
     file: Annotated[
         Path,
@@ -405,7 +313,12 @@ def map_command(
             metavar="FILE", help="CSV, TSV, JSON lines or a JSON array.", show_default=False
         ),
     ],
-    out: Out,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="Output file: .csv, or else JSON lines.", show_default=False
+        ),
+    ],
     task: Annotated[
         Literal["fact-checking", "nli", "summarization"],
         typer.Option("--as", help="Task of the dataset.", show_default=False),
@@ -420,28 +333,53 @@ def map_command(
     balance: Annotated[
         bool, typer.Option("--balance", help="Sample the same number of each label.")
     ] = False,
-    per_label: PerLabel = None,
+    per_label: Annotated[
+        int | None,
+        typer.Option(min=1, help="Maximum examples per label.", show_default="all"),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Convert a dataset of a related task to AttrScore's labels."""
+    from collections import Counter
+
     from semqa.attribution.attrscore.files import write_examples
     from semqa.attribution.attrscore.mapping import balanced, map_examples
 
-    _check_out(out, file)
-    mapped = map_examples(file, task, _words(label_word or ()))
-    examples = mapped.examples
+    check_not_an_input(out, file)
+    if out.suffix.lower() in (".tsv", ".json"):  # would not be read back as JSON lines
+        raise InputError(f"must end with .csv or .jsonl, got {out.name!r}.", field="--out")
+    mapped, skipped = map_examples(file, task, _words(label_word or ()))
+    examples = mapped
     if balance or per_label is not None:
-        examples = balanced(examples, per_label, seed)
+        examples = balanced(mapped, per_label, seed)
     if not examples:
         raise InputError(
-            f"All {mapped.skipped.total()} rows were skipped.",
+            f"All {skipped.total()} rows were skipped.",
             hint="Check the columns and --label-word.",
             where=str(file),
         )
     write_examples(out, examples)
-    counts = {"rows": len(mapped.examples) + mapped.skipped.total(), "seed": seed}
-    _tell(out, examples, counts, mapped.skipped, as_json)
+    labels = sorted(Counter(str(example.label) for example in examples).items())
+    made = f"mapped from {task}"
+    if as_json:
+        record = {
+            "out": str(out),
+            "examples": len(examples),
+            "labels": dict(labels),
+            "made": {made: len(examples)},
+            "skipped": dict(sorted(skipped.items())),
+            "rows": len(mapped) + skipped.total(),
+            "seed": seed,
+        }
+        write_result(json_line(record))
+        return
+    listed = ", ".join(f"{count} {label}" for label, count in labels)
+    write_result(f"{len(examples)} example{'' if len(examples) == 1 else 's'}: {listed}")
+    write_result(f"made: {len(examples)} {made}")
+    for reason, count in sorted(skipped.items()):
+        write_result(f"skipped: {count} ({reason})")
+    say(f"examples: {out}")
 
 
 def _words(given: Sequence[str]) -> dict[str, Label | None]:
@@ -461,47 +399,14 @@ def _words(given: Sequence[str]) -> dict[str, Label | None]:
     return words
 
 
-def _tell(
-    out: Path,
-    examples: Sequence[Example],
-    counts: dict[str, int],
-    skipped: Counter[str],
-    as_json: bool,
-) -> None:
-    from collections import Counter
-
-    labels = Counter(str(example.label) for example in examples)
-    made = Counter(str(example.how.get("made")) for example in examples)
-    if as_json:
-        record = {
-            "out": str(out),
-            "examples": len(examples),
-            "labels": dict(sorted(labels.items())),
-            "made": dict(sorted(made.items())),
-            "skipped": dict(sorted(skipped.items())),
-            **counts,
-        }
-        write_result(json_line(record))
-        return
-    listed = ", ".join(f"{count} {label}" for label, count in sorted(labels.items()))
-    write_result(f"{len(examples)} example{'' if len(examples) == 1 else 's'}: {listed}")
-    write_result(
-        "made: " + ", ".join(f"{count} {method}" for method, count in sorted(made.items()))
-    )
-    for reason, count in sorted(skipped.items()):
-        write_result(f"skipped: {count} ({reason})")
-    if counts.get("dropped"):
-        write_result(f"left out for balance: {counts['dropped']}")
-    say(f"examples: {out}")
-
-
+@app.command("train", cls=taking(TrainingOptions))
 def train(
     ctx: typer.Context,
     files: Annotated[
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Training examples with labels, from simulate or map: CSV, TSV or JSON lines.",
+            help="Training examples with labels, such as from map: CSV, TSV or JSON lines.",
             show_default=False,
         ),
     ],
@@ -531,8 +436,7 @@ def train(
     from semqa.training.folder import Ranks
 
     options: TrainingOptions = ctx.obj[TrainingOptions]
-    if [str(file) for file in files].count("-") > (str(dev) != "-"):
-        raise InputError("Only one input can be standard input (-).")
+    check_stdin_once(*files, dev)
     examples: list[Example] = []
     for file in files:
         examples += read_examples(file, labelled=True)
@@ -541,13 +445,7 @@ def train(
     else:
         examples, dev_examples = split_by_question(examples, dev_share, options.seed)
     with training_progress(quiet=as_json) as progress:
-        record = fine_tune(
-            examples,
-            dev_examples,
-            out,
-            options,
-            progress=progress,
-        )
+        record = fine_tune(examples, dev_examples, out, options, progress=progress)
     if not Ranks.first_here():
         return
     if as_json:
@@ -561,12 +459,12 @@ def _show_training(record: Mapping[str, Any]) -> None:
     titles = ("step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.", "unparsed")
     table = make_table("epoch", *titles, left=0)
     best = record["best"]
+    names = ("micro_f1", "macro_f1", "f1_attributable", "f1_contradictory", "f1_extrapolatory")
     for each in record["history"]:
-        names = ("micro_f1", "macro_f1", "f1_attributable", "f1_contradictory", "f1_extrapolatory")
         table.add_row(
             f"{each['epoch']:g}",
             str(each["step"]),
-            *(f"{100 * each[name]:.1f}" for name in names),
+            *(percent(each[name]) for name in names),
             str(each["unparsed"]),
             style="bold" if best and each["step"] == best["step"] else None,
         )
@@ -578,15 +476,3 @@ def _show_training(record: Mapping[str, Any]) -> None:
         counts = record[name]
         if counts["train"] or counts["dev"]:
             write_result(f"{label}: {counts['train']} of training, {counts['dev']} of dev")
-
-
-app = typer.Typer(
-    name="attrscore",
-    help="AttrScore: is a claim attributable to a reference, extrapolatory, or contradictory?",
-    no_args_is_help=True,
-)
-app.command("run", cls=JudgeCommand)(run)
-app.command("score")(score)
-app.command("simulate", cls=JudgeCommand)(simulate)
-app.command("map")(map_command)
-app.command("train", cls=taking(TrainingOptions))(train)

@@ -11,24 +11,26 @@ import typer
 from semqa.cli.eval.judging import (
     AllowMissing,
     EntailmentPrompt,
-    JudgeOptions,
     RecordOut,
     Resamples,
     Seed,
-    judge_progress,
+    count_note,
+    finish,
+    judging,
     too_long_note,
     unparsed_note,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, say, write_result
+from semqa.cli.output import say, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from semqa.attribution.citations.examples import AnswerExample
     from semqa.attribution.judges import TolerantJudge
+    from semqa.attribution.judges.base import Ability
     from semqa.data.quotesum import Question
     from semqa.data.sources import GivenAnswer
 
@@ -81,12 +83,11 @@ def auto_ais(
     again: judgements are cached.
     """
     from semqa.attribution.ais.auto import CheckInput, check_answers, summarise_checks
-    from semqa.attribution.judges.base import require_ability
-    from semqa.attribution.records import describe_judge, versions, write_record
+    from semqa.attribution.judges import require_ability
+    from semqa.attribution.records import describe_judge, versions
     from semqa.data.quotesum import read_quotesum
     from semqa.data.sources import read_answers
 
-    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
     if references is None:
@@ -101,14 +102,9 @@ def auto_ais(
             answers.append(CheckInput(one.question, one.read()))
         except InputError as error:  # too many marks
             raise InputError(f"answer {one.key}: {error}") from error
-    judge = judge_options.open(prompt)
-    try:
-        with judge_progress(judge, "judging"):
-            checks = check_answers(
-                answers, require_ability(judge, "entailment"), margin=margin, with_question=question
-            )
-    finally:
-        judge.close()
+    with judging(ctx, "judging", prompt) as judge:
+        entails = require_ability(judge, "entailment")
+        checks = check_answers(answers, entails, margin=margin, with_question=question)
     record: dict[str, Any] = {
         "kind": "auto-ais",
         "results": summarise_checks(checks, seed=seed),
@@ -128,14 +124,13 @@ def auto_ais(
             for one, read, check in zip(given, answers, checks, strict=True)
         ],
     }
-    if out is not None:
-        write_record(out, record)
-    if as_json:
-        write_result(json_line(record, indent=2))
-        return
-    _show_support(record["results"])
-    for note in (f"judge: {judge.name}", *unparsed_note(judge)):
-        say(note)
+
+    def show() -> None:
+        _show_support(record["results"])
+        for note in (f"judge: {judge.name}", *unparsed_note(judge)):
+            say(note)
+
+    finish(record, out, show, as_json=as_json)
 
 
 @contextmanager
@@ -246,25 +241,17 @@ def citations(
     ALCE is also scored by its short answers and by ROUGE-L. To resume an
     interrupted run, run the same command again: judgements are cached.
     """
-    from semqa.attribution.citations.scores import (
-        CITATIONS,
-        citation_rows,
-        summarise_citations,
-    )
-    from semqa.attribution.judges.base import require_ability
+    from semqa.attribution.citations.scores import citation_rows, summarise_citations
 
-    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
     examples = _examples(file, references, allow_missing=allow_missing)
     settings: dict[str, Any] = {"at_most": at_most, "official": official}
-
-    def score(judge: TolerantJudge) -> list[dict[str, Any]]:
-        return citation_rows(examples, require_ability(judge, "entailment"), **settings)
-
-    record, notes = _judged(judge_options, "neutral", score, settings)
+    with _tolerant(ctx, "entailment", settings) as (judge, record):
+        record["rows"] = citation_rows(examples, judge, **settings)
     results = summarise_citations(record["rows"], resamples=resamples, seed=seed)
-    _finish({"kind": CITATIONS, "results": results, **record}, out, notes, as_json=as_json)
+    record = {"kind": "citations", "results": results, **record}
+    finish(record, out, lambda: _show(record, "neutral"), as_json=as_json)
 
 
 def disambig(
@@ -300,46 +287,32 @@ def disambig(
     long answer. The papers use RoBERTa-large trained on SQuAD 2.0.
     """
     from semqa.attribution.citations.examples import read_alce, read_asqa
-    from semqa.attribution.citations.scores import DISAMBIG, disambig_rows, summarise_disambig
-    from semqa.attribution.judges.base import require_ability
+    from semqa.attribution.citations.scores import disambig_rows, summarise_disambig
 
-    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     check_stdin_once(file, predictions)
     check_not_an_input(out, file, predictions)
     examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)
-
-    def score(judge: TolerantJudge) -> list[dict[str, Any]]:
-        return disambig_rows(examples, require_ability(judge, "answer"), official=official)
-
-    record, notes = _judged(judge_options, "no answer", score, {"official": official})
+    with _tolerant(ctx, "answer", {"official": official}) as (judge, record):
+        record["rows"] = disambig_rows(examples, judge, official=official)
     results = summarise_disambig(record["rows"], resamples=resamples, seed=seed)
-    _finish({"kind": DISAMBIG, "results": results, **record}, out, notes, as_json=as_json)
+    record = {"kind": "disambig", "results": results, **record}
+    finish(record, out, lambda: _show(record, "no answer"), as_json=as_json)
 
 
-def _judged(
-    judge_options: JudgeOptions,
-    taken_for: str,
-    score: Callable[[TolerantJudge], list[dict[str, Any]]],
-    settings: Mapping[str, object],
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the judge's scores as a record with its settings, and notes on them."""
-    from semqa.attribution.judges import TolerantJudge
+@contextmanager
+def _tolerant(
+    ctx: typer.Context, ability: Ability, settings: Mapping[str, object]
+) -> Iterator[tuple[TolerantJudge, dict[str, Any]]]:
+    """Yield the judge while the block runs, and a record that describes it at the end."""
+    from semqa.attribution.judges import TolerantJudge, require_ability
     from semqa.attribution.records import describe_judge, versions
 
-    judge = judge_options.open()
-    patient = TolerantJudge(judge)
-    try:
-        with judge_progress(judge, "judging"):
-            rows = score(patient)
-    finally:
-        judge.close()
-    config = {"judge": describe_judge(judge), **settings, "too_long": patient.too_long}
-    notes = [
-        f"judge: {judge.name}",
-        *unparsed_note(judge, taken_for),
-        *too_long_note(patient.too_long, taken_for),
-    ]
-    return {"config": config, "versions": versions("numpy", "rapidfuzz"), "rows": rows}, notes
+    with judging(ctx, "judging") as judge:
+        tolerant = TolerantJudge(require_ability(judge, ability))
+        record: dict[str, Any] = {"config": {}, "versions": versions("numpy", "rapidfuzz")}
+        yield tolerant, record
+    described = describe_judge(judge)
+    record["config"] |= {"judge": described, **settings, "too_long": tolerant.too_long}
 
 
 def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> list[AnswerExample]:
@@ -362,26 +335,13 @@ def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> li
     ]
 
 
-def _finish(
-    record: dict[str, Any], out: Path | None, notes: Sequence[str], *, as_json: bool
-) -> None:
-    if out is not None:
-        from semqa.attribution.records import write_record
-
-        write_record(out, record)
-    if as_json:
-        write_result(json_line(record, indent=2))
-        return
+def _show(record: Mapping[str, Any], taken_for: str) -> None:
     from semqa.cli.tables import figures_table, print_tables
 
-    results = record["results"]
+    results, config = record["results"], record["config"]
     shown = [(name, results[key]) for key, name in SHOWN.items() if key in results]
-    print_tables(
-        figures_table(
-            record["kind"],
-            [(name, each["value"], each["interval"], each["n"]) for name, each in shown],
-        )
-    )
+    rows = [(name, each["value"], each["interval"], each["n"]) for name, each in shown]
+    print_tables(figures_table(record["kind"], rows))
     if results.get("dr") is not None:
         write_result(f"DR: {results['dr']:.2f}")
     if "sentences" in results:
@@ -395,5 +355,7 @@ def _finish(
             reasons.setdefault((reason, count), []).append(name)
     for (reason, count), names in reasons.items():
         write_result(f"unscored: {count} of {results['answers']} ({reason}) in {', '.join(names)}")
-    for note in notes:
+    say(f"judge: {config['judge']['name']}")
+    unparsed = config["judge"].get("unparsed", 0)
+    for note in (*count_note(unparsed, taken_for), *too_long_note(config["too_long"], taken_for)):
         say(note)

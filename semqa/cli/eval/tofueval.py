@@ -10,10 +10,10 @@ import typer
 from semqa.cli.eval.judging import (
     AllowMissing,
     JudgeCommand,
-    JudgeOptions,
     RecordOut,
     Seed,
-    judge_progress,
+    finish,
+    judging,
     shown,
     too_long_note,
 )
@@ -102,7 +102,6 @@ def judge(
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_documents
     from semqa.attribution.tofueval.judging import PROMPTS, judge_texts, read_texts
 
-    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     _check_files(out, files, documents)
     texts = read_texts(files or (), level, frozenset({EXTRA_MODEL}))
     if not documents:
@@ -128,15 +127,14 @@ def judge(
     template = None if method == "entailment" else _load_prompt(prompt, PROMPTS[method])
     found, rows = [], []
     for number in range(1, runs + 1):
-        judge = judge_options.open(temperature=temperature, seed=number if temperature else None)
-        with judge_progress(judge, "judging" if runs == 1 else f"run {number}"):
+        sampling: Any = {"temperature": temperature, "seed": number if temperature else None}
+        with judging(ctx, "judging" if runs == 1 else f"run {number}", **sampling) as judge:
             judged = judge_texts(texts, known, judge, method, template)
-        judge.close()
         found += judged
         rows += [each.to_dict() | ({"run": str(number)} if runs > 1 else {}) for each in judged]
     settings = {"method": method, "level": level, "runs": runs, "temperature": temperature or 0.0}
     record = _record("tofueval judgements", judge, template, settings, rows)
-    _finish(record, out, judged_table(found), as_json=as_json)
+    finish(record, out, lambda: print_tables(_judged_table(found)), as_json=as_json)
 
 
 @app.command("completeness", cls=JudgeCommand)
@@ -157,14 +155,19 @@ def completeness(
 ) -> None:
     """Judge what share of their topic's key points summaries entail."""
     from semqa.attribution.judges import TolerantJudge
-    from semqa.attribution.tofueval import judging
     from semqa.attribution.tofueval.data import read_key_points
+    from semqa.attribution.tofueval.judging import (
+        NO_POINTS,
+        judge_coverage,
+        mean_completeness,
+        read_texts,
+    )
+    from semqa.attribution.tofueval.judging import completeness as share_covered
 
-    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     _check_files(out, files, key_points)
     if not files or not key_points:
         raise InputError("Name both summaries and --key-points.")
-    summaries = judging.read_texts(files, "summary")
+    summaries = read_texts(files, "summary")
     known = {(each.doc_id, each.topic): each.points for each in read_key_points(key_points)}
     points: dict[SummaryKey, tuple[str, ...]] = {}
     for each in summaries:
@@ -175,12 +178,10 @@ def completeness(
                 field="--key-points",
             )
         points[each.key] = known[each.key.doc_id, each.key.topic]
-    judge = judge_options.open()
-    with judge_progress(judge, "key points"):
+    with judging(ctx, "key points") as judge:
         patient = TolerantJudge(judge)
-        made = judging.judge_coverage(summaries, points, patient)
-    judge.close()
-    scores = [judging.completeness(each) for each in made]
+        made = judge_coverage(summaries, points, patient)
+    scores = [share_covered(each) for each in made]
     rows = [
         {**each.key.to_dict(), "made": list(covered), "completeness": score.value}
         | ({"unscored": score.unscored} if score.unscored else {})
@@ -189,14 +190,14 @@ def completeness(
     record = _record("tofueval completeness", judge, None, {}, rows, patient, "not made")
     lines = []
     for name, own in _by_model(summaries, scores).items():
-        mean = judging.mean_completeness(own)
+        mean = mean_completeness(own)
         bare = len(own) - mean.n
-        reasons = {judging.NO_POINTS: bare} if bare else {}
+        reasons = {NO_POINTS: bare} if bare else {}
         record["results"][name] = {**mean.to_dict(), "reasons": reasons}
         value = "unscored" if mean.value is None else f"{100 * mean.value:.1f}%"
-        left = f"; left out: {bare} ({judging.NO_POINTS})" if bare else ""
+        left = f"; left out: {bare} ({NO_POINTS})" if bare else ""
         lines.append(f"{name}: {value} of key points, over {mean.n} summaries{left}")
-    _finish(record, out, "\n".join(lines), as_json=as_json)
+    finish(record, out, lambda: write_result("\n".join(lines)), as_json=as_json)
 
 
 @app.command("relevance", cls=JudgeCommand)
@@ -209,19 +210,16 @@ def relevance(
 ) -> None:
     """Rate from 1 to 5 how much of a summary is about its topic; 3 or more is relevant."""
     from semqa.attribution.judges import TolerantJudge
-    from semqa.attribution.tofueval import judging
+    from semqa.attribution.tofueval.judging import mean_relevance, rate_relevance, read_texts
 
-    judge_options: JudgeOptions = ctx.obj[JudgeOptions]
     if not files:
         raise InputError("No files. Name at least one file of summaries.")
     _check_files(out, files)
-    summaries = judging.read_texts(files, "summary")
+    summaries = read_texts(files, "summary")
     template = _load_prompt(prompt, "tofueval-relevance")
-    judge = judge_options.open()
-    with judge_progress(judge, "relevance"):
+    with judging(ctx, "relevance") as judge:
         patient = TolerantJudge(judge)
-        found = judging.rate_relevance(summaries, patient, template)
-    judge.close()
+        found = rate_relevance(summaries, patient, template)
     rows = [
         {**each.key.to_dict(), "rating": rating, "reply": reply}
         for each, (rating, reply) in zip(summaries, found, strict=True)
@@ -230,15 +228,15 @@ def relevance(
     record = _record("tofueval relevance", judge, template, {}, rows, patient, taken_for)
     lines = []
     for name, ratings in _by_model(summaries, [rating for rating, _ in found]).items():
-        mean, unread = judging.mean_relevance(ratings), ratings.count(None)
+        mean, unread = mean_relevance(ratings), ratings.count(None)
         record["results"][name] = {"n": len(ratings), "relevance": mean.value, "unread": unread}
         value = "unscored" if mean.value is None else f"{mean.value:.2f} relevant"
         left = f"; no rating in {unread}" if unread else ""
         lines.append(f"{name}: {value}, of {mean.n}{left}")
-    _finish(record, out, "\n".join(lines), as_json=as_json)
+    finish(record, out, lambda: write_result("\n".join(lines)), as_json=as_json)
 
 
-def judged_table(judgements: Sequence[Judgement]) -> Table:
+def _judged_table(judgements: Sequence[Judgement]) -> Table:
     """Return one row per model: texts, inconsistent texts, and replies without a verdict."""
     whole = bool(judgements) and judgements[0].judged.index is None
     texts = "summaries" if whole else "sentences"
@@ -278,7 +276,7 @@ def _record(
     judge: CachedJudge,
     prompt: JudgePrompt | None,
     settings: Mapping[str, object],
-    rows: list[dict[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
     patient: TolerantJudge | None = None,
     taken_for: str = "",
 ) -> dict[str, Any]:
@@ -295,22 +293,6 @@ def _record(
         for note in too_long_note(patient.too_long, taken_for):
             say(note)
     return {**record, "rows": rows}
-
-
-def _finish(
-    record: dict[str, Any], out: Path | None, summary: Table | str, *, as_json: bool
-) -> None:
-    """Write the record if there is an output file, and print the record or its summary."""
-    from semqa.attribution.records import write_record
-
-    if out is not None:
-        write_record(out, record)
-    if as_json:
-        write_result(json_line(record, indent=2))
-    elif isinstance(summary, str):
-        write_result(summary)
-    else:
-        print_tables(summary)
 
 
 Annotations = Annotated[
@@ -356,15 +338,15 @@ def rates(
         }
         write_result(json_line(record, indent=2))
         return
-    tables = [rates_table(found)]
-    print_tables(*tables, *([types_table(errors)] if errors.exploded else []))
+    tables = [_rates_table(found)]
+    print_tables(*tables, *([_types_table(errors)] if errors.exploded else []))
     if errors.several:
         write_result(f"{errors.several} of {errors.inconsistent} sentences have several errors")
     if twice:
         write_result(f"{twice} sentences occur twice and count twice")
 
 
-def rates_table(rates: Iterable[Rate]) -> Table:
+def _rates_table(rates: Iterable[Rate]) -> Table:
     """Return one row per dataset, category and split, with both levels side by side."""
     rows: dict[tuple[str, str, str], dict[str, Rate]] = {}
     for rate in rates:
@@ -381,7 +363,7 @@ def rates_table(rates: Iterable[Rate]) -> Table:
     return table
 
 
-def types_table(counts: ErrorCounts) -> Table:
+def _types_table(counts: ErrorCounts) -> Table:
     """Return one row per type of error."""
     table = make_table("error", "sentences", "%", "alone")
     for name, count in counts.exploded.items():
@@ -525,7 +507,7 @@ def _check_complete(results: Mapping[str, Any]) -> None:
 
 def _show(results: Mapping[str, Any]) -> None:
     for row in results["evaluators"]:
-        print_tables(*evaluator_tables(row))
+        print_tables(*_evaluator_tables(row))
         for level, found in row["runs"][0]["thresholds"].items():
             value = "none: nothing is inconsistent" if found["value"] is None else found["value"]
             write_result(f"threshold for a {level}: {value}")
@@ -563,7 +545,7 @@ def _show(results: Mapping[str, Any]) -> None:
             write_result(f"not compared: {test['a']} at {test['level']} level: {test['untested']}")
 
 
-def evaluator_tables(row: Mapping[str, Any]) -> list[Table]:
+def _evaluator_tables(row: Mapping[str, Any]) -> list[Table]:
     """Return the cells and the recall by type of error of an evaluator's first run."""
     run = row["runs"][0]
     means = {

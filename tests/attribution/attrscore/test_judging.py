@@ -10,17 +10,16 @@ import pytest
 
 from semqa.attribution.attrscore.judging import (
     AttrPrompt,
-    RunRecord,
     Shot,
-    choose_method,
     judge_by_entailment,
     judge_by_prompt,
     read_outputs,
     read_shots,
+    run_record,
     shipped_shots,
 )
 from semqa.attribution.attrscore.labels import FAMILIES, Example
-from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
+from semqa.attribution.judges import Entailment, Pair, TooLongError
 from semqa.attribution.records import write_record
 from semqa.errors import InputError
 
@@ -32,32 +31,21 @@ EXAMPLES = [
 
 
 class Scripted:
-    """A language model that says what it was told to, in turns."""
+    """A language model that gives these outputs in turn."""
 
-    name = "scripted"
-    identity = "scripted/1"
+    name = identity = "scripted"
 
     def __init__(self, *outputs: str) -> None:
         self.outputs = list(outputs)
-        self.prompts: list[str] = []
 
-    def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int = 256,
-        schema: object = None,
-    ) -> list[str]:
-        assert max_new_tokens > 0
-        self.prompts += prompts
+    def complete(self, prompts: Sequence[str], **_: object) -> list[str]:
         return [self.outputs.pop(0) for _ in prompts]
 
 
 class Knowing:
     """An entailment model with one opinion."""
 
-    name = "knowing"
-    identity = "knowing/1"
+    name = identity = "knowing"
 
     def __init__(self, *found: Entailment) -> None:
         self.found = list(found)
@@ -69,27 +57,11 @@ class Knowing:
 
 
 def test_the_claim_is_query_and_answer() -> None:
-    judge = Knowing(*[Entailment(0.2, 0.5, 0.3)] * 3)
-    judge_by_entailment(judge, EXAMPLES)
-    assert judge.pairs[0] == Pair("Ann Lee built the bridge.", "Who built the bridge? Ann Lee")
-    judge_by_entailment(judge, EXAMPLES, with_query=False)
-    assert judge.pairs[3].hypothesis == "Ann Lee"
-
-
-@pytest.mark.parametrize(
-    ("found", "label"),
-    [
-        ((0.5, 0.3, 0.2), "Attributable"),
-        ((0.3, 0.5, 0.2), "Extrapolatory"),
-        ((0.2, 0.3, 0.5), "Contradictory"),
-        ((0.4, 0.4, 0.2), "Extrapolatory"),
-        ((0.4, 0.2, 0.4), "Extrapolatory"),
-        ((0.2, 0.4, 0.4), "Extrapolatory"),
-    ],
-)
-def test_the_most_probable_relation_is_the_label(found: tuple[float, ...], label: str) -> None:
-    (judged,) = judge_by_entailment(Knowing(Entailment(*found)), EXAMPLES[:1])
-    assert (judged.label, judged.entailment) == (label, found)
+    judge = Knowing(Entailment(0.2, 0.5, 0.3))
+    judge_by_entailment(judge, EXAMPLES[:1])
+    judge_by_entailment(judge, EXAMPLES[:1], with_query=False)
+    first = Pair("Ann Lee built the bridge.", "Who built the bridge? Ann Lee")
+    assert judge.pairs == [first, Pair("Ann Lee built the bridge.", "Ann Lee")]
 
 
 def test_no_text_passes_for_a_part_of_the_prompt() -> None:
@@ -105,7 +77,7 @@ def test_no_text_passes_for_a_part_of_the_prompt() -> None:
     ]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["attribution", "nli"])
 def test_exemplars_stand_before_the_claim_in_the_family_s_words(family: str) -> None:
     shots = shipped_shots()
     assert [shot.label for shot in shots[:3]] == ["Attributable", "Contradictory", "Extrapolatory"]
@@ -133,30 +105,14 @@ def test_a_prompt_and_exemplars_of_one_s_own(tmp_path: Path) -> None:
         AttrPrompt.create(prompt=tmp_path / "p.jinja")
 
 
-def test_how_a_judge_is_asked() -> None:
-    class Model(Scripted):
-        name = "engine:x"
-
-        def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-            return [Entailment(0, 1, 0) for _ in pairs]
-
-    lexical = create_judge("lexical")
-    assert choose_method(lexical) == "entailment"
-    with pytest.raises(InputError, match="cannot answer prompts"):
-        choose_method(lexical, prompted=True)
-    assert choose_method(Scripted()) == "prompt"
-    assert choose_method(Model()) == "prompt"
-
-
 def test_a_record_holds_all_that_its_scores_need(tmp_path: Path) -> None:
     judge = Scripted("Attributable", "Not contradictory", "NEI")
     judged = judge_by_prompt(judge, EXAMPLES, AttrPrompt.create())
-    record = RunRecord({"judge": {"name": judge.name}}, tuple(judged), resamples=100, seed=3)
-    write_record(tmp_path / "r.json", record.to_dict())
+    record = run_record(judged, {}, resamples=100, seed=3)
+    write_record(tmp_path / "r.json", record)
     again, family = read_outputs(tmp_path / "r.json")
     assert family is not None
-    scored = RunRecord({}, again, family, 100, 3)
-    assert (scored.scores(), scored.official()) == (record.scores(), record.official())
+    assert run_record(again, {}, family=family, resamples=100, seed=3) == record
     shown = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert shown["scores"]["micro_f1"] == pytest.approx(2 / 3)
     assert shown["scores"]["unparsed"] == 1
@@ -177,11 +133,9 @@ def test_the_released_code_s_predictions_are_read(tmp_path: Path) -> None:
         {"Input": "…", "Prediction": "Contradictory", "Pred_Label": "Contradictory", "Label": "Contradictory"},
     ]  # fmt: skip
     (tmp_path / "predictions.json").write_text(json.dumps(rows))
-    record = RunRecord({}, read_outputs(tmp_path / "predictions.json")[0])
-    assert record.scores()["micro_f1"] == 1
-    official = record.official()
-    assert official is not None
-    assert official["micro_f1"] == 0.5
+    record = run_record(read_outputs(tmp_path / "predictions.json")[0], {})
+    assert record["scores"]["micro_f1"] == 1
+    assert record["official"]["micro_f1"] == 0.5
     (tmp_path / "o.csv").write_text("label,text\nAttributable,x\n")
     with pytest.raises(InputError, match=r"o\.csv:2: The output is missing"):
         read_outputs(tmp_path / "o.csv")
@@ -195,14 +149,7 @@ class Narrow(Knowing):
             raise TooLongError("too long")
         return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
 
-    def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int = 256,
-        schema: object = None,
-    ) -> list[str]:
-        assert max_new_tokens > 0
+    def complete(self, prompts: Sequence[str], **_: object) -> list[str]:
         if any("mill" in prompt for prompt in prompts):
             raise TooLongError("too long")
         return ["Attributable" for _ in prompts]
@@ -214,9 +161,9 @@ def test_what_is_too_long_costs_itself_alone(tmp_path: Path) -> None:
     prompted = judge_by_prompt(Narrow(), EXAMPLES, AttrPrompt.create("attribution"))
     for judged in (asked, prompted):
         assert [each.too_long for each in judged] == [False, False, True]
-        record = RunRecord({}, tuple(judged), resamples=0)
-        assert (record.too_long, record.scores()["unparsed"]) == (1, 1)
-    write_record(tmp_path / "run.json", record.to_dict())
+        record = run_record(judged, {}, resamples=0)
+        assert (record["too_long"], record["scores"]["unparsed"]) == (1, 1)
+    write_record(tmp_path / "run.json", record)
     assert [each.too_long for each in read_outputs(tmp_path / "run.json")[0]] == [
         False,
         False,

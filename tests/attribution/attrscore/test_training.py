@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.attrscore.training import split_by_question, train
 from semqa.attribution.judges import create_judge
 from semqa.errors import InputError
-from semqa.training.folder import Progress, TrainingFolder
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
 
 
@@ -103,67 +101,6 @@ def test_an_entailment_model_keeps_its_last_layer(
     assert torch.allclose(head(base), head(tmp_path / "out/model"), atol=1e-6)
     assert len(record["history"]) == 1
     assert record["history"][0]["step"] == 1
-
-
-@pytest.mark.parametrize("end", [{"epochs": 2}, {"max_steps": 12}])
-def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
-    tmp_path: Path,
-    data: tuple[list[Example], list[Example]],
-    end: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Or a training that goes on from it would leave the epoch out."""
-    options = TrainingOptions(
-        model=str(save_classifier(tmp_path / "base")),
-        batch_size=4,
-        accumulate=1,
-        save_steps=3,
-        device="cpu",
-        **end,
-    )
-    records: list[Any] = []
-
-    def die(_: TrainingFolder, record: Any) -> None:
-        records.append(record)
-        raise ZeroDivisionError
-
-    # Killed after its last step, before the record is written.
-    with monkeypatch.context() as patch:
-        patch.setattr(TrainingFolder, "finish", die)
-        with pytest.raises(ZeroDivisionError):
-            train(*data, tmp_path / "out", options)
-    (record,) = records
-    evaluated = [each["step"] for each in record["history"]]
-    assert evaluated == [9, 18 if "epochs" in end else 12]
-    found = {}
-    for checkpoint in (tmp_path / "out/checkpoints").iterdir():
-        state = json.loads((checkpoint / "trainer_state.json").read_text())
-        step = state["global_step"]
-        assert (checkpoint / "whole").exists()
-        found[step] = [each["step"] for each in state["log_history"] if "eval_micro_f1" in each]
-    assert found == {step: [done for done in evaluated if done <= step] for step in sorted(found)}
-    assert len(found) == 2
-    assert max(found) == evaluated[-1]
-    assert train(*data, tmp_path / "out", options) == record
-
-
-def test_an_interrupted_training_evaluates_no_part_of_an_epoch(
-    tmp_path: Path, data: tuple[list[Example], list[Example]]
-) -> None:
-    base = save_classifier(tmp_path / "base")
-    options = TrainingOptions(model=str(base), epochs=2, batch_size=4, accumulate=1, device="cpu")
-
-    def on_progress(step: int, _: int | None) -> None:
-        if step == 5:
-            signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt):
-        train(*data, tmp_path / "out", options, progress=Progress(on_progress))
-    assert not (tmp_path / "out/model").exists()
-    assert (tmp_path / "out/checkpoints/checkpoint-5/whole").exists()
-    record = train(*data, tmp_path / "out", options)
-    assert record == train(*data, tmp_path / "whole", options)
-    assert [each["step"] for each in record["history"]] == [9, 18]
 
 
 def test_long_references_are_cut_and_counted_and_long_claims_left_out(

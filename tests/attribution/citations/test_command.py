@@ -80,11 +80,6 @@ def test_official(semqa: Command) -> None:
     assert record["results"]["precision"]["n"] == 2
 
 
-def test_at_most(semqa: Command) -> None:
-    rows = semqa("citations", "run.json", "--at-most", "1", "--json").json["rows"]
-    assert [s["citations"] for s in rows[0]["sentences"]] == [[1], [2], [1], [7]]
-
-
 def test_quoted_answers(semqa: Command) -> None:
     sources = [
         {"text": "Bing Crosby sang it in 1943."},
@@ -165,7 +160,6 @@ def test_disambig_of_asqa(semqa: Command) -> None:
     ("content", "message"),
     [
         ('{"data": [{"output": 3, "docs": []}]}', "bad.json: item 1: output must be a string"),
-        ('{"data": [{"output": "a", "docs": {}}]}', "bad.json: item 1: docs must"),
         ('{"data": [{"output": "a", "docs": [{"title": "t"}]}]}', "docs 1: text is missing"),
         (
             '{"data": [{"output": "a", "qa_pairs": [{"short_answers": "x"}]}]}',

@@ -34,10 +34,8 @@ def read(text: str, *, official: bool = False) -> Sentences:
     [
         ("A b [1].", [("A b.", (1,))]),
         ("A b[1][2].", [("A b.", (1, 2))]),
-        ("A b [ 1 ] [2].", [("A b.", (1, 2))]),
         ("A b [1, 2; 4].", [("A b.", (1, 2, 4))]),
         ("A b [1-3].", [("A b.", (1, 2, 3))]),
-        ("A b [1 and 3].", [("A b.", (1, 3))]),
         ("A b [Document 2] c [doc. 3].", [("A b c.", (2, 3))]),
         ("A b [^1] c [^2^].", [("A b c.", (1, 2))]),
         ("A b [[1]] c [citation:2].", [("A b c.", (1, 2))]),
@@ -45,17 +43,14 @@ def read(text: str, *, official: bool = False) -> Sentences:
         ("A b [1](https://a.org/x).", [("A b.", (1,))]),
         ("A b【1】 c【2†source】.", [("A b c.", (1, 2))]),
         ("A b. [1] C d. [2]", [("A b.", (1,)), ("C d.", (2,))]),
-        ("A b.[1] C d.[2][3]", [("A b.", (1,)), ("C d.", (2, 3))]),
         ("[1] A b. [2] C d.", [("A b.", (1,)), ("C d.", (2,))]),
         ("A b [1]\nC d [2]\n", [("A b", (1,)), ("C d", (2,))]),
         ("A [sic] b [x1].", [("A [sic] b [x1].", ())]),
         ("In [2014] it was [0].", [("In [2014] it was.", (0,))]),
         ("A b [1", [("A b [1", ())]),
         ("[1]", []),
-        ("", []),
         ("A [5-2].", [("A.", (5, 2))]),
         ("A [1-999].", [("A.", (1, 999))]),
-        ("A [1]. <|im_end|>", [("A.", (1,))]),
     ],
 )
 def test_what_is_meant(text: str, expected: Sentences) -> None:
@@ -75,24 +70,6 @@ def test_what_is_meant(text: str, expected: Sentences) -> None:
 )
 def test_what_eval_py_reads(text: str, expected: Sentences) -> None:
     assert read(text, official=True) == expected
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It sold.[1] He sang.", "It sold. [1] He sang. [2]", "It sold [1]. He sang [2].", "A b [1].[2] C d.",
-        "It sold.[1][2] He sang.", "It sold [1]. he sang.", 'He said "Stop." Then left.', "In 1943. A hit.",
-        "It sold? [3] Yes", "It sold [1]! Then", "(It rained.) We stayed.", "Wait... what?", "One 3.5 two. 4 three.",
-    ],
-)  # fmt: skip
-def test_sentences_end_officially_where_they_do_for_nltk(text: str) -> None:
-    """NLTK's model of English is not at hand; without one it knows the same but abbreviations."""
-    punkt = pytest.importorskip("nltk.tokenize.punkt")
-    expected = [
-        tuple(number + 1 for number in official_citations(sentence))
-        for sentence in punkt.PunktSentenceTokenizer().tokenize(text)
-    ]
-    assert [citations for _, citations in read(text, official=True)] == expected
 
 
 def test_helpers_of_eval_py(shared: Path) -> None:

@@ -85,15 +85,6 @@ def test_models_of_one_name_at_two_endpoints_are_two_judges(
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize("family", ["lm", "qg"])
-def test_any_engine_that_asks_a_model_can_judge(models: Path, family: str) -> None:
-    judge = create_judge(f"engine:transformers:{models / family}", {"device": "cpu"})
-    assert isinstance(judge, EngineJudge)
-    assert judge.entailment([Pair("a", "b")] * 3) == judge.entailment([Pair("a", "b")]) * 3
-    assert judge.answer([Reading("Who?", "Ann")]) in ([None], [Span("Ann", 0, 3, 1.0)])
-    judge.close()
-
-
 def test_a_prompt_that_is_too_long_costs_itself_alone(models: Path, tmp_path: Path) -> None:
     judge = create_judge(f"engine:transformers:{models / 'lm'}", {"device": "cpu"})
     cached: Any = CachedJudge(judge, tmp_path)

@@ -43,7 +43,7 @@ def test_label_words_are_understood_however_they_are_set(family: str) -> None:
                 assert read_relation(form.format(spelled)) == RELATIONS[label], form.format(spelled)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["attribution", "fact-checking"])
 def test_a_denied_label_is_never_the_label(family: str) -> None:
     for word, label in FAMILIES[family].words.items():
         if word == "Not Enough Information":

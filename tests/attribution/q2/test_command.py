@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from semqa.cli.eval.q2 import explanation
 from tests.attribution.commands import Command, command_in
 
 CONSISTENT = (
@@ -109,13 +108,11 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
     assert found["simulation"]["iterations"] == 20
 
 
-def test_meta_draws_and_names_classes(semqa: Command) -> None:
+def test_meta_names_classes(semqa: Command) -> None:
     Path("inconsistent.csv").write_text(CONSISTENT, encoding="utf-8")
     Path("a.csv").write_text(CONSISTENT, encoding="utf-8")
-    done = semqa("meta", "consistent.csv", "inconsistent.csv", "--plot", "p.svg")
+    done = semqa("meta", "consistent.csv", "inconsistent.csv")
     assert done.code == 0, done.err
-    assert "written: p.svg" in done.err
-    assert Path("p.svg").read_bytes().startswith(b"<?xml")
     assert "overlap" in done.out
     assert "no labels in the file" in semqa("meta", "a.csv", "consistent.csv").out
 
@@ -123,16 +120,12 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["missing.csv"], "missing.csv: cannot be read"),
         (["consistent.csv", "--baseline", "rouge"], "--baseline"),
         (["consistent.csv", "--spans", "x"], "--spans"),
-        (["consistent.csv", "--judge", "x"], "Judge 'x'"),
         (["missing.csv", "--judge", "x"], "missing.csv: cannot be read"),
         (["consistent.csv", "-o", "consistent.csv"], "would overwrite an input"),
         (["meta"], "Name records"),
-        (["meta", "consistent.csv", "--threshold", "x"], "--threshold"),
         (["meta", "consistent.csv", "--threshold", "q=1"], "--threshold"),
-        (["meta", "contexts.csv", "--plot", "p.gif"], "--plot"),
         (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: '"),
     ],
 )  # fmt: skip
@@ -142,19 +135,6 @@ def test_mistakes_end_in_one_line(semqa: Command, arguments: list[str], message:
     assert message in done.err
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
-
-
-def test_each_response_is_explained(semqa: Command) -> None:
-    Path("x.csv").write_text(
-        "response,knowledge,label\nAnn built it in 1932 .,Ann built it in 1932.,0\nyou ?,Ann,1\n",
-        encoding="utf-8",
-    )
-    lines = semqa("x.csv", "--explain").out.splitlines()
-    assert lines[0] == "0: Q² 1.00, without NLI 1.00; people: consistent"
-    assert lines[1] == "  response:  Ann built it in 1932 ."
-    assert any(line.endswith("response: “1932”, knowledge: “1932”: 1.00") for line in lines)
-    assert "1: Q² 0.50, without NLI unscored; people: inconsistent" in lines
-    assert "  no valid question; the whole response, given the knowledge: neutral" in lines
 
 
 def test_steps_of_the_released_code_are_finished(semqa: Command) -> None:
@@ -170,13 +150,3 @@ def test_steps_of_the_released_code_are_finished(semqa: Command) -> None:
     assert [row["id"] for row in rows] == ["4", "9"]
     assert rows[0]["q2"] == 0.0
     assert rows[1]["fallback"] is not None
-
-
-def test_a_tie_is_explained_as_it_is_scored() -> None:
-    """Entailment and neutral equally probable: the score is that of neutral, and so is the word."""
-    row = {
-        "id": "r", "q2": 0.5, "q2_no_nli": None, "inconsistent": None, "response": "It is red.",
-        "knowledge": "It is.", "questions": [],
-        "fallback": {"entailment": 0.5, "neutral": 0.5, "contradiction": 0.0},
-    }  # fmt: skip
-    assert any(line.endswith("given the knowledge: neutral") for line in explanation(row))

@@ -165,9 +165,7 @@ def test_answers_are_aggregated_as_in_the_released_code(golden: dict[str, Any]) 
         for measure in ("q2", "q2_no_nli"):
             assert score.value(measure) == pytest.approx(wanted[score.response.id][measure])
     by_question = [
-        (question.worth(official=True), question.overlap(official=True))
-        for score in scores
-        for question in score.questions
+        (question.worth, question.overlap) for score in scores for question in score.questions
     ]
     stated = [
         row
@@ -197,7 +195,7 @@ def test_default_differs_from_the_released_code_where_that_is_said(
     assert scores["4"].unscored("q2_no_nli") == "no valid question"
     assert scores["2"].fallback is not None
     # A knowledge that answers "nan" has answered.
-    assert scores["5"].questions[0].needs_entailment()
+    assert scores["5"].questions[0].needs_entailment
     # "half" and "a half" are the same answer: nobody is asked, and it is worth 1.
     assert scores["6"].q2 == 1.0
     mean = summarise(list(scores.values()), resamples=0)["q2_no_nli"]

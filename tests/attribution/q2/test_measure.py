@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from semqa.attribution.judges import (
     Entailment,
@@ -20,17 +17,14 @@ from semqa.attribution.judges import (
 from semqa.attribution.q2 import Q2, Response, Settings, summarise
 from semqa.attribution.q2.baselines import baseline_scores
 from semqa.attribution.q2.responses import (
-    ANOTHER_ANSWER,
-    PERSONAL,
     TOO_LONG,
-    UNANSWERED,
     Found,
     Question,
     ResponseScore,
 )
 from semqa.attribution.q2.spans import InformativeSpan, RuleSpans
 from semqa.errors import InputError
-from tests.attribution.q2.judges import LABELS, WrittenJudge
+from tests.attribution.q2.judges import WrittenJudge
 
 TEXT, KNOWLEDGE = "They formed in LA in 1983.", "The band formed in Los Angeles in 1983."
 
@@ -54,41 +48,6 @@ def score(judge: WrittenJudge, *spans: str, text: str = TEXT, **settings: Any) -
     measure = Q2(judge, Spans(*spans), Settings(**settings))
     (found,) = measure.score([Response("r", text, KNOWLEDGE)])
     return found
-
-
-def test_questions_are_tried_from_the_best_until_one_is_answered_by_its_span() -> None:
-    questions = {"LA": ["Where are you?", "In 1983?", "Nowhere?", "Where?", "Where else?"]}
-    answers = {
-        ("In 1983?", TEXT): "1983",
-        ("Where?", TEXT): "LA",
-        ("Where else?", TEXT): "LA",
-        ("Where?", KNOWLEDGE): "Los Angeles",
-        ("Where else?", KNOWLEDGE): "The band",
-    }
-    judge = WrittenJudge(questions, answers)
-    found = score(judge, "LA")
-    assert [(q.text, q.rejected, q.own_answer) for q in found.questions] == [
-        ("Where are you?", PERSONAL, None),
-        ("In 1983?", ANOTHER_ANSWER, "1983"),
-        ("Nowhere?", UNANSWERED, None),
-        ("Where?", None, "LA"),
-    ]
-    assert ("Where else?", TEXT) not in judge.readings, "the first that counts is enough"
-    assert all(reading.question != "Where are you?" for reading in judge.readings)
-
-    few = score(WrittenJudge(questions, answers), "LA", beams=3)
-    assert (len(few.questions), few.valid) == (3, ())
-    kept = score(WrittenJudge(questions, answers), "LA", beams=1, personal=True)
-    assert [q.rejected for q in kept.questions] == [UNANSWERED]
-
-
-def test_a_judge_of_entailment_is_needed() -> None:
-    class Reader:
-        name = identity = "reader"
-        ask, answer = WrittenJudge().ask, WrittenJudge().answer
-
-    with pytest.raises(InputError, match=r"cannot judge entailment"):
-        Q2(Reader(), Spans("LA"))
 
 
 class ShortSighted(WrittenJudge):
@@ -155,35 +114,6 @@ def test_judges_that_lack_something() -> None:
         Q2(Nothing(), RuleSpans())
     with pytest.raises(InputError, match="--beams"):
         Settings(beams=0)
-
-
-QUESTIONS = st.builds(
-    Question,
-    text=st.text(max_size=5),
-    span=st.sampled_from(["LA", "1983", "the"]),
-    own_answer=st.none() | st.just("LA"),
-    rejected=st.none() | st.sampled_from([PERSONAL, UNANSWERED]),
-    answer=st.none()
-    | st.builds(Found, st.sampled_from(["LA", "nan", ""]), st.just(0), st.just(2), st.just(0.5)),
-    entailment=st.none() | st.sampled_from(list(LABELS.values())),
-    stated=st.none() | st.floats(0, 1),
-)
-
-
-@given(
-    st.lists(QUESTIONS, max_size=4),
-    st.none() | st.sampled_from(list(LABELS.values())),
-    st.booleans(),
-)
-def test_a_row_of_a_record_has_scores_or_reasons(
-    questions: list[Question], fallback: Entailment | None, official: bool
-) -> None:
-    response = Response("r", "t", "k", True, "s", "c")
-    given_score = ResponseScore(response, tuple(questions), fallback, official, 3, {"bleu": 2.0})
-    row = json.loads(json.dumps(given_score.to_dict(), allow_nan=False))
-    for measure in ("q2", "q2_no_nli"):
-        assert (row[measure] is None) == (measure in row["unscored"])
-        assert row[measure] is None or 0 <= row[measure] <= 1
 
 
 def test_a_system_is_the_mean_of_its_responses_not_of_its_questions() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,15 +10,11 @@ from hypothesis import strategies as st
 from semqa.attribution.q2 import Response
 from semqa.attribution.q2.meta import (
     Judged,
-    annotation_counts,
-    contexts_of,
-    plot_levels,
     response_level,
     spearman_rows,
     system_level,
     three_way,
 )
-from semqa.errors import InputError
 
 
 def judged(
@@ -86,51 +79,13 @@ def test_three_labels_have_the_thresholds_of_the_best_accuracy(
     assert (again["accuracy"], again["chosen"]) == (right(0.25, 0.75), False)
 
 
-@given(st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=20))
-def test_low_scores_detect_what_is_inconsistent(examples: list[tuple[int, bool]]) -> None:
-    rows = [row for n, label in examples for row in judged(n / 8, inconsistent=label)]
-    level = response_level(rows, "m")
-    assert level is not None
-    curve = level["curves"]["inconsistent"]
-    if not any(label for _, label in examples):
-        assert curve is None
-        return
-    points = zip(curve["precision"], curve["recall"], curve["thresholds"], strict=False)
-    for precision, recall, turned in points:
-        below = [label for n, label in examples if n / 8 <= 1 - turned]
-        assert precision == pytest.approx(sum(below) / len(below))
-        assert recall == pytest.approx(sum(below) / sum(label for _, label in examples))
-
-
-@given(st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=30))
-def test_areas_by_counting_pairs(examples: list[tuple[int, bool]]) -> None:
-    rows = [row for n, label in examples for row in judged(n / 8, inconsistent=label)]
-    level = response_level(rows, "m")
-    assert level is not None
-    good = [n for n, label in examples if not label]
-    bad = [n for n, label in examples if label]
-    if not good or not bad:
-        assert level["roc_auc"] is level["average_precision_consistent"] is None
-        return
-    pairs = [(a > b) + 0.5 * (a == b) for a in good for b in bad]
-    assert level["roc_auc"] == pytest.approx(sum(pairs) / len(pairs))
-
-
-@given(
-    st.integers(2, 8).flatmap(
-        lambda n: st.tuples(
-            st.lists(st.lists(st.integers(0, 5), min_size=n, max_size=n), min_size=1, max_size=4),
-            st.permutations(range(n)),
-        )
-    )
-)
-def test_spearman_is_scipys(case: tuple[list[list[int]], list[int]]) -> None:
+def test_spearman_is_scipys() -> None:
     from scipy.stats import spearmanr
 
-    rows, reference = case
-    varied = [row for row in rows if len(set(row)) > 1]
-    wanted = [spearmanr(row, reference).statistic for row in varied]
-    assert spearman_rows(np.array(rows, dtype=float), reference) == pytest.approx(wanted, abs=1e-12)
+    rows = np.random.default_rng(0).integers(0, 4, (40, 5)).astype(float)
+    rows[0] = 1
+    wanted = [spearmanr(row, range(5)).statistic for row in rows if len(set(row)) > 1]
+    assert spearman_rows(rows, range(5)) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_bleu_and_bertscore_are_put_on_a_scale_of_one() -> None:
@@ -150,27 +105,6 @@ def test_bleu_and_bertscore_are_put_on_a_scale_of_one() -> None:
     assert level["accuracy"] == 0.5
 
 
-def test_contexts_with_one_response_of_each_kind() -> None:
-    rows = [
-        *judged(0.1, inconsistent=True, context="a"),
-        *judged(0.9, 0.8, inconsistent=False, context="a"),
-        *judged(0.2, 0.3, inconsistent=True, context="both"),
-        *judged(0.4, inconsistent=False, context="none"),
-        *judged(None, inconsistent=True, context="unscored"),
-        *judged(0.7, inconsistent=False, context="unscored"),
-        *judged(0.5, inconsistent=True),
-    ]
-    assert contexts_of(rows, "m") == [(0.9, 0.1)]
-    counts = annotation_counts(rows)
-    assert counts == {
-        "contexts": 4,
-        "inconsistent": {"s": 4},
-        "exactly_one": 2,
-        "both": 1,
-        "none": 1,
-    }
-
-
 def test_a_perfect_measure_ranks_perfectly_and_a_constant_one_not_at_all() -> None:
     perfect = system_level([(1.0, 0.0)] * 7, iterations=20)
     assert perfect == {
@@ -183,37 +117,6 @@ def test_a_perfect_measure_ranks_perfectly_and_a_constant_one_not_at_all() -> No
     assert constant is not None
     assert (constant["spearman"], constant["interval"], constant["unscored"]) == (None, None, 20)
     assert system_level([]) is None
-
-
-def test_a_seed_gives_the_same_draws_and_leaves_numpys_alone() -> None:
-    contexts = [(math.sin(n), math.cos(n)) for n in range(20)]
-    state = np.random.get_state()
-    for official in (False, True):
-        levels = [
-            system_level(contexts, iterations=30, seed=seed, official=official)
-            for seed in (1, 1, 2)
-        ]
-        assert levels[0] == levels[1] != levels[2]
-    assert all(np.array_equal(a, b) for a, b in zip(state, np.random.get_state(), strict=True))
-
-
-@pytest.mark.parametrize("kind", ["svg", "pdf"])
-def test_pictures_are_the_same_each_time(tmp_path: Path, kind: str) -> None:
-    rows = [*judged(0.1, 0.4, inconsistent=True), *judged(0.3, 0.9, inconsistent=False)]
-    level = response_level(rows, "m")
-    assert level is not None
-    one, two = tmp_path / f"one.{kind}", tmp_path / f"two.{kind}"
-    plot_levels({"m": level}, one)
-    plot_levels({"m": level}, two)
-    head = {"svg": b"<?xml", "pdf": b"%PDF"}[kind]
-    assert one.read_bytes().startswith(head)
-    assert one.read_bytes() == two.read_bytes()
-    one_class = response_level(judged(0.1, 0.4, inconsistent=True), "m")
-    assert one_class is not None
-    plot_levels({"m": one_class}, one)
-    for levels, name in (({}, one.name), ({"m": level}, "a.gif")):
-        with pytest.raises(InputError, match="--plot"):
-            plot_levels(levels, tmp_path / name)
 
 
 def test_float_noise_decides_no_rank() -> None:

@@ -19,7 +19,7 @@ from semqa.attribution.tofueval.data import (
     read_documents,
     read_key_points,
 )
-from semqa.attribution.tofueval.judging import read_texts, read_topics
+from semqa.attribution.tofueval.judging import read_texts
 from semqa.attribution.tofueval.meta import ALL, count_errors, error_rates, read_evaluator
 from semqa.errors import InputError
 
@@ -35,19 +35,6 @@ def write(path: Path, rows: list[list[str]], header: list[str] | None = None) ->
 
 def changed(**cells: str) -> list[str]:
     return [cells.get(name, cell) for name, cell in zip(COLUMNS, ROW, strict=True)]
-
-
-def test_names_of_files_say_dataset_and_split(tmp_path: Path) -> None:
-    for name, dataset, split in (
-        ("MeetingBank_factual_eval_test.csv", "meetingbank", "test"),
-        ("my_own_factual_eval.csv", "my_own", ""),
-        ("anything.csv", "anything", ""),
-    ):
-        (sentence,) = read_annotations([write(tmp_path / name, [ROW])])
-        assert (sentence.key.dataset, sentence.split) == (dataset, split)
-    own = write(tmp_path / "x.csv", [[*ROW, "BOOK", "dev"]], [*COLUMNS, "dataset", "split"])
-    (sentence,) = read_annotations([own])
-    assert (sentence.key.dataset, sentence.split) == ("BOOK", "dev")
 
 
 def test_columns_in_any_order_and_quotes_in_cells(tmp_path: Path) -> None:
@@ -80,9 +67,6 @@ def test_wrong_rows_are_named(tmp_path: Path, cells: dict[str, str], message: st
 def test_wrong_columns_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [ROW[:-3]], COLUMNS[:-3])
     with pytest.raises(InputError, match=r"a\.csv:1: Missing columns"):
-        read_annotations([path])
-    path = write(tmp_path / "b.csv", [[*ROW, ""]], [*COLUMNS, "Topic "])
-    with pytest.raises(InputError, match=r"b\.csv:1: The column"):
         read_annotations([path])
 
 
@@ -190,23 +174,11 @@ def test_summaries_are_cut_into_sentences_and_annotations_joined(tmp_path: Path)
         read_texts([lines_of(tmp_path / "s.jsonl", [{**NAMED, "summary": " "}])], "summary")
 
 
-def test_topics_wanted(tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = [
-        {"doc_id": "a", "topic": "x"},
-        {"doc_id": "b", "topics": ["y", "z"]},
-    ]
-    assert read_topics(lines_of(tmp_path / "t.jsonl", rows)) == [("a", "x"), ("b", "y"), ("b", "z")]
-    with pytest.raises(InputError, match=r"t\.jsonl:1: topics must"):
-        read_topics(lines_of(tmp_path / "t.jsonl", [{"doc_id": "a", "topics": "x"}]))
-
-
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         ({**NAMED, "sent_idx": 1}, "label and score are missing"),
-        ({**NAMED, "sent_idx": 1, "label": "perhaps"}, "label must"),
         ({**NAMED, "sent_idx": 1, "score": "high"}, "score must"),
-        ({**NAMED, "sent_idx": "x", "label": "yes"}, "sent_idx must"),
         ({**NAMED, "sent_idx": 1, "label": "yes", "run": [1]}, "run must"),
         ({**NAMED, "sent_idx": 2, "score": 0.5}, "This line"),
         ({**NAMED, "sent_idx": 2, "label": "yes"}, "The same text"),
@@ -216,13 +188,6 @@ def test_wrong_predictions_are_named(tmp_path: Path, row: dict[str, Any], messag
     first = {**NAMED, "sent_idx": 2, "label": "no"}
     path = lines_of(tmp_path / "p.jsonl", [first, row])
     with pytest.raises(InputError, match=f"p.jsonl:2: .*{message}"):
-        read_evaluator(path)
-
-
-def test_a_record_without_predictions_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "r.json"
-    path.write_text('{"kind": "tofueval judgements", "rows": []}', encoding="utf-8")
-    with pytest.raises(InputError, match=r"r\.json: The file has no predictions"):
         read_evaluator(path)
 
 

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
-
-import pytest
 
 from semqa.attribution.judges import Entailment, Pair, TooLongError
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.tofueval.data import SummaryKey
 from semqa.attribution.tofueval.judging import (
     Judged,
-    Method,
     completeness,
     judge_coverage,
     judge_texts,
     mean_completeness,
-    mean_relevance,
-    rate_relevance,
 )
-from semqa.errors import InputError
 
 DOCUMENTS = {"d1": "LEE: Rents rose.\nORTIZ: {{ The mill }} closed.", "d2": "HOST: It rained."}
 KEY = SummaryKey("a", "d1", "Rent", "m")
@@ -37,13 +30,7 @@ class Scripted:
         self.said = said
         self.prompts: list[str] = []
 
-    def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int = 256,
-        schema: object = None,
-    ) -> list[str]:
+    def complete(self, prompts: Sequence[str], **_: object) -> list[str]:
         self.prompts += prompts
         return [next((v for k, v in self.said.items() if k in p), "Hm.") for p in prompts]
 
@@ -60,19 +47,18 @@ class Mute:
     name = identity = "mute"
 
 
-@pytest.mark.parametrize("method", ["direct", "explained"])
-def test_verdicts_are_asked_for(method: Method) -> None:
+def test_verdicts_are_asked_for() -> None:
     judge = Scripted(
         **{"Rents fell": "They rose.\nAnswer: No", "Unclear": "Who knows", "Rents": "Yes"}
     )
-    found = judge_texts(TEXTS, DOCUMENTS, judge, method)
+    found = judge_texts(TEXTS, DOCUMENTS, judge, "explained")
     assert [each.inconsistent for each in found] == [False, True, None]
     assert [each.to_dict()["label"] for each in found] == ["yes", "no", None]
     # The document is a value: nothing in it is read as a template.
     assert all("{{ The mill }} closed." in prompt for prompt in judge.prompts)
     assert all("sentence" in prompt for prompt in judge.prompts)
-    if method == "explained":  # the verdict first, as in the paper
-        assert judge.prompts[0].index("Answer: Yes") < judge.prompts[0].index("explain it")
+    # The verdict comes first, as in the paper.
+    assert judge.prompts[0].index("Answer: Yes") < judge.prompts[0].index("explain it")
 
 
 def test_whole_summaries_and_prompts_of_ones_own(tmp_path: Path) -> None:
@@ -85,14 +71,6 @@ def test_whole_summaries_and_prompts_of_ones_own(tmp_path: Path) -> None:
     assert judge.prompts == [f"summary|Rent|All.|{DOCUMENTS['d1']}"]
     assert found.inconsistent
     assert "sent_idx" not in found.to_dict()
-
-
-def test_mistakes() -> None:
-    with pytest.raises(InputError, match="not found"):
-        judge_texts(TEXTS, {}, Scripted(), "direct")
-    for method in get_args(Method):
-        with pytest.raises(InputError, match="mute cannot"):
-            judge_texts(TEXTS, DOCUMENTS, Mute(), method)
 
 
 def test_key_points_are_made_where_they_are_entailed() -> None:
@@ -108,15 +86,6 @@ def test_key_points_are_made_where_they_are_entailed() -> None:
     scores = [completeness(made) for made in found]
     assert [score.value for score in scores] == [1, 0.5, None]
     assert mean_completeness(scores).value == 0.75
-
-
-def test_relevance_is_rated_and_binned() -> None:
-    judge = Scripted(rose="4", rained="**1**")
-    summaries = [Judged(KEY, None, text) for text in ("Rents rose.", "It rained.", "What?")]
-    assert [rating for rating, _ in rate_relevance(summaries, judge)] == [4, 1, None]
-    relevance = mean_relevance([3, 5, 2, None])  # appendix F.4: 1 and 2 are 0, the others 1
-    assert relevance.value == pytest.approx(2 / 3)
-    assert relevance.n == 3
 
 
 def test_what_is_too_long_costs_itself_alone() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from semqa.attribution.tofueval.data import AnnotatedSentence, SummaryKey
@@ -50,32 +52,42 @@ def scored(*scores: float) -> Run:
     )
 
 
+def cells_of(found: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    return {(c["dataset"], c["category"], c["level"]): c for c in found["cells"]}
+
+
+def counts_of(found: dict[str, Any]) -> dict[tuple[str, str, str], tuple[int, ...]]:
+    names = ("tp", "fn", "fp", "tn")
+    return {name: tuple(c[each] for each in names) for name, c in cells_of(found).items()}
+
+
 def test_summaries_are_made_of_sentences() -> None:
     found = evaluate(SENTENCES, run(False, True, False, True, True), {"a": {"Tax": "marginal"}})
-    cells = {cell: tuple(counts) for cell, counts in found.cells.items()}
+    cells = counts_of(found)
     assert cells["a", ALL, "sentence"] == (1, 1, 2, 1)
     # Summary m: wrong, and found so for another sentence; n: right, found wrong; Tax: found.
     assert cells["a", ALL, "summary"] == (2, 0, 1, 0)
     assert cells["a", "marginal", "sentence"] == cells[ALL, "marginal", "summary"] == (1, 0, 0, 0)
-    assert [tuple(each) for each in found.recall] == [
-        ("Reasoning Error", 1, 0),
-        ("Contradiction", 2, 1),
+    assert found["recall_by_error_type"] == [
+        {"error": "Reasoning Error", "n": 1, "hits": 0, "recall": 0},
+        {"error": "Contradiction", "n": 2, "hits": 1, "recall": 50},
     ]
-    assert [tuple(each) for each in found.recall_single] == [("Contradiction", 1, 1)]
+    (single,) = found["recall_by_single_error_type"]
+    assert (single["error"], single["n"], single["hits"]) == ("Contradiction", 1, 1)
 
 
 def test_what_is_not_read_is_left_out_and_counted() -> None:
     found = evaluate(SENTENCES, run(True, None, None, False, True), {})
-    assert found.unread == {"sentence": 2, "summary": 1}  # m is found wrong whatever 2 says
-    assert found.cells["a", ALL, "sentence"].n == 3
-    assert found.cells["a", ALL, "summary"] == (2, 0, 0, 0)
+    assert found["unread"] == {"sentence": 2, "summary": 1}  # m is found wrong whatever 2 says
+    assert cells_of(found)["a", ALL, "sentence"]["n"] == 3
+    assert counts_of(found)["a", ALL, "summary"] == (2, 0, 0, 0)
 
 
 def test_a_whole_summary_may_be_judged() -> None:
     known = run(False, False, False, False, False)
     known.summaries[KEY._replace(dataset="")] = Prediction(inconsistent=True)
     found = evaluate(SENTENCES, known, {})
-    assert found.cells["a", ALL, "summary"] == (1, 1, 0, 1)
+    assert counts_of(found)["a", ALL, "summary"] == (1, 1, 0, 1)
 
 
 def test_scores_need_a_threshold_that_dev_gives() -> None:
@@ -91,17 +103,17 @@ def test_scores_need_a_threshold_that_dev_gives() -> None:
     assert {level: each.value for level, each in found.items()} == {"sentence": 0.2, "summary": 0.2}
     values = {level: each.value for level, each in found.items()}
     judged = evaluate(SENTENCES, scored(0.1, 0.8, 0.2, 0.7, 0.3), {}, values)
-    assert judged.cells["a", ALL, "sentence"] == (1, 1, 1, 2)
-    assert judged.cells["a", ALL, "summary"] == (1, 1, 1, 0)
+    assert counts_of(judged)["a", ALL, "sentence"] == (1, 1, 1, 2)
+    assert counts_of(judged)["a", ALL, "summary"] == (1, 1, 1, 0)
     with pytest.raises(InputError, match="Cannot tune"):
         tune(SENTENCES, known)
-    assert evaluate(SENTENCES, scored(1, 1, 1, 1, 1), {}).unread["sentence"] == 5
+    assert evaluate(SENTENCES, scored(1, 1, 1, 1, 1), {})["unread"]["sentence"] == 5
 
 
 def test_evaluators_are_compared_on_what_both_judged() -> None:
-    first = Evaluator("x", {"": run(True, False, False, False, True)}, scored=False)
-    second = Evaluator("y", {"": run(False, None, True, False, True)}, scored=False)
-    test = compare(SENTENCES, first, second, ({}, {}), resamples=200)
+    first = Evaluator("x", {"": run(True, False, False, False, True)})
+    second = Evaluator("y", {"": run(False, None, True, False, True)})
+    test = compare(SENTENCES, first, second, resamples=200)
     assert (test.n, test.difference) == (4, 50)
-    grouped = compare(SENTENCES, first, second, ({}, {}), resamples=200, by_document=True)
+    grouped = compare(SENTENCES, first, second, resamples=200, by_document=True)
     assert (grouped.groups, grouped.low, grouped.high) == (1, 50, 50)
