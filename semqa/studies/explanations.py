@@ -103,7 +103,7 @@ class Explanations(Kind):
             "rater": rated.rater,
             "seconds": round(rated.seconds, 1),
         }
-        return [row]
+        return [{name: row[name] for name in self.columns}]
 
     def report(self, studies: Studies) -> Figures:
         """Return the share of right explanations by evaluator, and agreement."""
