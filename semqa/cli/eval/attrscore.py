@@ -142,8 +142,9 @@ def run(
                 "the others were cached or duplicates"
             )
     if family == "all":
-        for record in records if out is not None else ():
-            write_record(out.with_suffix(f".{record['family']}{out.suffix}"), record)
+        if out is not None:
+            for record in records:
+                write_record(out.with_suffix(f".{record['family']}{out.suffix}"), record)
         _show_all(records, as_json=as_json)
         return
     (record,) = records
