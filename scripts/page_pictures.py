@@ -22,8 +22,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from semqa.engines import create_engine
 from semqa.retrieval.passages import Library
-from semqa.server import ServerSettings, create_app
+from semqa.server.app import create_app
 from semqa.server.running import Running
+from semqa.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,31 +8,22 @@ from typing import Annotated
 
 import typer
 
-from semqa.cli.checking import judge_answer, open_named_judge
-from semqa.cli.choice import Choice, choose, with_default
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.answer_file import answer_questions, read_questions
+from semqa.cli.choice import Choice, EngineOptions, choose, with_default
 from semqa.cli.eval.judging import JudgeOptions
-from semqa.cli.inputs import SourceFinder, check_not_an_input, check_stdin_once, check_text
-from semqa.cli.keys import Database, OwnerId
-from semqa.cli.options import (
-    AsJson,
-    CollectionName,
-    DataFolder,
-    EngineName,
-    PassageCount,
-    RerankerName,
-    SourceOption,
-    SourcesOption,
+from semqa.cli.inputs import SourceOptions, check_not_an_input, check_stdin_once, check_text
+from semqa.cli.options import AsJson, EngineName
+from semqa.cli.output import json_line, say, use_color, watch, write_file, write_result
+from semqa.cli.running import (
+    AnswerTask,
+    Format,
+    Run,
+    judge_answer,
+    open_named_judge,
+    run_engine,
+    say_if_words_only,
+    show_verdict,
 )
-from semqa.cli.output import (
-    json_line,
-    say,
-    use_color,
-    watch,
-    write_file,
-    write_result,
-)
-from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only, show_verdict
 from semqa.errors import InputError
 from semqa.retrieval.settings import PROMPT_PANEL
 
@@ -41,45 +32,27 @@ def answer(
     ctx: typer.Context,
     question: Annotated[
         str | None,
-        typer.Argument(
-            help="The question, unless --questions is given.",
-            show_default=False,
-            metavar="QUESTION",
-        ),
+        typer.Argument(help="The question, unless --questions is given.", metavar="QUESTION"),
     ] = None,
     more: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.",
-            metavar="FILE",
-            show_default=False,
+            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.", metavar="FILE"
         ),
     ] = None,
-    source: SourceOption = None,
-    sources: SourcesOption = None,
     questions: Annotated[
         Path | None,
         typer.Option(
             help='Questions: one per line, or JSON lines {"question", "id"?, "sources"?}; '
             "- for standard input.",
-            show_default=False,
             metavar="FILE",
         ),
     ] = None,
-    collection: CollectionName = None,
-    owner: OwnerId = None,
-    passages: PassageCount = 8,
-    reranker: RerankerName = None,
-    data: DataFolder = None,
-    database: Database = None,
     engine: EngineName = None,
     output_format: Annotated[
         Format | None,
         typer.Option(
-            "--format",
-            "-f",
-            help="Output format.",
-            show_default="terminal, or marked in a pipe",
+            "--format", "-f", help="Output format.", show_default="terminal, or marked in a pipe"
         ),
     ] = None,
     as_json: AsJson = False,
@@ -89,7 +62,6 @@ def answer(
             "--out",
             "-o",
             help="Write to this file; with --questions, resume from it.",
-            show_default=False,
             metavar="FILE",
         ),
     ] = None,
@@ -104,8 +76,7 @@ def answer(
     check: Annotated[
         bool,
         typer.Option(
-            "--check",
-            help="Let a judge check whether the quoted sources support each sentence.",
+            "--check", help="Let a judge check whether the quoted sources support each sentence."
         ),
     ] = False,
 ) -> None:
@@ -121,9 +92,11 @@ def answer(
     semqa answer --questions questions.txt handbook.pdf -o answers.jsonl
     """  # noqa: D301 -- click reads the backspace
     options: EngineOptions = ctx.obj[EngineOptions]
+    given: SourceOptions = ctx.obj[SourceOptions]
+    sources, collection = given.sources, given.collection
     many = questions is not None
     train = options.given().get("train")
-    texts = [*(source or []), *([Path(question)] if many and question else []), *(more or [])]
+    texts = [*(given.source or []), *([Path(question)] if many and question else []), *(more or [])]
     if many:
         output_format = _format_of_many(output_format, as_json, out)
     else:
@@ -147,24 +120,13 @@ def answer(
     check_not_an_input(out, *texts, sources, questions, train)
     asked = []
     if questions is not None:
-        from semqa.cli.answer_file import answer_questions, read_questions
-
         asked = read_questions(questions)
     named = bool(texts) or sources is not None or collection is not None
     if str(questions) == "-" and not named and not all(each.sources for each in asked):
         raise InputError("No sources. Give documents, --sources FILE or --collection NAME.")
     finder = None
     if named or not many or not all(each.sources for each in asked):
-        finder = SourceFinder(
-            texts,
-            sources,
-            collection=collection,
-            data=data,
-            passages=passages,
-            reranker=reranker,
-            owner=owner,
-            database=database,
-        )
+        finder = given.finder(texts)
     if finder is None or many:
         answer_questions(
             asked, finder, choice, output_format, out, judging=judging, with_prompt=with_prompt
@@ -172,13 +134,13 @@ def answer(
         return
     from semqa.engines import Request
 
-    given = tuple(each.source for each in finder.find(question))
-    if not given:
+    found = tuple(each.source for each in finder.find(question))
+    if not found:
         raise InputError(
             f"No passage of {collection!r} matches the question.",
             hint="Use words from the documents, or add documents with: semqa index DIR",
         )
-    task = AnswerTask(Request(question, given), output_format, with_prompt)
+    task = AnswerTask(Request(question, found), output_format, with_prompt)
     run = _run(choice, task)
     if judging is not None:
         run = run._replace(check=judge_answer(question, run.result, judging))
@@ -202,7 +164,7 @@ def answer(
             say(line)
     if output_format is not Format.JSON:
         for quote in run.nearest:
-            title = given[quote.source - 1].title
+            title = found[quote.source - 1].title
             shown_title = f" {title}:" if title else ""
             say(f"nearest: [{quote.source}]{shown_title} “{' '.join(quote.text.split())}”")
 

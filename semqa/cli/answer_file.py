@@ -18,8 +18,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from semqa.cli.choice import warm_up
-from semqa.cli.output import STOPPED, json_line, progress_bar, say, use_color, write_result
-from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
+from semqa.cli.output import (
+    STOPPED,
+    json_line,
+    print_error,
+    progress_bar,
+    say,
+    use_color,
+    write_result,
+)
+from semqa.cli.running import (
+    AnswerTask,
+    Format,
+    Run,
+    check_answer,
+    run_engine,
+    say_if_words_only,
+)
+from semqa.data.files import BOM, decode_text
+from semqa.data.jsonl import AppendFile, as_row, decode_row, describe, read_lines
+from semqa.data.sources import source_of
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +47,6 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.choice import Choice
     from semqa.cli.inputs import SourceFinder
-    from semqa.data.jsonl import AppendFile
     from semqa.engines import Engine, Request
     from semqa.quotes import Source
 
@@ -51,9 +68,6 @@ def read_questions(path: Path) -> list[AskedQuestion]:
 
     The file is JSON lines if its first non-blank line begins with a brace. Other fields are ignored.
     """
-    from semqa.data.files import BOM, decode_text
-    from semqa.data.jsonl import decode_row, read_lines
-
     found: list[AskedQuestion] = []
     as_json = False
     for line in read_lines(path):
@@ -74,8 +88,6 @@ def read_questions(path: Path) -> list[AskedQuestion]:
 
 
 def _own_sources(row: Any) -> tuple[Source, ...]:
-    from semqa.data.jsonl import as_row, describe
-    from semqa.data.sources import source_of
 
     given = row.fields.get("sources") or []
     if not isinstance(given, list):
@@ -86,13 +98,6 @@ def _own_sources(row: Any) -> tuple[Source, ...]:
         source_of(as_row(each, f"{row.where}: source {number}"))
         for number, each in enumerate(given, 1)
     )
-
-
-class _Pending(NamedTuple):
-    """A question that has no answer yet."""
-
-    asked: AskedQuestion
-    key: str
 
 
 def answer_questions(
@@ -108,14 +113,27 @@ def answer_questions(
     """Answer questions and write each answer once it is finished."""
     keys = _keys(asked, finder, choice)
     stream, done = (None, set[str]()) if out is None else _open(out, keys)
-    pending = [_Pending(*pair) for pair in zip(asked, keys, strict=True) if pair[1] not in done]
+    pending = [pair for pair in zip(asked, keys, strict=True) if pair[1] not in done]
     if done:
         say(f"{len(done)} of {len(asked)} questions are already answered")
-    failed: list[str] = []
+    failed = []
     try:
-        if pending:
-            writer = _Writer(stream, form, judging, with_prompt)
-            _answer_all(pending, finder, choice, writer, failed)
+        for (question, key), request, made in _runs(pending, finder, choice):
+            if isinstance(made, InputError):
+                failed.append(f"{question.where}: {made}")
+                continue
+            run = made
+            if judging is not None:
+                run = made._replace(check=check_answer(request.question, made.result, judging))
+            task = AnswerTask(request, form, with_prompt)
+            if stream is None and form is not Format.JSON:
+                _print(run, task)
+                continue
+            record = _record(question, key, run, task)
+            if stream is None:
+                write_result(json_line(record))
+            else:
+                stream.append(record)  # on disk when this returns
     except KeyboardInterrupt:
         if stream is not None:
             say(STOPPED)
@@ -126,22 +144,44 @@ def answer_questions(
         if judging is not None:
             judging.close()
     for message in failed:
-        say(f"error: {message}")
+        print_error(message)
     if failed:
         say(f"{len(failed)} of {len(asked)} questions have no answer")
         raise typer.Exit(1)
 
 
-def _answer_all(
-    pending: Sequence[_Pending],
-    finder: SourceFinder | None,
-    choice: Choice,
-    writer: _Writer,
-    failed: list[str],
-) -> None:
-    from semqa.engines import GeneratingEngine, close_engine
+def _print(run: Run, task: AnswerTask) -> None:
+    shown = run.page(task, color=use_color()).rstrip("\n")
+    title = f"> {' '.join(task.request.question.split())}"
+    write_result(f"{title}\n{shown}\n\n", raw=task.output_format is Format.TERMINAL)
 
-    engine = choice.create([each.asked.question for each in pending])
+
+def _record(asked: AskedQuestion, key: str, run: Run, task: AnswerTask) -> dict[str, Any]:
+    """Return the line of an answer.
+
+    It has only the quoted sources, because whole documents in each line would fill the disk.
+    """
+    from semqa.quotes.renumber import named_sources
+
+    named = {} if asked.id is None else {"id": asked.id}
+    record: dict[str, Any] = {"key": key, **named, **run.record(task)}
+    used = {*named_sources(run.result), *(quote.source for quote in run.nearest)}
+    record["sources"] = [each for each in record["sources"] if each["number"] in used]
+    return record
+
+
+_Keyed = tuple[AskedQuestion, str]
+
+
+def _runs(
+    pending: Sequence[_Keyed], finder: SourceFinder | None, choice: Choice
+) -> Iterator[tuple[_Keyed, Request, Run | InputError]]:
+    """Load the engine and answer questions, in batches if possible."""
+    from semqa.engines import GeneratingEngine, Request, close_engine
+
+    if not pending:
+        return
+    engine = choice.create([asked.question for asked, _ in pending])
     size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
     try:
         if choice.constrained:
@@ -151,29 +191,22 @@ def _answer_all(
         with progress_bar("answering", "examples") as update:
             for start in range(0, len(pending), size):
                 batch = pending[start : start + size]
-                requests = [_request(each.asked, finder) for each in batch]
-                for each, run, request in _runs(choice, engine, batch, requests):
-                    if isinstance(run, InputError):
-                        failed.append(f"{each.asked.where}: {run}")
-                    else:
-                        writer.write(each, run, request)
+                requests = []
+                for asked, _ in batch:
+                    found = () if finder is None else finder.find(asked.question)
+                    sources = (*(each.source for each in found), *asked.sources)
+                    requests.append(Request(asked.question, sources))
+                yield from zip(batch, requests, _answers(choice, engine, requests), strict=True)
                 if update is not None:
                     update(min(start + size, len(pending)), len(pending))
     finally:
         close_engine(engine)
 
 
-def _request(asked: AskedQuestion, finder: SourceFinder | None) -> Request:
-    from semqa.engines import Request
-
-    found = () if finder is None else finder.find(asked.question)
-    return Request(asked.question, (*(each.source for each in found), *asked.sources))
-
-
-def _runs(
-    choice: Choice, engine: Engine, batch: Sequence[_Pending], requests: Sequence[Request]
-) -> Iterator[tuple[_Pending, Run | InputError, Request]]:
-    """Answer questions, in one batch if possible; a failed question does not affect the rest."""
+def _answers(
+    choice: Choice, engine: Engine, requests: Sequence[Request]
+) -> Iterator[Run | InputError]:
+    """Answer a batch; a failed question does not affect the rest."""
     from semqa.engines import GeneratingEngine
     from semqa.engines.abstention import abstention, nearest, rated
 
@@ -184,61 +217,19 @@ def _runs(
         with suppress(InputError):  # raised again below, for the question that caused it
             generations = iter(engine.generate(together))
     seconds = (time.perf_counter() - started) / max(1, len(together))
-    for each, request in zip(batch, requests, strict=True):
+    for request in requests:
         if not request.sources:  # no passage matches
-            run: Run | InputError = Run(choice, engine.name, abstention(), 0.0, None, None)
+            yield Run(choice, engine.name, abstention(), 0.0, None, None)
         elif generations is not None:
             made = next(generations)
             result = rated(engine, request.understood, made.read(request.sources))
             near = nearest(engine, request) if result.abstained else ()
-            run = Run(choice, engine.name, result, seconds, made.prompt, made, nearest=near)
+            yield Run(choice, engine.name, result, seconds, made.prompt, made, nearest=near)
         else:
             try:
-                run = run_engine(choice, engine, AnswerTask(request, Format.JSON))
+                yield run_engine(choice, engine, AnswerTask(request, Format.JSON))
             except InputError as error:
-                run = error
-        yield each, run, request
-
-
-class _Writer:
-    """Writes answers one by one, to a file or to standard output."""
-
-    def __init__(
-        self,
-        stream: AppendFile | None,
-        form: Format,
-        judging: CachedJudge | None,
-        with_prompt: bool,
-    ) -> None:
-        self._stream = stream
-        self._form = form
-        self._judging = judging
-        self._with_prompt = with_prompt
-
-    def write(self, pending: _Pending, run: Run, request: Request) -> None:
-        """Write an answer; it is on disk when this returns."""
-        if self._judging is not None:
-            from semqa.attribution.ais.auto import CheckInput, check_answers
-
-            (check,) = check_answers([CheckInput(request.question, run.result)], self._judging)
-            run = run._replace(check=check)
-        task = AnswerTask(request, self._form, self._with_prompt)
-        if self._stream is None and self._form is not Format.JSON:
-            shown = run.page(task, color=use_color()).rstrip("\n")
-            title = f"> {' '.join(request.question.split())}"
-            write_result(f"{title}\n{shown}\n\n", raw=self._form is Format.TERMINAL)
-            return
-        from semqa.quotes.renumber import named_sources
-
-        named = {} if pending.asked.id is None else {"id": pending.asked.id}
-        record: dict[str, Any] = {"key": pending.key, **named, **run.record(task)}
-        # Keep only the sources that are quoted: whole documents in each line would fill the disk.
-        used = {*named_sources(run.result), *(quote.source for quote in run.nearest)}
-        record["sources"] = [each for each in record["sources"] if each["number"] in used]
-        if self._stream is None:
-            write_result(json_line(record))
-            return
-        self._stream.append(record)
+                yield error
 
 
 def _keys(asked: Sequence[AskedQuestion], finder: SourceFinder | None, choice: Choice) -> list[str]:
@@ -268,8 +259,6 @@ def _add(digest: Any, source: Source) -> None:
 
 def _open(path: Path, keys: Sequence[str]) -> tuple[AppendFile | None, set[str]]:
     """Open a file to append to and return the keys it has; the file is None for standard output."""
-    from semqa.data.jsonl import AppendFile
-
     if str(path) == "-":
         return None, set()
     opened = AppendFile(path, _BEGINNING)

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.bench_watch import outcomes_table, show_results, watching
-from semqa.cli.checking import open_named_judge
-from semqa.cli.choice import choose, with_default
-from semqa.cli.declared import taking
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import EngineOptions, choose, with_default
+from semqa.cli.command import taking
 from semqa.cli.eval.judging import BenchJudge
-from semqa.cli.options import AsJson
+from semqa.cli.options import AsJson, RayOptions
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.ray_options import RayOptions
+from semqa.cli.running import open_named_judge
 from semqa.cli.tables import print_tables
 from semqa.errors import InputError
 
@@ -38,12 +36,9 @@ def _bench() -> None:
 @app.command("quotesum", cls=taking(EngineOptions, BenchJudge, RayOptions))
 def quotesum(
     ctx: typer.Context,
-    data: Annotated[
-        Path | None, typer.Option(help="QuoteSum JSON lines.", show_default=False)
-    ] = None,
+    data: Annotated[Path | None, typer.Option(help="QuoteSum JSON lines.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder of the run or grid.", show_default=False),
+        Path | None, typer.Option("--out", "-o", help="Folder of the run or grid.")
     ] = None,
     config: Annotated[
         Path | None,
@@ -51,7 +46,6 @@ def quotesum(
             metavar="FILE",
             help="Grid of runs as YAML: keys are these flags, each value of a list is tried; "
             "- for standard input. Typed flags apply to all runs.",
-            show_default=False,
         ),
     ] = None,
     engine: Annotated[
@@ -64,15 +58,10 @@ def quotesum(
         ),
     ] = None,
     limit: Annotated[
-        int | None,
-        typer.Option(min=1, help="Only the first N questions.", metavar="N", show_default=False),
+        int | None, typer.Option(min=1, help="Only the first N questions.", metavar="N")
     ] = None,
     retry_failed: Annotated[
-        bool,
-        typer.Option(
-            "--retry-failed",
-            help="Retry the examples that failed in earlier runs.",
-        ),
+        bool, typer.Option("--retry-failed", help="Retry the examples that failed in earlier runs.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -13,11 +13,10 @@ import typer
 from semqa.bench.config import ENGINE, NAME, RUNS, Setting
 from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
-from semqa.cli.choice import RULES, Choice, choose
-from semqa.cli.engine_options import EngineOptions, engine_params
+from semqa.cli.choice import PROMPT_OPTIONS, RULES, Choice, EngineOptions, choose, engine_params
 from semqa.cli.eval.judging import JudgeOptions
-from semqa.cli.options import did_you_mean
-from semqa.cli.ray_options import RayOptions
+from semqa.cli.options import RayOptions, did_you_mean
+from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import Template
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 
 CONSTRAINT = "constraint"
-_PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 
 
 WHOLE = (
@@ -197,7 +195,7 @@ class ConfigReader:
             if engine != HUMAN:
                 check_options(engine)  # raises, because the engine is unknown
             accepted = ()
-        usable = {*accepted, *(_PROMPT if "prompts" in accepted else ())}
+        usable = {*accepted, *(PROMPT_OPTIONS if "prompts" in accepted else ())}
         # Options without effect in this run are dropped, unless they are in its own item.
         unused: set[str] = set()
         if "prompts" in accepted and values.get("shots") == 0:
@@ -243,8 +241,6 @@ class ConfigReader:
 
     def _check_data(self, plans: Iterable[Plan]) -> None:
         """Read each file once, so that errors in it are found before the first run."""
-        from semqa.data.quotesum import read_quotesum
-
         seen: set[Path] = set()
         for plan in plans:
             files = {"data": plan.data}

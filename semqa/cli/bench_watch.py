@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.cli.eval.judging import count_note
 from semqa.cli.output import say, write_result
+from semqa.cli.tables import judged_table, make_table, print_tables, scores_table, unscored_notes
 from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
@@ -121,8 +122,6 @@ def _outcome_text(outcome: CellOutcome) -> str:
 
 def outcomes_table(outcomes: Sequence[CellOutcome]) -> Table:
     """Return a table of runs with their scores and states."""
-    from semqa.cli.tables import make_table
-
     table = make_table("run", "SEMQA", "answered", "failed", "state")
     for each in outcomes:
         score = "" if each.semqa is None else f"{each.semqa:.2f}"
@@ -132,8 +131,6 @@ def outcomes_table(outcomes: Sequence[CellOutcome]) -> Table:
 
 def show_results(results: Mapping[str, Any]) -> None:
     """Print the scores of a run, and notes on them."""
-    from semqa.cli.tables import judged_table, print_tables, scores_table, unscored_notes
-
     scores, judged = results["results"], results.get("judged")
     print_tables(scores_table(scores))
     if judged is not None:

@@ -12,26 +12,24 @@ import time
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from urllib import parse
 
 import typer
 
-from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions
-from semqa.cli.inputs import Given, SourceFinder, check_not_an_input, check_text
-from semqa.cli.keys import Database, OwnerId
-from semqa.cli.options import (
-    CollectionName,
-    DataFolder,
-    EngineName,
-    PassageCount,
-    RerankerName,
-    SourceOption,
-    SourcesOption,
-)
+from semqa.cli.choice import Choice, EngineOptions, choose, warm_up, with_default
+from semqa.cli.inputs import Given, SourceFinder, SourceOptions, check_not_an_input, check_text
+from semqa.cli.options import EngineName
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
 from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
+from semqa.data.home import data_folder
 from semqa.errors import InputError, SemqaError
 from semqa.history import Exchange, in_context, is_courtesy
+from semqa.quotes import QuotedAnswer
+from semqa.quotes.answer import NO_QUESTION
+from semqa.quotes.render import to_markdown
+from semqa.quotes.render.common import percent, quoted_pieces, safe_text
+from semqa.quotes.render.markdown import conversation_to_markdown
+from semqa.quotes.render.terminal import answer_text, source_colour, summary_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,19 +59,9 @@ def chat(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.",
-            metavar="FILE",
-            show_default=False,
+            help="Documents: text, Markdown, HTML, PDF, Word, CSV, e-mail.", metavar="FILE"
         ),
     ] = None,
-    source: SourceOption = None,
-    sources: SourcesOption = None,
-    collection: CollectionName = None,
-    owner: OwnerId = None,
-    passages: PassageCount = 8,
-    reranker: RerankerName = None,
-    data: DataFolder = None,
-    database: Database = None,
     engine: EngineName = None,
 ) -> None:
     """Chat about documents, with follow-up questions.
@@ -84,23 +72,14 @@ def chat(
     semqa chat contract.pdf handbook.docx
     semqa chat --collection papers --engine openai:gpt-4o-mini
     """  # noqa: D301 -- click reads the backspace
-    texts = [*(source or []), *(files or [])]
-    if not texts and sources is None and collection is None:
+    sources: SourceOptions = ctx.obj[SourceOptions]
+    texts = [*(sources.source or []), *(files or [])]
+    if not texts and sources.sources is None and sources.collection is None:
         raise InputError("No sources. Give documents, --sources FILE or --collection NAME.")
-    if "-" in map(str, [*texts, sources]):
+    if "-" in map(str, [*texts, sources.sources]):
         raise InputError("Sources cannot be standard input (-), which has the questions.")
     named, given = with_default(engine, ctx.obj[EngineOptions])
-    finder = SourceFinder(
-        texts,
-        sources,
-        collection=collection,
-        data=data,
-        passages=passages,
-        reranker=reranker,
-        owner=owner,
-        database=database,
-    )
-    from semqa.data.home import data_folder
+    finder = sources.finder(texts)
     from semqa.engines import close_engine
 
     choice = choose(named, given)
@@ -108,8 +87,8 @@ def chat(
     try:
         if choice.constrained:
             warm_up(opened)
-        talk = _Chat(choice, opened, finder, [*texts, sources])
-        with _line_editor(data_folder(data) / "chat-history"):
+        talk = _Chat(choice, opened, finder, [*texts, sources.sources])
+        with _line_editor(data_folder(sources.data) / "chat-history"):
             talk.run()
     finally:
         close_engine(opened)
@@ -137,11 +116,7 @@ class _Chat:
     """
 
     def __init__(
-        self,
-        choice: Choice,
-        engine: Engine,
-        finder: SourceFinder,
-        inputs: Sequence[Path | None],
+        self, choice: Choice, engine: Engine, finder: SourceFinder, inputs: Sequence[Path | None]
     ) -> None:
         self._choice, self._engine, self._finder, self._inputs = choice, engine, finder, inputs
         self._turns: list[_Turn] = []
@@ -212,14 +187,11 @@ class _Chat:
     def _ask(self, question: str) -> None:
         check_text(question, "The question")
         if is_courtesy(question):
-            from semqa.quotes.answer import NO_QUESTION
-
             self._print(f"{NO_QUESTION}\n")
             return
         history = tuple(self._history)
-        self._history.append(
-            Exchange(question)
-        )  # kept even if stopped: a follow-up may refer to it
+        # Kept even if stopped: a follow-up may refer to it.
+        self._history.append(Exchange(question))
         try:
             turn = self._answer(question, history)
         except SemqaError:
@@ -252,36 +224,27 @@ class _Chat:
         """Return a function that shows an answer while it is written."""
         from rich.live import Live
 
-        from semqa.quotes import QuotedAnswer
         from semqa.quotes.live import AnswerReader
-        from semqa.quotes.render.common import safe_text
-        from semqa.quotes.render.terminal import answer_text
 
         def watch(pieces: Iterable[str]) -> str:
             reader = AnswerReader(request.sources)
             shown = 0.0
             with Live(console=self._console, transient=True, refresh_per_second=12) as live:
-                try:
-                    for piece in pieces:
-                        reader.add(piece)
-                        if time.monotonic() - shown < _REFRESH:
-                            continue
-                        shown = time.monotonic()
-                        sure = reader.sure
-                        answer = QuotedAnswer.parse(sure, request.sources)
-                        text = answer_text(answer, request.understood)
-                        text.append(safe_text(reader.text[len(sure) :]), "dim")
-                        live.update(text)
-                finally:
-                    close: Any = getattr(pieces, "close", None)
-                    if close is not None:
-                        close()
+                for piece in pieces:
+                    reader.add(piece)
+                    if time.monotonic() - shown < _REFRESH:
+                        continue
+                    shown = time.monotonic()
+                    sure = reader.sure
+                    answer = QuotedAnswer.parse(sure, request.sources)
+                    text = answer_text(answer, request.understood)
+                    text.append(safe_text(reader.text[len(sure) :]), "dim")
+                    live.update(text)
             return reader.text
 
         return watch
 
     def _show(self, turn: _Turn) -> None:
-        from semqa.quotes.render.terminal import answer_text, summary_text
 
         console, result = self._console, turn.run.result
         console.print(answer_text(result, turn.understood))
@@ -300,9 +263,6 @@ class _Chat:
         """Return the number, title and page of a source, linked to its address if it has one."""
         from rich.style import Style
         from rich.text import Text
-
-        from semqa.quotes.render.common import percent
-        from semqa.quotes.render.terminal import source_colour
 
         given = turn.given[number - 1]
         link = _link(given) if self._links else None
@@ -344,7 +304,6 @@ class _Chat:
         return self._turns[-1]
 
     def _list_sources(self) -> None:
-        from semqa.quotes.render.terminal import source_colour
 
         turn = self._last()
         for number in _quoted(turn):
@@ -358,9 +317,6 @@ class _Chat:
 
     def _open(self, number: str) -> None:
         from rich.text import Text
-
-        from semqa.quotes.render.common import quoted_pieces, safe_text
-        from semqa.quotes.render.terminal import source_colour
 
         turn = self._last()
         count = len(turn.given)
@@ -378,8 +334,6 @@ class _Chat:
         console.print(text)
 
     def _save(self, name: str) -> None:
-        from semqa.quotes.render import to_markdown
-        from semqa.quotes.render.markdown import conversation_to_markdown
 
         if not name:
             raise InputError("/save needs a file name.")
@@ -394,7 +348,6 @@ class _Chat:
         say(f"saved {len(exchanges)} answer{'s' if len(exchanges) > 1 else ''} to {path}")
 
     def _print(self, text: str, style: str | None = None) -> None:
-        from semqa.quotes.render.common import safe_text
 
         self._console.print(safe_text(text), style=style)
 
@@ -408,14 +361,12 @@ def _quotes_of(turn: _Turn, number: int) -> list[Quote]:
 
 
 def _line(text: str) -> str:
-    from semqa.quotes.render.common import safe_text
 
     line = safe_text(" ".join(text.split()))
     return line if len(line) <= 100 else line[:99] + "…"
 
 
 def _name(given: Given, number: int) -> str:
-    from semqa.quotes.render.common import safe_text
 
     name = given.source.title or (given.found.name if given.found else "")
     return safe_text(" ".join(name.split())) or f"source {number}"
@@ -423,11 +374,9 @@ def _name(given: Given, number: int) -> str:
 
 def _link(given: Given) -> str | None:
     """Return the address of a source, in ASCII so that it cannot contain control characters."""
-    from urllib.parse import quote
-
     url = given.source.url or ""
     if url.startswith(("https://", "http://")):
-        return quote(url, safe=":/?#[]@!$&'()*+,;=%~")
+        return parse.quote(url, safe=":/?#[]@!$&'()*+,;=%~")
     return None if given.path is None else given.path.resolve().as_uri()
 
 

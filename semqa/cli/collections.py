@@ -1,17 +1,19 @@
 """`semqa collections`: list, show, share and delete collections."""
 
-from __future__ import annotations
-
 import sys
-from dataclasses import asdict
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.keys import Database, OwnerId, OwnerKey, find_owner
-from semqa.cli.options import AsJson, DataFolder
+from semqa.cli.command import taking
+from semqa.cli.keys import Database, key_store
+from semqa.cli.options import COLLECTIONS, AsJson, DataFolder
 from semqa.cli.output import json_line, print_error, say, write_result
+from semqa.cli.tables import print_tables, things_table
+from semqa.data.home import data_folder
 from semqa.errors import InputError, NotFoundError, UnavailableError
 
 if TYPE_CHECKING:
@@ -21,41 +23,108 @@ app = typer.Typer(
     help="List, show, share and delete collections of documents.", no_args_is_help=True
 )
 
-Name = Annotated[
-    str, typer.Argument(help="Name of the collection.", metavar="NAME", show_default=False)
-]
-
+Name = Annotated[str, typer.Argument(help="Name of the collection.", metavar="NAME")]
 
 OtherKey = Annotated[
-    str,
-    typer.Option(
-        "--with",
-        help="Id of the other key (see semqa keys list).",
-        metavar="ID",
-        show_default=False,
-    ),
+    str, typer.Option("--with", help="Id of the other key (see semqa keys list).", metavar="ID")
 ]
 
 
-@app.command(name="list")
+@dataclass(frozen=True, kw_only=True)
+class LibraryOptions:
+    """The data folder, and the key that owns the collections; without one, they are local."""
+
+    data: DataFolder = None
+    owner: Annotated[
+        str | None,
+        typer.Option(
+            help="Id of the key that owns the collection (see semqa keys list).",
+            metavar="ID",
+            rich_help_panel=COLLECTIONS,
+        ),
+    ] = None
+    database: Database = None
+
+    def owner_id(self, *, revoked: bool = False) -> str:
+        """Return the id of the owner, also of a revoked key; empty for local collections."""
+        return self.key_id(self.owner, revoked=revoked) if self.owner is not None else ""
+
+    def key_id(self, key: str, *, revoked: bool = False) -> str:
+        """Return the id of a key; raise if it does not exist or is revoked."""
+        with self.key_database() as store:
+            keys = store.keys()
+        if key not in [each.id for each in keys if revoked or each.revoked is None]:
+            raise InputError(
+                f"must be the id of {'a key' if revoked else 'a valid key'}, got {key!a}.",
+                field="owner",
+                value=key,
+                hint="See semqa keys list.",
+            )
+        return key
+
+    def key_database(self) -> Any:
+        """Open the database of keys for a block."""
+        return closing(key_store(self.data, self.database, "a key's collections"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnerOptions(LibraryOptions):
+    """`LibraryOptions` that also take the key itself."""
+
+    api_key: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SEMQA_INDEX_API_KEY",
+            help="The key that owns the collection.",
+            metavar="KEY",
+            rich_help_panel=COLLECTIONS,
+        ),
+    ] = None
+
+    def owner_id(self, *, revoked: bool = False) -> str:
+        """Return the id of the owner, also of a revoked key; empty for local collections."""
+        if self.owner is not None or not self.api_key:
+            return super().owner_id(revoked=revoked)
+        from semqa.server.middleware import given_owner
+
+        with self.key_database() as store:
+            return str(store.owner_of(self.api_key) or given_owner(self.api_key))
+
+
+def open_library(data: Path | None, name: str, **given: Any) -> "Library":
+    """Open the library of a data folder; raise if there is none.
+
+    Args:
+        data: the data folder.
+        name: the collection to look for, for the message.
+        given: arguments of the `Library`.
+    """
+    from semqa.retrieval.passages import Library
+
+    where = data_folder(data) / "library"
+    if not where.is_dir():
+        raise InputError(
+            f"Collection {name!r} not found in {where}, which has no collections.",
+            hint="Make one with: semqa index DIR",
+        )
+    return Library(where, **given)
+
+
+@app.command(name="list", cls=taking(OwnerOptions))
 def list_collections(
-    data: DataFolder = None,
-    owner: OwnerId = None,
-    api_key: OwnerKey = None,
-    database: Database = None,
+    ctx: typer.Context,
     as_json: AsJson = False,
 ) -> None:
     """List the collections and their sizes."""
-    owner_id = find_owner(owner, api_key, data, database, revoked=True)
-    library = _library(data)
-    found, damaged = ([], 0) if library is None else _infos(library, owner_id)
+    options: OwnerOptions = ctx.obj[OwnerOptions]
+    owner_id = options.owner_id(revoked=True)
+    exists = (data_folder(options.data) / "library").is_dir()
+    found, damaged = _infos(_library(options, ""), owner_id) if exists else ([], 0)
     if as_json:
         write_result(json_line([asdict(each) for each in found], indent=2))
     elif not found and not damaged:
         say("No collections. Make one with: semqa index DIR")
     elif found:
-        from semqa.cli.tables import print_tables, things_table
-
         rows = [
             (each.name, each.documents, each.passages, each.created, each.access) for each in found
         ]
@@ -65,18 +134,16 @@ def list_collections(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(cls=taking(OwnerOptions))
 def show(
+    ctx: typer.Context,
     name: Name,
-    data: DataFolder = None,
-    owner: OwnerId = None,
-    api_key: OwnerKey = None,
-    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the documents of a collection."""
-    owner_id = find_owner(owner, api_key, data, database, revoked=True)
-    library = _existing(name, data)
+    options: OwnerOptions = ctx.obj[OwnerOptions]
+    owner_id = options.owner_id(revoked=True)
+    library = _library(options, name)
     collection = library.collection(owner_id, name)
     documents = sorted(collection.documents(), key=lambda each: each.name)
     shares = library.shares(owner_id, name) if collection.access == "own" else []
@@ -93,15 +160,14 @@ def show(
     if not documents:
         say(f"{name}: no documents")
     else:
-        from semqa.cli.tables import print_tables, things_table
-
         headers = ("document", "kind", "passages", "characters", "added")
         rows = [(d.name, d.kind, d.passages, d.characters, d.added) for d in documents]
         print_tables(things_table(headers, rows))
 
 
-@app.command()
+@app.command(cls=taking(OwnerOptions))
 def share(
+    ctx: typer.Context,
     name: Name,
     other: OtherKey,
     write: Annotated[
@@ -111,51 +177,40 @@ def share(
         str | None,
         typer.Option("--as", help="Name for the other key.", show_default="NAME", metavar="NAME"),
     ] = None,
-    data: DataFolder = None,
-    owner: OwnerId = None,
-    api_key: OwnerKey = None,
-    database: Database = None,
 ) -> None:
     """Share a collection with another key of a server.
 
     Without --owner, it is a local collection, which belongs to no key.
     """
-    owner_id = find_owner(owner, api_key, data, database)
-    library = _existing(name, data)
-    library.share(
-        owner_id, name, find_owner(other, None, data, database), alias or name, write=write
-    )
+    options: OwnerOptions = ctx.obj[OwnerOptions]
+    owner_id, other_id = options.owner_id(), options.key_id(other)
+    _library(options, name).share(owner_id, name, other_id, alias or name, write=write)
     access = "read and write" if write else "read"
     say(f"{name}: {other} can now {access} it as {alias or name}")
 
 
-@app.command()
+@app.command(cls=taking(OwnerOptions))
 def unshare(
+    ctx: typer.Context,
     name: Name,
     other: OtherKey,
-    data: DataFolder = None,
-    owner: OwnerId = None,
-    api_key: OwnerKey = None,
-    database: Database = None,
 ) -> None:
     """Stop sharing a collection with a key."""
-    owner_id = find_owner(owner, api_key, data, database)
-    _existing(name, data).unshare(owner_id, name, other)
+    options: OwnerOptions = ctx.obj[OwnerOptions]
+    _library(options, name).unshare(options.owner_id(), name, other)
     say(f"{name}: no longer shared with {other}")
 
 
-@app.command()
+@app.command(cls=taking(OwnerOptions))
 def delete(
+    ctx: typer.Context,
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    data: DataFolder = None,
-    owner: OwnerId = None,
-    api_key: OwnerKey = None,
-    database: Database = None,
 ) -> None:
     """Delete a collection and its documents; the original files stay."""
-    owner_id = find_owner(owner, api_key, data, database, revoked=True)
-    library = _existing(name, data)
+    options: OwnerOptions = ctx.obj[OwnerOptions]
+    owner_id = options.owner_id(revoked=True)
+    library = _library(options, name)
     collection = library.collection(owner_id, name)
     try:
         info = collection.info()
@@ -176,9 +231,9 @@ def delete(
     say(f"{summary}: deleted")
 
 
-def _infos(library: Library, owner: str) -> tuple[list[CollectionInfo], int]:
+def _infos(library: "Library", owner: str) -> "tuple[list[CollectionInfo], int]":
     """Return the sizes of the collections, and report and count the damaged ones."""
-    found: list[CollectionInfo] = []
+    found = []
     damaged = 0
     for name in library.names(owner):
         try:
@@ -191,13 +246,8 @@ def _infos(library: Library, owner: str) -> tuple[list[CollectionInfo], int]:
     return found, damaged
 
 
-def _library(data: Path | None) -> Library | None:
-    """Return the library of a data folder, or None if it has no library."""
-    from semqa.data.home import data_folder
-    from semqa.retrieval.passages import Library
-
-    where = data_folder(data) / "library"
-    return Library(where, encoder=None) if where.is_dir() else None
+def _library(options: OwnerOptions, name: str) -> "Library":
+    return open_library(options.data, name, encoder=None)
 
 
 def size_text(documents: int, passages: int) -> str:
@@ -206,15 +256,3 @@ def size_text(documents: int, passages: int) -> str:
     return ", ".join(
         f"{count:,} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items()
     )
-
-
-def _existing(name: str, data: Path | None) -> Library:
-    library = _library(data)
-    if library is None:
-        from semqa.data.home import data_folder
-
-        raise InputError(
-            f"Collection {name!r} not found in {data_folder(data)}, which has no collections.",
-            hint="Make one with: semqa index DIR",
-        )
-    return library

@@ -9,14 +9,13 @@ import typer
 
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, print_error, progress_bar, write_result
+from semqa.data.quotesum import check_quotesum
 
 if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile
 
 app = typer.Typer(
-    name="data",
-    help="Fetch, list and check the files of public datasets.",
-    no_args_is_help=True,
+    name="data", help="Fetch, list and check the files of public datasets.", no_args_is_help=True
 )
 
 
@@ -65,8 +64,6 @@ def check_command(
     as_json: AsJson = False,
 ) -> None:
     """Validate a QuoteSum file: print its counts, or its errors with exit code 2."""
-    from semqa.data.quotesum import check_quotesum
-
     check = check_quotesum(file)
     counts = {
         "questions": len(check.questions),

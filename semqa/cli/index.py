@@ -14,11 +14,11 @@ from typing import Annotated
 
 import typer
 
-from semqa.cli.collections import size_text
-from semqa.cli.keys import Database, OwnerId, OwnerKey, find_owner
-from semqa.cli.options import AsJson, DataFolder
+from semqa.cli.collections import OwnerOptions, size_text
+from semqa.cli.options import AsJson
 from semqa.cli.output import STOPPED, json_line, progress_bar, say, write_result
 from semqa.data.home import data_folder
+from semqa.documents import Limits
 from semqa.errors import InputError
 
 SECONDS = 600.0
@@ -29,15 +29,11 @@ MAX_SHOWN_FAILURES = 20
 
 
 def index(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="A folder with documents.", show_default=False),
-    ],
+    ctx: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with documents.")],
     collection: Annotated[
-        str | None,
-        typer.Option(help="Name of the collection.", show_default="the folder's name"),
+        str | None, typer.Option(help="Name of the collection.", show_default="the folder's name")
     ] = None,
-    data: DataFolder = None,
     encoder: Annotated[
         str,
         typer.Option(
@@ -45,9 +41,6 @@ def index(
             "only."
         ),
     ] = "auto",
-    owner: OwnerId = None,
-    api_key: OwnerKey = None,
-    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Index a folder of documents as a collection, or update the collection.
@@ -55,7 +48,6 @@ def index(
     Reads txt, md, html, pdf, docx, csv, jsonl and eml. Unchanged files are skipped.
     If you stop it, run the same command again to continue.
     """
-    from semqa.documents import Limits
     from semqa.engines.extractive import ExtractiveEngine
     from semqa.retrieval.passages import Library
     from semqa.retrieval.passages.folder import index_folder
@@ -66,14 +58,14 @@ def index(
             where=str(folder),
         )
     name = collection if collection is not None else (folder.resolve().name or "documents")
-    where = data_folder(data) / "library"
+    options: OwnerOptions = ctx.obj[OwnerOptions]
     library = Library(
-        where,
+        data_folder(options.data) / "library",
         encoder=None if encoder == "none" else encoder,
         read_ahead=None if encoder == "none" else ExtractiveEngine().read_ahead,
         limits=Limits(seconds=SECONDS),  # local files may take longer than uploads
     )
-    owner_id = find_owner(owner, api_key, data, database)
+    owner_id = options.owner_id()
     existed = name in library.names(owner_id)
     target = library.obtain(owner_id, name)
     started = time.perf_counter()

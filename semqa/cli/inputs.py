@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from semqa.cli.keys import find_owner
+import typer
+
+from semqa.cli.collections import LibraryOptions, open_library
+from semqa.cli.options import COLLECTIONS, SourceOption, SourcesOption
+from semqa.data.sources import read_piped_sources, read_sources, read_sources_jsonl
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from semqa.quotes import Source
-    from semqa.retrieval.passages import Collection as CollectionIndex
-    from semqa.retrieval.passages import Found
+    from semqa.retrieval.passages import Collection, Found
 
 
 def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source, ...]:
@@ -24,8 +28,6 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
     Without either, read standard input: JSON if it begins like an object or an array of objects,
     otherwise plain text as one source.
     """
-    from semqa.data.sources import read_piped_sources, read_sources, read_sources_jsonl
-
     check_stdin_once(*files, sources)
     if not files and sources is None:
         if sys.stdin is None or sys.stdin.isatty():
@@ -35,8 +37,7 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
     return (*given, *(read_sources_jsonl(sources) if sources is not None else ()))
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """A source for a question, and its origin.
 
     Attributes:
@@ -50,44 +51,73 @@ class Given:
     found: Found | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(LibraryOptions):
+    """Where the sources of questions come from."""
+
+    source: SourceOption = None
+    sources: SourcesOption = None
+    collection: Annotated[
+        str | None,
+        typer.Option(help="Also answer from this collection (see semqa index).", metavar="NAME"),
+    ] = None
+    passages: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=100,
+            help="Passages to use from the collection.",
+            rich_help_panel=COLLECTIONS,
+        ),
+    ] = 8
+    reranker: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SEMQA_RERANKER",
+            help="Cross-encoder that reranks passages: a folder or a Hub name.",
+            show_default="none",
+            metavar="MODEL",
+            rich_help_panel=COLLECTIONS,
+        ),
+    ] = None
+
+    def finder(self, files: Sequence[Path]) -> SourceFinder:
+        """Read these documents and the JSON lines, and open the collection.
+
+        Without any of them, sources are read from standard input.
+        """
+        if self.owner is not None and self.collection is None:
+            raise InputError("needs --collection.", field="owner", value=self.owner)
+        given: tuple[Given, ...] = ()
+        if self.collection is None or files or self.sources is not None:
+            paths = [None if str(path) == "-" else path for path in files]
+            given = tuple(
+                Given(each, path)
+                for each, path in zip_longest(gather_sources(files, self.sources), paths)
+            )
+        found = None
+        if self.collection is not None:
+            owner = self.owner_id()
+            library = open_library(self.data, self.collection, reranker=self.reranker)
+            found = library.collection(owner, self.collection)
+        return SourceFinder(given, self.collection, found, self.passages)
+
+
+@dataclass(frozen=True)
 class SourceFinder:
-    """Finds the sources for each question: the named documents, and passages of a collection.
+    """Finds the sources for each question: given ones, and passages of a collection.
 
-    Without documents, JSON lines or a collection, sources are read from standard input.
-
-    Args:
-        files: documents.
-        sources: JSON lines of sources.
-        collection: name of a collection.
-        owner: id of the key that owns the collection; None for local collections.
+    Attributes:
+        given: the documents and JSON lines.
+        collection: name of the collection, if any.
+        index: the collection.
+        passages: maximum passages per question.
     """
 
-    def __init__(
-        self,
-        files: Sequence[Path],
-        sources: Path | None,
-        *,
-        collection: str | None,
-        data: Path | None,
-        passages: int,
-        reranker: str | None,
-        owner: str | None = None,
-        database: str | None = None,
-    ) -> None:
-        if owner is not None and collection is None:
-            raise InputError("needs --collection.", field="owner", value=owner)
-        self.given: tuple[Given, ...] = ()
-        if collection is None or files or sources is not None:
-            read = gather_sources(files, sources)
-            paths = [*(None if str(path) == "-" else path for path in files)]
-            paths += [None] * (len(read) - len(paths))
-            self.given = tuple(Given(*both) for both in zip(read, paths, strict=True))
-        self.collection = collection
-        self._passages = passages
-        self._index = None
-        if collection is not None:
-            owner_id = find_owner(owner, None, data, database)
-            self._index = _open_collection(collection, data, reranker, owner_id)
+    given: tuple[Given, ...]
+    collection: str | None
+    index: Collection | None
+    passages: int
 
     def find(self, query: str) -> tuple[Given, ...]:
         """Return the sources for a question, numbered from 1: documents first, then passages.
@@ -98,23 +128,8 @@ class SourceFinder:
         Returns:
             The sources; empty if there is only a collection and none of its passages match.
         """
-        found = () if self._index is None else self._index.search(query, self._passages)
+        found = () if self.index is None else self.index.search(query, self.passages)
         return (*self.given, *(Given(each.source, found=each) for each in found))
-
-
-def _open_collection(
-    name: str, data: Path | None, reranker: str | None, owner: str
-) -> CollectionIndex:
-    from semqa.data.home import data_folder
-    from semqa.retrieval.passages import Library
-
-    where = data_folder(data) / "library"
-    if not where.is_dir():
-        raise InputError(
-            f"Collection {name!r} not found in {where}, which has no collections.",
-            hint="Make one with: semqa index DIR",
-        )
-    return Library(where, reranker=reranker).collection(owner, name)
 
 
 def check_stdin_once(*paths: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""`semqa keys`: create, list and revoke API keys. Also finds the owner of collections."""
+"""`semqa keys`: create, list and revoke API keys."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import typer
 
 from semqa.cli.options import COLLECTIONS, AsJson, DataFolder
 from semqa.cli.output import json_line, say, write_result
-from semqa.errors import InputError
+from semqa.data.home import data_folder
 from semqa.extras import require
+from semqa.server.settings import ServerSettings
 
 app = typer.Typer(help="Create, list and revoke API keys of a server.", no_args_is_help=True)
 
@@ -78,7 +79,7 @@ def revoke(
     data: DataFolder = None,
     database: Database = None,
 ) -> None:
-    """Revoke a key; a running server refuses it within ten seconds."""
+    """Revoke a key; a running server refuses it at once."""
     with closing(key_store(data, database)) as store:
         store.revoke(key)
     say(f"key {key} is revoked")
@@ -87,68 +88,6 @@ def revoke(
 def key_store(data: Path | None, database: str | None, purpose: str = "semqa keys") -> Any:
     """Open the server's database of keys."""
     require("sqlalchemy", extra="serve", purpose=purpose)
-    from semqa.data.home import data_folder
-    from semqa.server.settings import ServerSettings
-    from semqa.server.store.store import open_store
+    from semqa.server.store import open_store
 
     return open_store(ServerSettings(data=data_folder(data), database=database))
-
-
-OwnerId = Annotated[
-    str | None,
-    typer.Option(
-        "--owner",
-        help="Id of the key that owns the collection (see semqa keys list).",
-        show_default=False,
-        metavar="ID",
-        rich_help_panel=COLLECTIONS,
-    ),
-]
-
-OwnerKey = Annotated[
-    str | None,
-    typer.Option(
-        "--api-key",
-        envvar="SEMQA_INDEX_API_KEY",
-        help="The key that owns the collection.",
-        show_default=False,
-        metavar="KEY",
-        rich_help_panel=COLLECTIONS,
-    ),
-]
-
-
-def find_owner(
-    owner: str | None,
-    api_key: str | None,
-    data: Path | None,
-    database: str | None,
-    *,
-    revoked: bool = False,
-) -> str:
-    """Return the id of the key that owns the collections, or an empty string for local ones.
-
-    Args:
-        owner: id of the key.
-        api_key: the key itself.
-        data: the server's data folder.
-        database: the server's database URL.
-        revoked: also accept revoked keys.
-    """
-    if owner is None and not api_key:
-        return ""
-    with closing(key_store(data, database, "a key's collections")) as store:
-        if owner is None:
-            from semqa.server.middleware import given_owner
-
-            return str(store.owner_of(api_key) or given_owner(api_key or ""))
-        keys = store.keys()
-    if owner not in [key.id for key in keys if revoked or key.revoked is None]:
-        kind = "a key" if revoked else "a valid key"
-        raise InputError(
-            f"must be the id of {kind}, got {owner!a}.",
-            field="owner",
-            value=owner,
-            hint="See semqa keys list.",
-        )
-    return owner

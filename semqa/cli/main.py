@@ -29,11 +29,12 @@ from semqa.cli import (
     train,
     verify,
 )
-from semqa.cli.declared import taking
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import EngineOptions
+from semqa.cli.collections import OwnerOptions
+from semqa.cli.command import taking, use_help
 from semqa.cli.eval import main as evaluation
 from semqa.cli.eval.judging import JudgeOptions
-from semqa.cli.help import use_help
+from semqa.cli.inputs import SourceOptions
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
 from semqa.training.options import TrainingOptions
@@ -46,12 +47,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 _ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Evaluation", "Models"
-app.command(name="answer", cls=taking(EngineOptions, JudgeOptions), rich_help_panel=_ASK)(
-    answer.answer
-)
-app.command(name="chat", cls=taking(EngineOptions), rich_help_panel=_ASK)(chat.chat)
+app.command(
+    name="answer", cls=taking(SourceOptions, EngineOptions, JudgeOptions), rich_help_panel=_ASK
+)(answer.answer)
+app.command(name="chat", cls=taking(SourceOptions, EngineOptions), rich_help_panel=_ASK)(chat.chat)
 app.command(name="verify", rich_help_panel=_ASK)(verify.verify)
-app.command(name="index", rich_help_panel=_ASK)(index.index)
+app.command(name="index", cls=taking(OwnerOptions), rich_help_panel=_ASK)(index.index)
 app.add_typer(collections.app, name="collections", rich_help_panel=_ASK)
 app.command(name="serve", cls=serve.ServeCommand, rich_help_panel=_SERVE)(serve.serve)
 app.add_typer(keys.app, name="keys", rich_help_panel=_SERVE)
@@ -90,7 +91,7 @@ def main() -> None:
     """Run the command line and exit; invalid input prints one line without a traceback."""
     prepare_streams()
     try:
-        app()
+        app(prog_name="semqa")
     except InputError as error:
         print_error(str(error))
         sys.exit(2)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.choice import BUILT_IN, choose, save_default, saved_default
-from semqa.cli.declared import taking
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import BUILT_IN, EngineOptions, choose, save_default, saved_default
+from semqa.cli.command import taking
 from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
 
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List models and set the default engine.")
 
-ENDPOINTS = {
-    8000: "vLLM",
-    8080: "llama.cpp",
-    1234: "LM Studio",
-    11434: "Ollama",
-}
+ENDPOINTS = {8000: "vLLM", 8080: "llama.cpp", 1234: "LM Studio", 11434: "Ollama"}
 """Local ports to probe, and the server that uses each by default."""
 
 _TIMEOUT = 0.5
@@ -103,8 +99,6 @@ def _shown(default: dict[str, Any]) -> str:
 
 def _endpoints() -> list[dict[str, Any]]:
     """Return the local servers that list their models; they are probed in parallel."""
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(len(ENDPOINTS)) as pool:
         return [found for found in pool.map(_ask, ENDPOINTS) if found is not None]
 
@@ -150,8 +144,6 @@ def _folders() -> Iterator[dict[str, Any]]:
 
 def _within(folder: Path, pattern: str) -> list[Path]:
     """Return the readable paths that match a pattern, sorted; at most `_MAX_PATHS`."""
-    from itertools import islice
-
     try:
         return sorted(path for path in islice(folder.glob(pattern), _MAX_PATHS) if path.exists())
     except OSError:

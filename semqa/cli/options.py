@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from semqa.cli.output import say
+from semqa.distributed.settings import RaySettings
+from semqa.errors import InputError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from semqa.distributed.workers import RayWorkers
 
 
 def flag(name: str) -> str:
@@ -28,8 +37,6 @@ def did_you_mean(given: str, names: Iterable[str]) -> str | None:
         >>> did_you_mean("shot", ["shots", "seed", "top_k"])
         'Did you mean shots?'
     """
-    from difflib import get_close_matches
-
     spelled = [name.replace("_", "-") for name in names]
     found = get_close_matches(given.replace("_", "-"), spelled, n=2, cutoff=0.7)
     return f"Did you mean {' or '.join(found)}?" if found else None
@@ -52,27 +59,6 @@ DataFolder = Annotated[
     ),
 ]
 
-CollectionName = Annotated[
-    str | None,
-    typer.Option(
-        "--collection",
-        help="Also answer from this collection (see semqa index).",
-        show_default=False,
-        metavar="NAME",
-    ),
-]
-
-PassageCount = Annotated[
-    int,
-    typer.Option(
-        "--passages",
-        min=1,
-        max=100,
-        help="Passages to use from the collection.",
-        rich_help_panel=COLLECTIONS,
-    ),
-]
-
 EngineName = Annotated[
     str | None,
     typer.Option(
@@ -84,28 +70,42 @@ EngineName = Annotated[
     ),
 ]
 
-RerankerName = Annotated[
-    str | None,
-    typer.Option(
-        "--reranker",
-        envvar="SEMQA_RERANKER",
-        help="Cross-encoder that reranks passages: a folder or a Hub name.",
-        show_default="none",
-        metavar="MODEL",
-        rich_help_panel=COLLECTIONS,
-    ),
-]
-
 SourceOption = Annotated[
-    list[Path] | None,
-    typer.Option(help="A document; repeatable.", show_default=False, metavar="FILE"),
+    list[Path] | None, typer.Option(help="A document; repeatable.", metavar="FILE")
 ]
 
 SourcesOption = Annotated[
     Path | None,
     typer.Option(
         help='Sources as JSON lines {"text", "title"?, "url"?}; - for standard input.',
-        show_default=False,
         metavar="FILE",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RayOptions(RaySettings):
+    """The settings of Ray, and whether to use it."""
+
+    distributed: Annotated[
+        Literal["ray"] | None,
+        typer.Option(
+            help="Run on Ray: on all CPUs of this machine, or on a cluster.",
+            rich_help_panel="Distributed work (Ray)",
+            envvar="SEMQA_DISTRIBUTED",
+        ),
+    ] = None
+
+    @contextmanager
+    def opened(self) -> Iterator[RayWorkers | None]:
+        """Start Ray or connect to it while the block runs, if --distributed is given."""
+        if self.distributed is None:  # not checked before, because a grid may add it
+            for name in RaySettings.__slots__:
+                if getattr(self, name) is not None:
+                    raise InputError("needs --distributed ray.", field=name)
+            yield None
+            return
+        from semqa.distributed.workers import open_ray
+
+        with open_ray(self, say) as workers:
+            yield workers

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from semqa.data.files import write_atomic
+from semqa.quotes.render.common import safe_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -62,8 +65,6 @@ def write_result(text: str, *, raw: bool = False) -> None:
         raw: print the text unchanged. Otherwise control characters are escaped on a terminal.
     """
     if not raw and sys.stdout.isatty():
-        from semqa.quotes.render.common import safe_text
-
         text = safe_text(text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
     sys.stdout.flush()
@@ -74,15 +75,12 @@ def write_file(path: Path, text: str) -> None:
     if str(path) == "-":
         write_result(text)
         return
-    from semqa.data.files import write_atomic
 
     write_atomic(path, [(text if text.endswith("\n") else text + "\n").encode("utf-8")])
 
 
 def say(message: str) -> None:
     """Print a note to standard error, with control characters escaped."""
-    from semqa.quotes.render.common import safe_text
-
     sys.stderr.write(safe_text(message) + "\n")
 
 
@@ -145,8 +143,6 @@ def waiting(message: str) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    from semqa.quotes.render.common import safe_text
-
     with Console(stderr=True).status(Text(safe_text(message))) as status:
         yield lambda text: status.update(Text(safe_text(text)))
 
@@ -161,8 +157,6 @@ def watch(pieces: Iterable[str]) -> str:
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
-
-    from semqa.quotes.render.common import safe_text
 
     text = ""
     console = Console(stderr=True, highlight=False)

@@ -6,13 +6,15 @@ import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.declared import taking
+from semqa.cli.collections import open_library
+from semqa.cli.command import taking
 from semqa.cli.inputs import check_not_an_input
-from semqa.cli.options import AsJson, DataFolder
+from semqa.cli.options import AsJson, DataFolder, RayOptions
 from semqa.cli.output import (
     STOPPED,
     json_line,
@@ -22,7 +24,9 @@ from semqa.cli.output import (
     waiting,
     write_result,
 )
-from semqa.cli.ray_options import RayOptions
+from semqa.cli.tables import print_tables, things_table
+from semqa.data.files import ByteBudget, make_folder, open_input, write_atomic
+from semqa.documents import Limits
 from semqa.errors import InputError
 from semqa.questions.rules import AmbigqaRules, DocumentRules, Rules
 
@@ -34,22 +38,16 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
-    help="Collect questions that have several answers in different passages.",
-    no_args_is_help=True,
+    help="Collect questions that have several answers in different passages.", no_args_is_help=True
 )
 
 Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", "-o", help="Output folder; an interrupted run resumes.", show_default=False
-    ),
+    Path, typer.Option("--out", "-o", help="Output folder; an interrupted run resumes.")
 ]
 File = Annotated[
     Path,
     typer.Argument(
-        metavar="QUESTIONS",
-        help="A QuoteSum file, or an output folder of this command.",
-        show_default=False,
+        metavar="QUESTIONS", help="A QuoteSum file, or an output folder of this command."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
@@ -61,14 +59,10 @@ def paq(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE",
-            help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, or .gz.",
-            show_default=False,
+            metavar="FILE", help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, or .gz."
         ),
     ],
-    passages: Annotated[
-        Path, typer.Option(help="psgs_w100.tsv, uncompressed.", show_default=False)
-    ],
+    passages: Annotated[Path, typer.Option(help="psgs_w100.tsv, or .gz.")],
     out: Out,
     as_json: AsJson = False,
 ) -> None:
@@ -88,8 +82,7 @@ def paq(
 def ambigqa(
     ctx: typer.Context,
     files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE", help="AmbigQA with evidence articles.", show_default=False),
+        list[Path], typer.Argument(metavar="FILE", help="AmbigQA with evidence articles.")
     ],
     out: Out,
     as_json: AsJson = False,
@@ -110,12 +103,8 @@ def ambigqa(
 def documents(
     ctx: typer.Context,
     out: Out,
-    files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILE", help="Documents.", show_default=False)
-    ] = None,
-    collection: Annotated[
-        str | None, typer.Option(help="A collection instead of files.", show_default=False)
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Documents.")] = None,
+    collection: Annotated[str | None, typer.Option(help="A collection instead of files.")] = None,
     ask: Annotated[
         str,
         typer.Option(
@@ -146,23 +135,12 @@ def _documents(
     files: Sequence[Path], name: str | None, data: Path | None
 ) -> Iterator[tuple[Collection, dict[str, object]]]:
     """Open a collection, or create a temporary one from files while the block runs."""
-    from tempfile import TemporaryDirectory
-
-    from semqa.data.files import ByteBudget, open_input
-    from semqa.data.home import data_folder
-    from semqa.documents import Limits
     from semqa.retrieval.passages import Library
 
     if (name is None) == (not files):
         raise InputError("Name either documents or a --collection, not both.")
     if name is not None:
-        where = data_folder(data) / "library"
-        if not where.is_dir():
-            raise InputError(
-                f"Collection {name!r} not found in {where}, which has no collections.",
-                hint="Make one with: semqa index DIR",
-            )
-        kept = Library(where).collection("", name)
+        kept = open_library(data, name).collection("", name)
         yield kept, {each.name: each.sha256 for each in kept.documents()}
         return
     limits = Limits(seconds=600.0)
@@ -256,15 +234,12 @@ def _around(text: str, answer: str) -> str:
 @app.command("sample")
 def sample_command(
     questions: File,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output file.", show_default=False)],
-    n: Annotated[
-        int, typer.Option("--n", "-n", min=1, help="Number of questions.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output file.")],
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="Number of questions.")],
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Sample questions, balanced by question word and number of answers."""
-    from semqa.data.files import write_atomic
     from semqa.questions.sampling import find_questions, rows_of, sample, tally
 
     path = _file(questions)
@@ -276,7 +251,6 @@ def sample_command(
     if as_json:
         write_result(json_line({"questions": len(drawn), "kinds": after, "of": before}, indent=2))
         return
-    from semqa.cli.tables import print_tables, things_table
 
     sizes = sorted({size for counts in before.values() for size in counts})
     rows = [
@@ -290,7 +264,7 @@ def sample_command(
 @app.command("split")
 def split_command(
     questions: File,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.")],
     shares: Annotated[
         str, typer.Option(help="Percentages for train, dev and test.", metavar="T/D/T")
     ] = "60/7/33",
@@ -298,7 +272,6 @@ def split_command(
     as_json: AsJson = False,
 ) -> None:
     """Split questions into train, dev and test; no page is in more than one split."""
-    from semqa.data.files import make_folder, write_atomic
     from semqa.questions.sampling import find_questions, rows_of, split
 
     path = _file(questions)
@@ -320,7 +293,6 @@ def split_command(
         }
         write_result(json_line(record, indent=2))
         return
-    from semqa.cli.tables import print_tables, things_table
 
     print_tables(things_table(("split", "questions", "%", "pages"), rows))
     if found.largest > max(wanted.values()) * len(places):
@@ -379,7 +351,6 @@ def _show(out: Path, counts: Sequence[Count], as_json: bool) -> None:
         steps = [each._asdict() for each in counts]
         write_result(json_line({"out": str(out), "steps": steps}, indent=2))
         return
-    from semqa.cli.tables import print_tables, things_table
 
     print_tables(things_table(("step", "questions", "answers"), counts))
     write_result(f"{counts[-1].questions:,} questions are in {out / QUESTIONS_FILE}")

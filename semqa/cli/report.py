@@ -22,10 +22,7 @@ def report(
     ] = None,
     data: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="QuoteSum file of the runs, if it was moved; repeatable.",
-            show_default=False,
-        ),
+        typer.Option(help="QuoteSum file of the runs, if it was moved; repeatable."),
     ] = None,
     baseline: Annotated[
         str | None,

@@ -1,24 +1,33 @@
-"""Run an engine for one question, and show its answer."""
+"""Run an engine for one question, show its answer, and judge it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.cli.choice import Choice, warm_up
+from semqa.cli.eval.judging import judge_progress, unparsed_note
 from semqa.cli.output import say, terminal_width
+from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer, render
+from semqa.quotes.citations import sentence_citations
+from semqa.quotes.render import verdict_text
+from semqa.quotes.render.common import has_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Generator, Sequence
 
     from semqa.attribution.ais.auto import AnswerCheck
+    from semqa.attribution.judges import CachedJudge
+    from semqa.cli.eval.judging import JudgeOptions
     from semqa.engines import Engine, Request
     from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
-    from semqa.quotes import Quote, QuotedAnswer, Source
-    from semqa.quotes.render import Judged
+    from semqa.quotes import Quote, Source
 
 Watch = Callable[[Iterable[str]], str]
 """Joins the pieces of an answer and shows them as they arrive."""
@@ -34,37 +43,6 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     HTML = "html"
     JSON = "json"
-
-
-def show_answer(
-    result: QuotedAnswer,
-    question: str,
-    form: Format,
-    *,
-    color: bool,
-    judged: Judged | None = None,
-) -> str:
-    """Return an answer in any format except JSON, which needs the whole `Run`.
-
-    The terminal, HTML and Markdown formats also show the judgement, below the answer.
-    """
-    if form is Format.MARKED:
-        return result.marked
-    if form is Format.PLAIN:
-        return result.plain
-    if form is Format.CITATIONS:
-        from semqa.quotes.citations import sentence_citations
-
-        return sentence_citations(result)
-    from semqa.quotes import render
-
-    if form is Format.MARKDOWN:
-        return render.to_markdown(result, question=question, judged=judged)
-    if form is Format.HTML:
-        return render.to_html(result, question=question, judged=judged)
-    return render.to_ansi(
-        result, question=question, color=color, width=terminal_width(), judged=judged
-    )
 
 
 def show_prompt(prompt: Prompt, *, chat: bool) -> str:
@@ -85,9 +63,6 @@ def show_verdict(result: QuotedAnswer, question: str, notes: Sequence[str], labe
         notes: notes to append.
         label: prefix of the line; without one, an answer with a tick gets only the notes.
     """
-    from semqa.quotes.render import verdict_text
-    from semqa.quotes.render.common import has_tick
-
     if has_tick(result, question) and not label:
         return "; ".join(notes)
     return " ".join([f"{label}{verdict_text(result, question)}", *(f"({note})" for note in notes)])
@@ -115,19 +90,15 @@ class Run(NamedTuple):
     nearest: Sequence[Quote] = ()
     """The passages closest to the question, if the engine abstains."""
 
-    def cut_off(self) -> list[str]:
-        """Return a note if the token limit cut off the answer."""
-        if self.generation is None or self.generation.finished:
-            return []
-        tokens = self.generation.new_tokens
-        return ["cut off" if tokens is None else f"cut off at {tokens} tokens"]
-
     def notes(self) -> list[str]:
         """Return notes on the generation: cut off, constraint method, broken rules."""
         made = self.generation
         if made is None:
             return []
-        notes = self.cut_off()
+        notes = []
+        if not made.finished:
+            tokens = made.new_tokens
+            notes.append("cut off" if tokens is None else f"cut off at {tokens} tokens")
         # The endpoint decides the method, so it may differ from the one requested.
         if made.constraint != "off" and "base_url" in self.choice.options:
             notes.append(f"constraint: {made.constraint}")
@@ -138,12 +109,26 @@ class Run(NamedTuple):
         return notes
 
     def page(self, task: AnswerTask, *, color: bool) -> str:
-        """Return the answer in the requested format, which is not JSON."""
+        """Return the answer in the requested format, which is not JSON.
+
+        The terminal, HTML and Markdown formats also show the judgement, below the answer.
+        """
+        result, question = self.result, task.request.question
         judged = None if self.check is None else self.check.shown()
-        shown = show_answer(
-            self.result, task.request.question, task.output_format, color=color, judged=judged
-        )
-        if task.output_format is not Format.TERMINAL or not self.notes():
+        match task.output_format:
+            case Format.MARKED:
+                return result.marked
+            case Format.PLAIN:
+                return result.plain
+            case Format.CITATIONS:
+                return sentence_citations(result)
+            case Format.MARKDOWN:
+                return render.to_markdown(result, question=question, judged=judged)
+            case Format.HTML:
+                return render.to_html(result, question=question, judged=judged)
+        width = terminal_width()
+        shown = render.to_ansi(result, question=question, color=color, width=width, judged=judged)
+        if not self.notes():
             return shown
         return "\n".join([shown.rstrip("\n"), *(f"({note})" for note in self.notes()), ""])
 
@@ -222,16 +207,16 @@ def _answer(
 ) -> tuple[QuotedAnswer, Generation | None]:
     from semqa.engines import GeneratingEngine, StreamingEngine
     from semqa.engines.abstention import attempt
-    from semqa.quotes import QuotedAnswer
 
     generation: Generation | None = None
     if isinstance(engine, StreamingEngine) and watch is not None:
 
-        def pieces() -> Iterator[str]:
+        def pieces() -> Generator[str, None, None]:
             nonlocal generation
             generation = yield from engine.stream(*request)
 
-        text = watch(pieces())
+        with closing(pieces()) as stream:  # also stops the engine on Ctrl-C
+            text = watch(stream)
     elif isinstance(engine, GeneratingEngine):
         (generation,) = engine.generate([request])
         text = generation.text
@@ -240,3 +225,53 @@ def _answer(
     if generation is not None:
         return generation.read(request.sources), generation
     return QuotedAnswer.parse(text, request.sources), None
+
+
+def open_named_judge(
+    options: JudgeOptions,
+    *,
+    named: bool,
+    needs: str,
+    typed: Collection[str] = (),
+    reads: bool = False,
+) -> CachedJudge | None:
+    """Open a judge, or return None if none is named.
+
+    Args:
+        options: the judge's options.
+        named: whether to use a judge.
+        needs: the flag that turns judging on.
+        typed: names of the options given on the command line.
+        reads: also accept a judge that answers questions but does not judge entailment.
+    """
+    if not named:
+        for each in fields(options):
+            if each.name in typed:
+                raise InputError(f"needs {needs}.", field=each.name)
+        return None
+    from semqa.attribution.judges.base import abilities_of, require_ability
+
+    opened = options.open()
+    if not (reads and "answer" in abilities_of(opened)):
+        require_ability(opened, "entailment")
+    return opened
+
+
+def judge_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> AnswerCheck:
+    """Judge an answer with a progress bar, and close the judge."""
+    try:
+        with judge_progress(judge, "judging"):
+            check = check_answer(question, answer, judge)
+    finally:
+        judge.close()
+    for note in unparsed_note(judge):
+        say(note)
+    return check
+
+
+def check_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> AnswerCheck:
+    """Judge an answer."""
+    from semqa.attribution.ais.auto import CheckInput, check_answers
+
+    (check,) = check_answers([CheckInput(question, answer)], judge)
+    return check

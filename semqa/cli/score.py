@@ -11,6 +11,10 @@ import typer
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
+from semqa.cli.tables import comparison_table, print_tables, scores_table, unscored_notes
+from semqa.data.files import display_name
+from semqa.data.jsonl import write_jsonl
+from semqa.data.quotesum import match_predictions, read_predictions, read_quotesum
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,28 +32,18 @@ TEST_RESAMPLES = 10_000
 
 
 def score(
-    references: Annotated[
-        Path, typer.Option("--references", "-r", help="QuoteSum JSON lines.", show_default=False)
-    ],
+    references: Annotated[Path, typer.Option("--references", "-r", help="QuoteSum JSON lines.")],
     predictions: Annotated[
         Path,
         typer.Option(
-            "--predictions",
-            "-p",
-            help='JSON lines {"qid", "prediction"}; - for standard input.',
-            show_default=False,
+            "--predictions", "-p", help='JSON lines {"qid", "prediction"}; - for standard input.'
         ),
     ],
     baseline: Annotated[
-        Path | None,
-        typer.Option(
-            help="Predictions to compare with in a paired bootstrap test.",
-            show_default=False,
-        ),
+        Path | None, typer.Option(help="Predictions to compare with in a paired bootstrap test.")
     ] = None,
     per_example: Annotated[
-        Path | None,
-        typer.Option(help="Write scores per question to this JSON lines file.", show_default=False),
+        Path | None, typer.Option(help="Write scores per question to this JSON lines file.")
     ] = None,
     official: Annotated[
         bool,
@@ -80,7 +74,6 @@ def score(
 
     Scores equal those of the dataset authors' scorer wherever it defines them.
     """
-    from semqa.data.quotesum import read_quotesum
     from semqa.metrics import score_example, summarise
 
     check_stdin_once(references, predictions, baseline)
@@ -98,8 +91,6 @@ def score(
     summed = partial(summarise, official=official, all_sources=all_sources, seed=seed)
     report = summed(rows[0], resamples=drawn)
     if per_example is not None:
-        from semqa.data.jsonl import write_jsonl
-
         write_jsonl(per_example, (row.to_dict() for row in report.examples))
     tests: list[PairedTest] = []
     notes: list[str] = []
@@ -113,8 +104,6 @@ def score(
             record["baseline"] = {**other.to_dict(), "tests": shown, "untested": notes}
         write_result(json_line(record, indent=2))
     else:
-        from semqa.cli.tables import comparison_table, print_tables, scores_table, unscored_notes
-
         print_tables(scores_table(record), *([comparison_table(tests)] if tests else []))
         for note in (*unscored_notes(record), *notes):
             write_result(note)
@@ -142,8 +131,6 @@ def _compare(
 def _examples(
     questions: Sequence[Question], predictions: Path, *, allow_missing: bool
 ) -> list[Example]:
-    from semqa.data.files import display_name
-    from semqa.data.quotesum import match_predictions, read_predictions
     from semqa.metrics import Example
 
     texts = match_predictions(

@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import typer
 
 import semqa
-from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.declared import declared, taking
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import Choice, EngineOptions, choose, warm_up, with_default
+from semqa.cli.command import declared, taking
 from semqa.data.home import data_folder
 from semqa.extras import require
 from semqa.server.settings import ServerOptions, ServerSettings
@@ -73,7 +72,7 @@ def serve(
     from semqa.engines import check_options
 
     options: EngineOptions = ctx.obj[EngineOptions]
-    for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
+    for module in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client", "python_multipart"):
         require(module, extra="serve", purpose="semqa serve")
     first, options = with_default(engine[0] if engine else None, options)
     engines = (first, *(engine or ())[1:])

@@ -10,8 +10,12 @@ import typer
 
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
+from semqa.cli.serve import http_address
+from semqa.cli.tables import print_tables, things_table
+from semqa.data.files import make_folder, write_atomic
 from semqa.errors import InputError
 from semqa.extras import require
+from semqa.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,9 +28,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Let people rate or write answers in a browser.", no_args_is_help=True)
 
-_Folder = Annotated[
-    Path, typer.Argument(help="Folder of the study.", metavar="DIR", show_default=False)
-]
+_Folder = Annotated[Path, typer.Argument(help="Folder of the study.", metavar="DIR")]
 
 
 @app.command()
@@ -39,13 +41,9 @@ def new(
     ],
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            help="Files to rate (see docs/studies.md).", metavar="[NAME=]INPUT", show_default=False
-        ),
+        typer.Argument(help="Files to rate (see docs/studies.md).", metavar="[NAME=]INPUT"),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="New folder.", metavar="DIR", show_default=False)
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="New folder.", metavar="DIR")],
     raters: Annotated[
         str | None,
         typer.Option(
@@ -63,21 +61,15 @@ def new(
     ] = None,
     gold: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Items with correct answers; repeatable.", metavar="FILE", show_default=False
-        ),
+        typer.Option(help="Items with correct answers; repeatable.", metavar="FILE"),
     ] = None,
     qualify: Annotated[int, typer.Option(help="Gold items in each rater's qualification.")] = 0,
     threshold: Annotated[float, typer.Option(help="Share of these that must be correct.")] = 0.8,
     pilot: Annotated[int, typer.Option(help="Number of items that all raters do first.")] = 0,
     batch: Annotated[int, typer.Option(help="Items per batch.", show_default="all")] = 0,
     reviewers: Annotated[
-        str | None,
-        typer.Option(help="Writing: names of the reviewers.", metavar="NAMES", show_default=False),
+        str | None, typer.Option(help="Writing: names of the reviewers.", metavar="NAMES")
     ] = None,
-    survey: Annotated[
-        bool, typer.Option("--survey", help="AIS: ask raters about the task at the end.")
-    ] = False,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
     """Create a study.
@@ -89,28 +81,19 @@ def new(
     semqa study new writing dev.jsonl predictions.jsonl -o study --raters me --per-item 1
     """  # noqa: D301 -- click reads the backspace
     _require()
+    from semqa.studies.folder import kind_of
     from semqa.studies.kind import Input, Settings, counted
-    from semqa.studies.kinds import kind_of
     from semqa.studies.store import new_study
 
     chosen = kind_of(kind)
-    settings = Settings(
-        chosen,
-        title or chosen.title,
-        design or chosen.designs[0],
-        chosen.per_item if per_item is None else per_item,
-        qualify,
-        threshold,
-        seed,
-        pilot,
-        batch,
-    )
+    per_item = chosen.per_item if per_item is None else per_item
+    title, design = title or chosen.title, design or chosen.designs[0]
+    settings = Settings(chosen, title, design, per_item, qualify, threshold, seed, pilot, batch)
     one_more = settings.design in chosen.adjudicated
     names = _names(raters or str(settings.per_item + one_more))
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
     given += [Input(path, gold=True) for path in gold or ()]
     items = chosen.read(given, settings.design)
-    items += [chosen.survey()] if survey else []
     people = [] if reviewers is None else _people(reviewers)
     study = new_study(out, settings, items, names, chosen.keep(given), people)
     ratings = len(study.ordinary) * settings.per_item
@@ -127,12 +110,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 for a free one.", min=0, max=65535)] = 8000,
     public_url: Annotated[
-        str | None,
-        typer.Option(
-            help="Public address of the page, for links.",
-            show_default=False,
-            metavar="URL",
-        ),
+        str | None, typer.Option(help="Public address of the page, for links.", metavar="URL")
     ] = None,
 ) -> None:
     """Serve a study and print a secret link for the owner and for each rater.
@@ -140,14 +118,11 @@ def serve(
     Links do not change between starts. For access from other machines, use an HTTPS proxy and set
     its address with --public-url.
     """
-    _require()
-    from semqa.cli.serve import http_address
+    store = _store(folder)
     from semqa.server.running import Running, log_to
-    from semqa.server.settings import ServerSettings
     from semqa.studies.app import create_app
 
     log_to()
-    store = _store(folder)
     settings = ServerSettings(host=host, port=port, data=folder, public_url=public_url)
 
     def ready() -> None:
@@ -166,26 +141,18 @@ def serve(
 def raters(
     folder: _Folder,
     add: Annotated[
-        str | None,
-        typer.Option(help="Names of raters to add, such as dan,fay.", show_default=False),
+        str | None, typer.Option(help="Names of raters to add, such as dan,fay.")
     ] = None,
-    add_reviewers: Annotated[
-        str | None, typer.Option(help="Names of reviewers to add.", show_default=False)
-    ] = None,
+    add_reviewers: Annotated[str | None, typer.Option(help="Names of reviewers to add.")] = None,
     remove: Annotated[
-        str | None,
-        typer.Option(help="Rater to remove; others get the open items.", show_default=False),
+        str | None, typer.Option(help="Rater to remove; others get the open items.")
     ] = None,
     links: Annotated[
-        str | None,
-        typer.Option(
-            help="Print the links for this address instead.", metavar="URL", show_default=False
-        ),
+        str | None, typer.Option(help="Print the links for this address instead.", metavar="URL")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the progress of raters; add or remove raters, also while the study is served."""
-    _require()
     with closing(_store(folder)) as store:
         if remove is not None:
             store.remove_rater(remove)
@@ -201,7 +168,6 @@ def raters(
     if as_json:
         write_result(json_line({"raters": rows, "missing": missing}, indent=2))
         return
-    from semqa.cli.tables import print_tables
 
     print_tables(_raters_table(rows))
     if missing:
@@ -213,26 +179,23 @@ def raters(
 @app.command(name="import")
 def import_ratings(
     folder: _Folder,
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Ratings of the study's items, as exported or released.",
-            metavar="FILE",
-            show_default=False,
-        ),
+    others: Annotated[
+        list[Path], typer.Argument(help="Other studies of the same items.", metavar="OTHER")
     ],
-    rater: Annotated[str, typer.Option(help="Rater of ratings without a name.")] = "released",
 ) -> None:
-    """Import finished ratings: exports of another study, or released files."""
-    _require()
-    from semqa.studies.kind import Input, counted
+    """Import the finished ratings of other studies, with the raters' names."""
+    from semqa.studies.kind import counted
 
+    found: list[Rated] = []
     with closing(_store(folder)) as store:
-        found = store.study.kind.imported(store.study, [Input(path) for path in files])
-        if not found:
-            raise InputError("The files have no ratings.")
-        store.take_in(rater, found)
-    people = {each.rater or rater for each in found}
+        for each in others:
+            with closing(_store(each)) as other:
+                here, there = (one.study.settings for one in (store, other))
+                if (here.kind.name, here.design) != (there.kind.name, there.design):
+                    raise InputError(f"{each} is of another kind or design.")
+                found += other.rated()
+        store.take_in(found)
+    people = {each.rater for each in found}
     say(f"{folder}: imported {counted(len(found), 'rating')} by {counted(len(people), 'rater')}.")
 
 
@@ -242,11 +205,7 @@ def export(
     out: Annotated[
         Path,
         typer.Option(
-            "--out",
-            "-o",
-            help="File, - for standard output, or a folder.",
-            metavar="FILE",
-            show_default=False,
+            "--out", "-o", help="File, - for standard output, or a folder.", metavar="FILE"
         ),
     ],
     form: Annotated[
@@ -258,11 +217,13 @@ def export(
 
     With a folder (a name without an extension), write the study's input files with its verdicts.
     """
-    _require()
-    from semqa.data.files import write_atomic
-
     if form is None and str(out) != "-" and (out.is_dir() or not out.suffix):
-        _export_released(folder, out)
+        with closing(_store(folder)) as store:
+            files = store.study.kind.released(store.study, store.rated())
+        make_folder(out)
+        for name, lines in files.items():
+            write_atomic(out / name, lines)
+        say(f"{out}: {', '.join(files)}")
         return
     chosen = form or out.suffix.removeprefix(".").lower()
     if chosen not in ("csv", "jsonl"):
@@ -281,80 +242,48 @@ def export(
             say(f"{counted(waiting, 'finished answer')} left out: not yet accepted by a reviewer.")
 
 
-def _export_released(folder: Path, out: Path) -> None:
-    from semqa.data.files import make_folder, write_atomic
-
-    with closing(_store(folder)) as store:
-        files = store.study.kind.released(store.study, store.rated())
-        make_folder(out)
-        for name, lines in files.items():
-            write_atomic(out / name, lines)
-    say(f"{out}: {', '.join(files)}")
-
-
 @app.command()
 def report(
     folders: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Studies of the same kind to compare.", metavar="DIR", show_default=False
-        ),
+        list[Path], typer.Argument(help="Studies of the same kind to compare.", metavar="DIR")
     ],
     as_json: AsJson = False,
 ) -> None:
     """Report the figures of the paper that introduced this kind of study."""
-    _require()
     studies: list[tuple[Study, list[Rated]]] = []
-    surveys: list[tuple[Study, list[Rated]]] = []
     people: list[dict[str, Any]] = []
     for folder in folders:
         with closing(_store(folder)) as store:
             # Raters of different studies are different people, even with the same name.
             name = f"{folder}: " if len(folders) > 1 else ""
-            for found, given in ((studies, store.rated()), (surveys, store.surveys())):
-                found.append((store.study, [e._replace(rater=name + e.rater) for e in given]))
+            rated = [each._replace(rater=name + each.rater) for each in store.rated()]
+            studies.append((store.study, rated))
             people += _progress_rows(store.progress(), name)
     kinds = list(dict.fromkeys(study.kind.name for study, _ in studies))
     if len(kinds) > 1:
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
     if not any(rated for _, rated in studies):
         raise InputError("Nothing to report: no item is finished yet.")
-    from semqa.studies.analysis import survey_report
-    from semqa.studies.kind import Figures
-
     kind = studies[0][0].kind
-    survey = survey_report(surveys) if any(given for _, given in surveys) else Figures({}, [], [])
     if as_json:
-        record = {**kind.report(studies).record, **survey.record, "raters": people}
+        record = {**kind.report(studies).record, "raters": people}
         write_result(json_line(record, indent=2))
         return
-    from semqa.cli.tables import print_tables, things_table
+    notes: Iterable[str]
+    if kind.name == "ais":
+        from semqa.cli.eval.ais import ais_notes, ais_tables
+        from semqa.studies.ais import Ais
 
-    if kind.name in _TABLES:
-        tables, notes = _TABLES[kind.name](studies)
-        print_tables(*tables)
+        found = Ais().found(studies)
+        print_tables(*ais_tables(found))
+        notes = ais_notes(found)
     else:
         figures = kind.report(studies)
         print_tables(*(things_table(title, rows) for title, rows in figures.tables))
         notes = figures.notes
-    print_tables(*(things_table(title, rows) for title, rows in survey.tables))
     print_tables(_raters_table(people))
-    for note in (*notes, *survey.notes):
+    for note in notes:
         write_result(note)
-
-
-def _ais_tables(
-    studies: Sequence[tuple[Study, Sequence[Rated]]],
-) -> tuple[Iterable[Table], Iterable[str]]:
-    from semqa.cli.eval.ais import ais_notes, ais_tables
-    from semqa.studies.ais import Ais
-
-    found = Ais().found(studies)
-    return ais_tables(found), ais_notes(found)
-
-
-_TABLES = {"ais": _ais_tables}
-"""Kinds with tables from another command; other kinds build their own."""
 
 
 def _progress_rows(progress: Sequence[Progress], prefix: str = "") -> list[dict[str, Any]]:
@@ -368,7 +297,6 @@ def _progress_rows(progress: Sequence[Progress], prefix: str = "") -> list[dict[
 
 
 def _raters_table(rows: Sequence[dict[str, Any]]) -> Table:
-    from semqa.cli.tables import things_table
 
     return things_table(
         ("rater", "state", "finished", "of", "gold right", "of", "minutes"),
@@ -390,6 +318,7 @@ def _require() -> None:
 
 
 def _store(folder: Path) -> Store:
+    _require()
     from semqa.studies.folder import open_study
     from semqa.studies.store import Store
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from semqa.cli.output import terminal_width
+from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,8 +103,6 @@ def figures_table(
 
 def things_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> Table:
     """Return a table of cells, with control characters escaped."""
-    from semqa.quotes.render.common import safe_text
-
     table = make_table(*headers)
     for row in rows:
         table.add_row(*(f"{cell:,}" if isinstance(cell, int) else safe_text(cell) for cell in row))

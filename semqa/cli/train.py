@@ -12,6 +12,8 @@ import typer
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.tables import make_table, print_tables
+from semqa.data.quotesum import read_quotesum
 from semqa.training.options import TrainingOptions
 
 if TYPE_CHECKING:
@@ -27,16 +29,10 @@ SHOWN = (("ROUGE-L", "rougeLsum"), ("Sem-F1", "sem_f1"), ("Sem-Rec", "sem_recall
 def train(
     ctx: typer.Context,
     file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Training data: QuoteSum JSON lines.", show_default=False
-        ),
+        Path, typer.Argument(metavar="FILE", help="Training data: QuoteSum JSON lines.")
     ],
-    dev: Annotated[
-        Path,
-        typer.Option(help="QuoteSum JSON lines to select a checkpoint.", show_default=False),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
+    dev: Annotated[Path, typer.Option(help="QuoteSum JSON lines to select a checkpoint.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.")],
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on human answers that quote their sources.
@@ -46,20 +42,13 @@ def train(
     interrupted training, run the same command again. Use the model with
     --engine transformers:OUT/model
     """
-    from semqa.data.quotesum import read_quotesum
     from semqa.training.folder import Ranks
     from semqa.training.train import train as fine_tune
 
     options: TrainingOptions = ctx.obj[TrainingOptions]
     with training_progress(quiet=as_json) as progress:
         check_stdin_once(file, dev)
-        record = fine_tune(
-            read_quotesum(file),
-            read_quotesum(dev),
-            out,
-            options,
-            progress=progress,
-        )
+        record = fine_tune(read_quotesum(file), read_quotesum(dev), out, options, progress=progress)
     if not Ranks.first_here():
         return
     if as_json:
@@ -103,7 +92,6 @@ def _report_fit(found: Fit, steps: int) -> None:
 
 
 def _show(record: Mapping[str, Any]) -> None:
-    from semqa.cli.tables import make_table, print_tables
 
     columns = (*SHOWN, ("SEMQA", "semqa"))
     table = make_table("epoch", "step", *(name for name, _ in columns), "verified", left=0)

@@ -11,13 +11,19 @@ import typer
 from semqa.cli.inputs import check_stdin_once, gather_sources
 from semqa.cli.options import AsJson, SourceOption, SourcesOption
 from semqa.cli.output import json_line, say, terminal_width, use_color, write_result
+from semqa.data.files import ByteBudget, decode_text, display_name, open_input
+from semqa.data.sources import answers_of, is_record
 from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer, Status
+from semqa.quotes.locate import NearestSearch
+from semqa.quotes.render import to_ansi
+from semqa.quotes.render.common import verdict_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.quotes import Quote, QuotedAnswer, Source
-    from semqa.quotes.locate import Nearest, NearestSearch
+    from semqa.quotes import Quote, Source
+    from semqa.quotes.locate import Nearest
 
 MAX_ANSWER_BYTES = 16 * 2**20
 """Size limit of an answer, unless `SEMQA_MAX_BYTES` is set."""
@@ -56,10 +62,6 @@ def verify(
 
 def _show(key: str, result: QuotedAnswer, question: str, *, as_json: bool) -> None:
     """Print an answer and its problems; with a key, only the verdict and problems, one per line."""
-    from semqa.quotes.locate import NearestSearch
-    from semqa.quotes.render import to_ansi
-    from semqa.quotes.render.common import verdict_text
-
     search = NearestSearch(result.sources)
     if as_json:
         record = _record(result, question, search)
@@ -85,10 +87,6 @@ def _read(
     answer: Path, files: Sequence[Path], listed: Path | None
 ) -> list[tuple[str, QuotedAnswer, str]]:
     """Return answers with keys and questions; sources are the named ones, else the records'."""
-    from semqa.data.files import ByteBudget, decode_text, display_name, open_input
-    from semqa.data.sources import answers_of, is_record
-    from semqa.quotes import QuotedAnswer
-
     has_sources = bool(files) or listed is not None
     if not has_sources and str(answer) == "-" and (sys.stdin is None or sys.stdin.isatty()):
         raise InputError(NO_SOURCES)
@@ -125,7 +123,6 @@ def _reason(quote: Quote, search: NearestSearch, sources: Sequence[Source]) -> s
 
 
 def _nearest(quote: Quote, search: NearestSearch) -> Nearest | None:
-    from semqa.quotes import Status
 
     return search.find(quote.text) if quote.status is Status.FABRICATED else None
 

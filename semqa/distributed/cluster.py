@@ -15,7 +15,7 @@ import socket
 import sys
 import tempfile
 import threading
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
-    "RAY_DATA_LOG_LEVEL": "CRITICAL",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
 }
 """Environment variables read when Ray is imported.
 
@@ -44,9 +42,6 @@ They disable usage statistics and logs, and keep ``CUDA_VISIBLE_DEVICES`` of wor
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Makes Ray listen only on 127.0.0.1, its default on systems other than Linux."""
 
-START_ATTEMPTS = 2
-"""Ray's own timeout may be too short on a machine under load."""
-
 CONNECT_SECONDS = 10.0
 """Timeout for connecting to the head of a cluster."""
 
@@ -55,12 +50,10 @@ _MAX_TEMP_PATH = 40
 
 
 def require_ray() -> Any:
-    """Import Ray and Ray Data."""
+    """Import Ray."""
     for name, value in RAY_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    ray = require("ray", extra="ray", purpose="--distributed ray")
-    require("ray.data", extra="ray", purpose="--distributed ray")
-    return ray
+    return require("ray", extra="ray", purpose="--distributed ray")
 
 
 @contextmanager
@@ -75,7 +68,7 @@ def ray_session(settings: RaySettings) -> Iterator[Any]:
         The module ``ray``.
     """
     address = settings.ray_address or os.environ.get("RAY_ADDRESS") or "local"
-    with _ray_output_to_log():
+    with redirect_stdout(cast("TextIO", _WithoutRay(sys.stdout))):
         if address == "local":
             with _local_ray(settings) as ray:
                 yield ray
@@ -88,14 +81,29 @@ def ray_session(settings: RaySettings) -> Iterator[Any]:
                 with _stderr_suppressed():
                     ray.init(address=address, **_SILENT)
             except (ConnectionError, ValueError, RuntimeError) as error:
-                raise _address_error(
-                    f"{address!r} cannot be joined: {str(error)[:200]}", address
-                ) from error
+                message = f"{address!r} cannot be joined: {str(error)[:200]}"
+                raise _address_error(message, address) from error
         try:
             yield ray
         finally:
             if not already:
                 ray.shutdown()
+
+
+class _WithoutRay:
+    """Standard output without what Ray's threads print, such as that a worker died."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text, unless a thread of Ray prints it."""
+        if threading.current_thread().name.startswith("ray_"):
+            return len(text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _check_reachable(address: str) -> None:
@@ -129,7 +137,25 @@ def _local_ray(settings: RaySettings) -> Iterator[Any]:
     folder = tempfile.mkdtemp(prefix="semqa-ray-", dir=_temp_parent())  # mode 0700
     try:
         ray = require_ray()
-        _start(ray, settings, folder)
+        for last in (False, True):  # Ray's own timeout may be too short on a machine under load
+            try:
+                with _stderr_suppressed():
+                    ray.init(
+                        address="local",
+                        num_cpus=_cpus(settings),
+                        include_dashboard=False,
+                        _node_ip_address="127.0.0.1",
+                        _temp_dir=folder,
+                        **_SILENT,
+                    )
+                break
+            except Exception as error:  # Ray raises many types
+                ray.shutdown()
+                if last:
+                    raise UnavailableError(
+                        f"Ray did not start: {str(error)[:200]} Check memory and disk space, then "
+                        "try again."
+                    ) from error
         try:
             yield ray
         finally:
@@ -141,29 +167,6 @@ def _local_ray(settings: RaySettings) -> Iterator[Any]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _start(ray: Any, settings: RaySettings, folder: str) -> None:
-    for attempts_left in range(START_ATTEMPTS - 1, -1, -1):
-        try:
-            with _stderr_suppressed():
-                ray.init(
-                    address="local",
-                    num_cpus=_cpus(settings),
-                    include_dashboard=False,
-                    _node_ip_address="127.0.0.1",
-                    _temp_dir=folder,
-                    **_SILENT,
-                )
-        except (ConnectionError, ValueError, RuntimeError, OSError, TimeoutError) as error:
-            ray.shutdown()
-            if not attempts_left:
-                raise UnavailableError(
-                    f"Ray did not start: {str(error)[:200]} Check memory and disk space, then "
-                    "try again."
-                ) from error
-        else:
-            return
 
 
 @cache
@@ -179,35 +182,9 @@ def _temp_parent() -> str | None:
 
 def _cpus(settings: RaySettings) -> int:
     """Return the number of CPUs to declare to Ray: at least what the requested workers need."""
-    requested = settings.range[1] * (settings.num_cpus or 1) if settings.range else 0
-    with suppress(AttributeError):
-        return max(len(os.sched_getaffinity(0)), math.ceil(requested))
-    return max(os.cpu_count() or 1, math.ceil(requested))
-
-
-class _RayOutputFilter:
-    """Wraps standard output and sends what Ray's threads print to a logger."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._logger = logging.getLogger("semqa.distributed.ray")
-
-    def write(self, text: str) -> int:
-        """Write the text, or log it if a thread of Ray prints it."""
-        if not threading.current_thread().name.startswith("ray_"):
-            return self._stream.write(text)
-        if text.strip():
-            self._logger.debug("%s", text.strip())
-        return len(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-@contextmanager
-def _ray_output_to_log() -> Iterator[None]:
-    with redirect_stdout(cast("TextIO", _RayOutputFilter(sys.stdout))):
-        yield
+    requested = (settings.workers or 0) * (settings.num_cpus or 1)
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(usable or 1, math.ceil(requested))
 
 
 @contextmanager
@@ -220,7 +197,6 @@ def _stderr_suppressed() -> Iterator[None]:
         return
     try:
         with Path(os.devnull).open("wb") as devnull:
-            sys.stderr.flush()
             os.dup2(devnull.fileno(), 2)
         yield
     finally:
@@ -265,10 +241,10 @@ def worker_resources(
     return WorkerResources(settings.num_cpus or 1.0, gpus, loads_model)
 
 
-def worker_range(
+def worker_count(
     resources: WorkerResources, settings: RaySettings, nodes: list[Mapping[str, float]]
-) -> tuple[int, int]:
-    """Return the minimum and maximum number of workers on nodes with these resources."""
+) -> int:
+    """Return the number of workers to start; raise if none fits."""
     capacity = 0
     for node in nodes:
         workers = int(node.get("CPU", 0) // resources.num_cpus)
@@ -284,7 +260,7 @@ def worker_range(
             f"{resources.num_gpus:g} GPU. Nodes: {'; '.join(shown[:5]) or 'none'}.",
             hint="Change --num-cpus, --num-gpus or the model options.",
         )
-    return settings.range or (1, capacity)
+    return settings.workers or capacity
 
 
 def _vllm_world_size(options: Mapping[str, object]) -> int:

@@ -1,6 +1,5 @@
 """The settings of Ray, declared once for Python and the command line."""
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,13 +10,10 @@ from semqa.errors import InputError
 
 _PANEL = "Distributed work (Ray)"
 
-MAX_WORKERS = 100_000
-"""Limit that catches typos."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaySettings:
-    """Cluster, and number and resources of the workers."""
+    """Cluster, and number and resources of the workers; the limit of workers catches typos."""
 
     ray_address: Annotated[
         str | None,
@@ -29,10 +25,12 @@ class RaySettings:
         ),
     ] = None
     workers: Annotated[
-        str | None,
+        int | None,
         Option(
-            metavar="N|MIN-MAX",
-            help="Number of workers, or a range.",
+            min=1,
+            max=100_000,
+            metavar="N",
+            help="Number of workers.",
             show_default="as many as fit; for a model without GPUs, one per node",
             rich_help_panel=_PANEL,
         ),
@@ -58,24 +56,3 @@ class RaySettings:
         check_settings(self)
         if self.ray_address is not None and not self.ray_address.strip():
             raise InputError("is blank.", field="ray_address", value=self.ray_address)
-        _ = self.range
-
-    @property
-    def range(self) -> tuple[int, int] | None:
-        """Minimum and maximum number of workers; None for as many as fit.
-
-        Example:
-            >>> RaySettings(workers="2-8").range, RaySettings(workers="4").range
-            ((2, 8), (4, 4))
-        """
-        if self.workers is None:
-            return None
-        match = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", self.workers)
-        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not 1 <= low <= high <= MAX_WORKERS:
-            raise InputError(
-                f"must be a number or a range such as 2-8, from 1 to {MAX_WORKERS:,}, got {self.workers!r}.",
-                field="workers",
-                value=self.workers,
-            )
-        return low, high

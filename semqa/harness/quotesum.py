@@ -6,7 +6,6 @@ import hashlib
 import math
 import os
 from dataclasses import dataclass, fields
-from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -42,10 +41,6 @@ class QuestionSet:
         """The questions, in file order."""
         return list(self._by_qid.values())
 
-    def __getitem__(self, qid: str) -> Question:
-        """Return a question by its id."""
-        return self._by_qid[qid]
-
     def builder(self, shots: int = 0, *, form: Form | None = None, seed: int = 0) -> PromptBuilder:
         """Make the prompt builder. A question is never its own exemplar."""
         settings = self.settings
@@ -75,7 +70,7 @@ class QuestionSet:
             count_tokens: returns the number of tokens that the model gets for a prompt.
             limit: maximum number of tokens.
         """
-        question = self[qid]
+        question = self._by_qid[qid]
         try:
             return builder.build(
                 question.question, question.sources, count_tokens=count_tokens, limit=limit
@@ -85,7 +80,7 @@ class QuestionSet:
 
     def score(self, qid: str, prediction: str) -> ExampleScores:
         """Score an answer."""
-        question = self[qid]
+        question = self._by_qid[qid]
         if self.settings.canonical:
             try:
                 prediction = QuotedAnswer.parse(prediction, question.sources).marked
@@ -94,17 +89,12 @@ class QuestionSet:
         example = Example(qid, prediction, question.texts, question.short_answers, question.numbers)
         return score_example(example, all_sources=self.settings.all_sources)
 
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the data file, in hex."""
-        return hashlib.sha256(self.path.read_bytes()).hexdigest()
-
     def identity(self, builder: PromptBuilder) -> dict[str, object]:
         """Return what the scores depend on besides the model, for JSON."""
         return {
             "semqa": semqa.__version__,
             "data": self.path.name,
-            "data_sha256": self.digest,
+            "data_sha256": hashlib.sha256(self.path.read_bytes()).hexdigest(),
             "canonical": self.settings.canonical,
             "all_sources": self.settings.all_sources,
             "prompts": builder.identity(),
@@ -113,9 +103,6 @@ class QuestionSet:
 
 DATA_SETTING = "SEMQA_QUOTESUM"
 """Environment variable with the path of the QuoteSum file, used without a ``data`` argument."""
-
-_STRINGS = ("data", "split", "prompt", "exemplars", "train", "encoder")
-_FLAGS = ("canonical", "all_sources", "fit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,19 +138,16 @@ class HarnessSettings:
     fit: bool = True
 
     def __post_init__(self) -> None:
-        for name in _STRINGS:
-            value: object = getattr(self, name)
-            if isinstance(value, os.PathLike):
-                object.__setattr__(self, name, os.fspath(value))
-            elif not (isinstance(value, str) and value) and (value is not None or name == "split"):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "bool":
+                if not isinstance(value, bool):
+                    raise InputError(
+                        f"must be true or false, got {value!r:.80}.", field=field.name, value=value
+                    )
+            elif value != field.default and not (isinstance(value, str) and value):
                 raise InputError(
-                    f"must be a non-empty string, got {value!r:.80}.", field=name, value=value
-                )
-        for name in _FLAGS:
-            flag: object = getattr(self, name)
-            if not isinstance(flag, bool):
-                raise InputError(
-                    f"must be true or false, got {flag!r:.80}.", field=name, value=flag
+                    f"must be a non-empty string, got {value!r:.80}.", field=field.name, value=value
                 )
 
     @classmethod
@@ -181,7 +165,11 @@ class HarnessSettings:
     def data_path(self) -> Path:
         """The file with the questions."""
         path = self.data or os.environ.get(DATA_SETTING, "").strip()
-        return Path(path).expanduser() if path else _cached(self.split, "argument data")
+        return (
+            Path(path).expanduser()
+            if path
+            else _cached(self.split, f"argument data or {DATA_SETTING}")
+        )
 
     @property
     def train_path(self) -> Path:
@@ -193,11 +181,9 @@ def _cached(split: str, argument: str) -> Path:
     file = remote_file("quotesum", split)
     state = file.state()
     if state != "cached":
-        setting = f" or {DATA_SETTING}" if argument.endswith("data") else ""
         raise InputError(
             f"The QuoteSum split {split} is {state} in the cache.",
-            hint=f"Give a file with the {argument}{setting}, or run: semqa data fetch quotesum "
-            f"--split {split}",
+            hint=f"Give a file with the {argument}, or run: semqa data fetch quotesum --split {split}",
         )
     return file.path()
 

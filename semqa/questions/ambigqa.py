@@ -21,21 +21,21 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.sentences import split_sentences
 from semqa.data.files import display_name
-from semqa.data.jsonl import Row, as_row, describe, encode_row
+from semqa.data.jsonl import Row, as_row, describe
 from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
-from semqa.questions.paq import DAMAGED, open_binary
+from semqa.questions.paq import DAMAGED, insert_candidate, open_binary
 from semqa.questions.records import CollectedQuestion, PassageAnswer
-from semqa.questions.run import StepOutput
+from semqa.questions.run import Done
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from sqlite3 import Connection
 
 MAX_PASSAGE_WORDS = 110
 """Maximum words of a passage, unless one sentence is longer. Dev's have at most 107."""
@@ -101,23 +101,20 @@ def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
             ended = not raw
 
 
-def find_candidates(files: Sequence[Path], place: Any) -> Iterator[StepOutput]:
-    """Yield the questions with several answers, with the passages that contain the answers."""
+def find_candidates(database: Connection, files: Sequence[Path], place: Any) -> Iterator[Done]:
+    """Write the questions with several answers, and the passages with them, to ``candidate``."""
     first, done = place or (0, 0)
     for at in range(first, len(files)):
         for row in read_array(files[at], done):
             done += 1
-            counts: Counter[str] = Counter(lines=1)
-            lines = []
             pairs = _pairs(row)
-            counts["read"] += len(pairs)
+            counts = {"lines": 1, "read": len(pairs)}
             if len(pairs) > 1:
-                counts["several.questions"] += 1
-                counts["several.answers"] += len(pairs)
+                counts |= {"several.questions": 1, "several.answers": len(pairs)}
                 question = _to_collected(row, pairs)
                 if question.answers:
-                    lines.append((0, encode_row(question.to_dict())))
-            yield StepOutput([at, done], lines, counts, done)
+                    insert_candidate(database, question.to_dict())
+            yield Done([at, done], counts, done)
         done = 0
 
 

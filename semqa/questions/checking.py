@@ -1,18 +1,16 @@
 """Reviews questions one by one, and saves each decision at once.
 
 Kept rows are appended to one file with ``"checked": true``, dropped rows to another. Questions in
-neither file are undecided. An incomplete last row, left by a killed process, is removed.
+neither file are undecided.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
-from semqa.data.jsonl import decode_row, encode_row
-from semqa.errors import UnavailableError
-from semqa.questions.paq import read_from
+from semqa.data.jsonl import AppendFile
+from semqa.questions.paq import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,14 +28,16 @@ class Checking:
 
     def __init__(self, path: Path, keep: Path, drop: Path) -> None:
         self._rows: dict[str, dict[str, Any]] = {}
-        for line, *_ in read_from(path, 0, 0):
-            row = decode_row(line)
+        for row in read_rows(path):
             self._rows.setdefault(row.text("qid"), dict(row.fields))
         self.total = len(self._rows)
-        self._files = {True: keep, False: drop}
-        decided = {kept: _decided(file) & self._rows.keys() for kept, file in self._files.items()}
-        self.kept, self.dropped = len(decided[True]), len(decided[False] - decided[True])
-        self._done = decided[True] | decided[False]
+        self._files = {True: _open(keep), False: _open(drop)}
+        kept, dropped = (
+            {row.text("qid") for row in file.rows} & self._rows.keys()
+            for file in self._files.values()
+        )
+        self.kept, self.dropped = len(kept), len(dropped - kept)
+        self._done = kept | dropped
 
     def left(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the undecided rows, each with its number from 1."""
@@ -47,35 +47,20 @@ class Checking:
 
     def decide(self, row: Mapping[str, Any], *, keep: bool) -> None:
         """Save a decision."""
-        path = self._files[keep]
-        try:
-            with path.open("ab") as stream:
-                stream.write(encode_row({**row, "checked": True}))
-        except OSError as error:
-            raise UnavailableError(
-                f"Cannot write {path}: {error.strerror}. Free some space and run again."
-            ) from error
+        self._files[keep].append({**row, "checked": True})
         self._done.add(str(row["qid"]))
         self.kept += keep
         self.dropped += not keep
 
 
-def _decided(path: Path) -> set[str]:
-    """Return the ids in a file of decisions, after removing an incomplete last line.
-
-    A last line that only lacks its line end, as some editors save it, is kept.
-    """
-    if not path.exists():
-        return set()
-    raw = path.read_bytes()
-    whole = raw.rfind(b"\n") + 1
-    if whole < len(raw):
-        with path.open("r+b") as stream:
-            try:
-                json.loads(raw[whole:])
-            except ValueError:
-                stream.truncate(whole)
-            else:
-                stream.seek(0, os.SEEK_END)
-                stream.write(b"\n")
-    return {decode_row(line).text("qid") for line, *_ in read_from(path, 0, 0)}
+def _open(path: Path) -> AppendFile:
+    """Open a file of decisions; its last line may lack a line end, as some editors save it."""
+    if path.is_file():
+        raw = path.read_bytes()
+        try:
+            json.loads(raw[raw.rfind(b"\n") + 1 :])
+        except ValueError:  # empty, or torn by a killed process
+            pass
+        else:
+            path.write_bytes(raw + b"\n")
+    return AppendFile(path)

@@ -1,13 +1,13 @@
 """Runs the steps of a collection in an output folder.
 
-The subfolder ``steps`` has a file per step. ``questions.jsonl`` is the result; ``counts.json`` has
-the number of questions and answers after each step. Questions are filtered in blocks, in this
-process or by workers.
+``questions.jsonl`` is the result; ``counts.json`` has the number of questions and answers after each
+step. Questions are filtered in blocks, in this process or by workers.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +17,7 @@ from semqa.attribution.judges import create_judge
 from semqa.attribution.judges.base import require_ability
 from semqa.bench.folder import read_object
 from semqa.data.files import display_name, write_atomic
-from semqa.data.jsonl import Line, decode_row, encode_row
+from semqa.data.jsonl import Row, encode_row
 from semqa.data.quotesum import question_rows
 from semqa.errors import InputError
 from semqa.questions import paq
@@ -36,19 +36,18 @@ from semqa.questions.records import CollectedQuestion
 from semqa.questions.run import (
     COUNTS_FILE,
     QUESTIONS_FILE,
-    StepOutput,
+    Done,
+    Steps,
     open_folder,
-    run_step,
     write_counts,
 )
 from semqa.questions.similar import groups, similar_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from semqa.data.jsonl import Row
     from semqa.questions.rules import Rules
     from semqa.retrieval.passages import Collection
 
@@ -133,27 +132,41 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
     with open_folder(plan.out, identity, about) as steps:
         if done := read_counts(plan.out):
             return done
-        merged = steps / "merged.jsonl"
-        counts = _merge(plan, files, steps, merged)
-        with paq.PassageFile(passages, steps / "passages.npy") as found:
-            with plan.progress("finding passages", "bytes"):
-                found.prepare()
-            filtered, more = _filter(plan, steps, merged, lambda row: paq.with_passages(row, found))
-        before = [
-            Count("read", counts["lines"], counts["read"]),
-            Count("merged by question", counts["questions"], counts["triples"]),
-            Count("several answers", *counts_of(counts, "several")),
-            Count("answer in its passage", *counts_of(more, "found")),
-        ]
-        if more.get("found.answers", 0) < 0.5 * counts["several.answers"]:
-            lost = more.get("missing", 0) + more.get("absent", 0)
+        database, total = steps.database, sum(path.stat().st_size for path in files)
+        with plan.progress("reading", "bytes") as update:
+            read = steps.run(
+                "read", lambda place: paq.read_mentions(database, files, place), _of(update, total)
+            )
+        with plan.progress("merging by question", "examples") as update:
+            merged = steps.run(
+                "merge", lambda place: paq.merge_mentions(database, place), _of(update)
+            )
+        with plan.progress("finding passages", "bytes") as update:
+            steps.run(
+                "passages",
+                lambda place: paq.read_passages(database, passages, place),
+                _of(update, passages.stat().st_size),
+            )
+        kept = _filter(plan, steps, lambda row: paq.with_passages(database, row))
+        if kept["found.answers"] < 0.5 * merged["several.answers"]:
+            lost = kept["missing"] + kept["absent"]
             raise InputError(
-                f"{lost:,} of {counts['several.answers']:,} answers are not in their passages. "
+                f"{lost:,} of {merged['several.answers']:,} answers are not in their passages. "
                 "This file does not belong to these questions.",
                 where=display_name(passages),
                 hint="Use psgs_w100.tsv of the PAQ release.",
             )
-        return _write_result(plan, filtered, before + _filter_counts(more, "one passage a page"))
+        sizes = (
+            "SELECT COUNT(*), SUM(size) FROM (SELECT COUNT(*) AS size FROM mention GROUP BY key)"
+        )
+        questions, answers = database.execute(sizes).fetchone()
+        before = [
+            Count("read", read["lines"], read["read"]),
+            Count("merged by question", questions, answers or 0),
+            Count("several answers", *counts_of(merged, "several")),
+            Count("answer in its passage", *counts_of(kept, "found")),
+        ]
+        return _write_result(plan, steps, before + _filter_counts(kept, "one passage a page"))
 
 
 def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
@@ -171,21 +184,17 @@ def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
     with open_folder(plan.out, plan.identity("ambigqa", files), about) as steps:
         if done := read_counts(plan.out):
             return done
-        found = steps / "candidates.jsonl"
         with plan.progress("reading", "examples") as update:
-            counts = run_step(
-                steps / "candidates.note.json",
-                [found],
-                lambda place: find_candidates(files, place),
-                lambda done: update(done, None) if update is not None else None,
+            read = steps.run(
+                "read", lambda place: find_candidates(steps.database, files, place), _of(update)
             )
-        filtered, more = _filter(plan, steps, found, read_collected)
+        kept = _filter(plan, steps, read_collected)
         before = [
-            Count("read", counts.get("lines", 0), counts.get("read", 0)),
-            Count("several answers", *counts_of(counts, "several")),
-            Count("passages that hold them", *counts_of(more, "found")),
+            Count("read", read["lines"], read["read"]),
+            Count("several answers", *counts_of(read, "several")),
+            Count("passages that hold them", *counts_of(kept, "found")),
         ]
-        return _write_result(plan, filtered, before + _filter_counts(more, "overlapping passages"))
+        return _write_result(plan, steps, before + _filter_counts(kept, "overlapping passages"))
 
 
 def collect_documents(
@@ -203,30 +212,33 @@ def collect_documents(
         The counts of each step.
     """
     check_judges(plan.rules)
-    asking = require_ability(create_judge(ask, {"device": plan.rules.device}), "ask")
-    answering = require_ability(
-        create_judge(plan.rules.qa, {"device": plan.rules.device}), "answer"
-    )
+    device = {"device": plan.rules.device}
+    asking = require_ability(create_judge(ask, device), "ask")
+    answering = require_ability(create_judge(plan.rules.qa, device), "answer")
     run = {**plan.identity("documents", []), "documents": identity, "ask": ask}
     with open_folder(plan.out, run, {}) as steps:
         if done := read_counts(plan.out):
             return done
-        found = steps / "candidates.jsonl"
-        total = len(collection.documents())
         with plan.progress("proposing", "files") as update:
-            counts = run_step(
-                steps / "candidates.note.json",
-                [found],
-                lambda place: propose(collection, asking, answering, place),
-                lambda done: update(done, total) if update is not None else None,
+            proposed = steps.run(
+                "propose",
+                lambda place: propose(steps.database, collection, asking, answering, place),
+                _of(update, len(collection.documents())),
             )
-        filtered, more = _filter(plan, steps, found, read_collected)
+        kept = _filter(plan, steps, read_collected)
         before = [
-            Count("proposed", counts.get("proposed", 0), counts.get("proposed", 0)),
-            Count("answered elsewhere", *counts_of(counts, "several")),
+            Count("proposed", proposed["proposed"], proposed["proposed"]),
+            Count("answered elsewhere", *counts_of(proposed, "several")),
         ]
-        after = _filter_counts(more, "one passage a document")
-        return _write_result(plan, filtered, before + after, checked=False)
+        after = _filter_counts(kept, "one passage a document")
+        return _write_result(plan, steps, before + after, checked=False)
+
+
+def _of(
+    update: Callable[[int, int | None], None] | None, total: int | None = None
+) -> Callable[[int], None]:
+    """Return a function that shows the progress of a step."""
+    return lambda done: None if update is None else update(done, total)
 
 
 def read_counts(out: Path) -> list[Count] | None:
@@ -242,93 +254,42 @@ def read_collected(row: Row) -> tuple[CollectedQuestion, Counter[str]]:
     return CollectedQuestion.read(row), Counter()
 
 
-def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapping[str, int]:
-    """Sort lines into buckets by question, and merge the lines of each question."""
-    count = paq.bucket_count(files)
-    buckets = [steps / f"bucket-{number:04}" for number in range(count)]
-    note = steps / "merged.note.json"
-    total = sum(path.stat().st_size for path in files)
-    with plan.progress("reading", "bytes") as update:
-        read = run_step(
-            steps / "buckets.note.json",
-            buckets,
-            lambda place: paq.sort_into_buckets(files, count, place),
-            lambda done: update(done, total) if update is not None else None,
-        )
-
-    def merge(place: Any) -> Iterator[StepOutput]:
-        for number in range(place or 0, count):
-            lines, found = paq.merge_bucket(buckets[number])
-            yield StepOutput(number + 1, [(0, line) for line in lines], found, number + 1)
-
-    with plan.progress("merging by question", "files") as update:
-        counts = run_step(
-            note, [merged], merge, lambda done: update(done, count) if update is not None else None
-        )
-    for bucket in buckets:  # they are as large as the input
-        bucket.unlink(missing_ok=True)
-    return Counter(read) + Counter(counts)
-
-
 def _filter(
-    plan: Plan,
-    steps: Path,
-    source: Path,
-    load: Callable[[Row], tuple[CollectedQuestion, Counter[str]]],
-) -> tuple[Path, dict[str, int]]:
-    """Filter the questions of a file in blocks."""
-    filtered = steps / "filtered.jsonl"
-    total = source.stat().st_size
-    with plan.progress("filtering", "bytes") as update:
-        counts = run_step(
-            steps / "filtered.note.json",
-            [filtered],
-            lambda place: _filter_blocks(plan, source, load, place or 0),
-            lambda done: update(done, total) if update is not None else None,
-        )
-    return filtered, counts
-
-
-def _filter_blocks(
-    plan: Plan,
-    source: Path,
-    load: Callable[[Row], tuple[CollectedQuestion, Counter[str]]],
-    offset: int,
-) -> Iterator[StepOutput]:
+    plan: Plan, steps: Steps, load: Callable[[Row], tuple[CollectedQuestion, Counter[str]]]
+) -> Counter[str]:
+    """Filter the candidates in blocks."""
+    database = steps.database
+    (total,) = database.execute("SELECT COUNT(*) FROM candidate").fetchone()
     size = BLOCK if plan.workers is None else BLOCK * WINDOW
-    for rows, end in _read_blocks(source, offset, size):
-        counts: Counter[str] = Counter()
-        found = []
-        for row in rows:
-            question, more = load(row)
-            counts.update(more)
-            if len(question.answers) > 1:
-                found.append(question)
-                counts["found.answers"] += len(question.answers)
-        counts["found.questions"] += len(found)
-        tasks = [Task(plan.rules, found[at : at + BLOCK]) for at in range(0, len(found), BLOCK)]
-        done: Sequence[Filtered]
-        if plan.workers is None:
-            done = [filter_questions(task) for task in tasks]
-        else:
-            done = plan.workers.map(filter_questions, tasks)
-        lines = []
-        for each in done:
-            counts.update(each.counts)
-            lines += [(0, encode_row(question.to_dict())) for question in each.questions]
-        yield StepOutput(end, lines, counts, end)
 
+    def work(place: int | None) -> Iterator[Done]:
+        at = place or 0
+        find = "SELECT number, row FROM candidate WHERE number > ? ORDER BY number LIMIT ?"
+        while rows := database.execute(find, (at, size)).fetchall():
+            counts: Counter[str] = Counter()
+            found = []
+            for at, row in rows:
+                question, more = load(Row(f"candidate {at}", json.loads(row)))
+                counts.update(more)
+                if len(question.answers) > 1:
+                    found.append(question)
+                    counts["found.answers"] += len(question.answers)
+            counts["found.questions"] += len(found)
+            tasks = [Task(plan.rules, found[at : at + BLOCK]) for at in range(0, len(found), BLOCK)]
+            done: Sequence[Filtered]
+            if plan.workers is None:
+                done = [filter_questions(task) for task in tasks]
+            else:
+                done = plan.workers.map(filter_questions, tasks)
+            insert = "INSERT INTO filtered (question, row) VALUES (?, ?)"
+            for block in done:
+                counts.update(block.counts)
+                left = [(each.question, json.dumps(each.to_dict())) for each in block.questions]
+                database.executemany(insert, left)
+            yield Done(at, counts, at)
 
-def _read_blocks(source: Path, offset: int, size: int) -> Iterator[tuple[list[Row], int]]:
-    rows: list[Row] = []
-    end = offset
-    for line, _, end in paq.read_from(source, offset, 0):
-        rows.append(decode_row(line))
-        if len(rows) == size:
-            yield rows, end
-            rows = []
-    if rows:
-        yield rows, end
+    with plan.progress("filtering", "examples") as update:
+        return steps.run("filter", work, _of(update, total))
 
 
 def _filter_counts(counts: Mapping[str, int], pages: str) -> list[Count]:
@@ -349,14 +310,11 @@ def _filter_counts(counts: Mapping[str, int], pages: str) -> list[Count]:
 
 
 def _write_result(
-    plan: Plan, filtered: Path, counts: list[Count], *, checked: bool | None = None
+    plan: Plan, steps: Steps, counts: list[Count], *, checked: bool | None = None
 ) -> list[Count]:
     """Merge similar questions and write the result."""
-    places: list[int] = []
-    texts: list[str] = []
-    for line, *_ in paq.read_from(filtered, 0, 0):
-        places.append(line.offset)
-        texts.append(decode_row(line).text("question"))
+    rows = steps.database.execute("SELECT question FROM filtered ORDER BY number")
+    texts = [question for (question,) in rows]
     with plan.progress("merging similar questions", "examples"):
         pairs = (
             (one, other)
@@ -366,8 +324,20 @@ def _write_result(
         together = groups(len(texts), pairs)
     left: Counter[str] = Counter()
 
+    def read(at: int) -> CollectedQuestion:
+        find = "SELECT row FROM filtered WHERE number = ?"
+        (row,) = steps.database.execute(find, (at + 1,)).fetchone()
+        return CollectedQuestion.read(Row(f"question {at + 1}", json.loads(row)))
+
     def lines() -> Iterator[bytes]:
-        for question in _merged(filtered, places, together, plan.rules):
+        first = {members[0]: members for members in together}
+        later = {at for members in together for at in members[1:]}
+        for at in range(len(texts)):
+            if at in later:
+                continue
+            question = read(at)
+            if at in first:
+                question = merge([question, *map(read, first[at][1:])], plan.rules)
             left["questions"] += 1
             left["answers"] += len(question.answers)
             for row in question_rows(question.to_question(checked=checked)):
@@ -377,29 +347,6 @@ def _write_result(
     counts = [*counts, Count("similar merged", left["questions"], left["answers"])]
     write_counts(plan.out, [each._asdict() for each in counts])
     return counts
-
-
-def _merged(
-    filtered: Path, places: Sequence[int], together: Iterable[Sequence[int]], rules: Rules
-) -> Iterator[CollectedQuestion]:
-    """Yield the questions of a file in order, with each group merged to one question."""
-    first = {members[0]: members for members in together}
-    later = {at for members in first.values() for at in members[1:]}
-    name = display_name(filtered)
-    with filtered.open("rb") as stream:
-
-        def read(at: int) -> CollectedQuestion:
-            stream.seek(places[at])
-            line = Line(f"{name}:{at + 1}", stream.readline(), places[at])
-            return CollectedQuestion.read(decode_row(line))
-
-        for at in range(len(places)):
-            if at in later:
-                continue
-            question = read(at)
-            if at in first:
-                question = merge([question, *map(read, first[at][1:])], rules)
-            yield question
 
 
 def merge(questions: Sequence[CollectedQuestion], rules: Rules) -> CollectedQuestion:

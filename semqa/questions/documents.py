@@ -17,18 +17,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from semqa.attribution.judges import Reading
 from semqa.attribution.q2.spans import RuleSpans
 from semqa.attribution.sentences import split_sentences
-from semqa.data.jsonl import encode_row
 from semqa.documents import split
+from semqa.questions.paq import insert_candidate
 from semqa.questions.records import CollectedQuestion, PassageAnswer, stable_id, with_question_mark
-from semqa.questions.run import StepOutput
+from semqa.questions.run import Done
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from sqlite3 import Connection
 
     from semqa.attribution.judges import AnsweringJudge, AskingJudge
     from semqa.documents import Document
@@ -47,26 +48,27 @@ _SENTENCE = re.compile(r"(?:[#>*-]+ +)?(?:\(?[0-9]+(?:\.[0-9]+)*[.)]? +)?([A-Z][
 
 
 def propose(
-    collection: Collection, asking: AskingJudge, answering: AnsweringJudge, place: Any
-) -> Iterator[StepOutput]:
-    """Yield questions that several documents of a collection seem to answer."""
+    database: Connection,
+    collection: Collection,
+    asking: AskingJudge,
+    answering: AnsweringJudge,
+    place: int | None,
+) -> Iterator[Done]:
+    """Write the questions that several documents seem to answer to the table ``candidate``."""
     done = place or 0
     for info in collection.documents()[done:]:
-        document = collection.document(info.id)
-        counts: Counter[str] = Counter(lines=1)
-        lines = []
-        for question, answer in _ask(document, asking):
+        counts: Counter[str] = Counter()
+        for question, answer in _ask(collection.document(info.id), asking):
             counts["proposed"] += 1
             others = _answers_elsewhere(collection, info.name, question, answer, answering)
-            counts["several.questions"] += bool(others)
-            counts["several.answers"] += len(others) + 1 if others else 0
             if others:
-                proposed = CollectedQuestion(
-                    stable_id("DOC", question), with_question_mark(question), (answer, *others)
-                )
-                lines.append((0, encode_row(proposed.to_dict())))
+                counts["several.questions"] += 1
+                counts["several.answers"] += len(others) + 1
+                qid, answers = stable_id("DOC", question), (answer, *others)
+                proposed = CollectedQuestion(qid, with_question_mark(question), answers)
+                insert_candidate(database, proposed.to_dict())
         done += 1
-        yield StepOutput(done, lines, counts, done)
+        yield Done(done, counts, done)
 
 
 def _ask(document: Document, asking: AskingJudge) -> Iterator[tuple[str, PassageAnswer]]:

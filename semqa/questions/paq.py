@@ -22,15 +22,12 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import zlib
-from array import array
 from collections import Counter
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from semqa.data.files import BOM, ByteBudget, InputFile, decode_text, display_name
-from semqa.data.jsonl import Line, Row, as_row, decode_json, describe
+from semqa.data.jsonl import Line, Row, decode_row, describe
 from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
 from semqa.questions.records import (
@@ -40,34 +37,22 @@ from semqa.questions.records import (
     stable_id,
     with_question_mark,
 )
-from semqa.questions.run import StepOutput
+from semqa.questions.run import Done
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
+    from sqlite3 import Connection
     from typing import BinaryIO
 
 MAX_BYTES = 2**50
 """Maximum file size: PAQ's unfiltered file has 95 GB, more than the usual limit."""
 
-BUCKET_BYTES = 64 * 2**20
-"""Target size of a bucket, which is sorted in memory."""
-
-MIN_BUCKETS, MAX_BUCKETS = 4, 400
-"""All buckets are open at the same time; systems allow about 1,024 open files."""
-
-LINES_PER_STEP = 2_000
-"""Number of lines per output of a step."""
+ROWS = 2_000
+"""Number of rows to write at once."""
 
 MAX_PASSAGES = 100
 """Maximum passages per question. Only vague questions such as "who is he" have more."""
-
-
-def bucket_count(files: Sequence[Path]) -> int:
-    """Return the number of buckets for files, which depends only on their sizes."""
-    size = sum(path.stat().st_size * (5 if path.suffix == ".gz" else 1) for path in files)
-    return min(MAX_BUCKETS, max(MIN_BUCKETS, size // BUCKET_BYTES))
 
 
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -114,34 +99,42 @@ def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int,
             raise InputError(f"cannot be read: it is damaged ({error}).", where=name) from error
 
 
-def sort_into_buckets(files: Sequence[Path], count: int, place: Any) -> Iterator[StepOutput]:
-    """Sort the lines of files into buckets, so that all lines of a question are in the same bucket.
+def read_rows(path: Path) -> Iterator[Row]:
+    """Yield the objects of a JSON-lines file of any size."""
+    for line, *_ in read_from(path, 0, 0):
+        yield decode_row(line)
 
-    A line in a bucket is ``key TAB [question, [[answer, passage id], …]]``.
-    """
+
+def read_mentions(database: Connection, files: Sequence[Path], place: Any) -> Iterator[Done]:
+    """Write the answers in PAQ's files to the table ``mention``, the first of equal ones only."""
     first, offset, number = place or (0, 0, 0)
-    done = sum(path.stat().st_size for path in files[:first])
+    before = sum(path.stat().st_size for path in files[:first])
+    insert = "INSERT OR IGNORE INTO mention VALUES (?, ?, ?, ?, ?)"
     for at in range(first, len(files)):
-        lines: list[tuple[int, bytes]] = []
+        rows: list[tuple[str, str, str, str, int]] = []
         counts: Counter[str] = Counter()
         for line, number, offset in read_from(files[at], offset, number):  # noqa: B020
             question, answers = _read(line)
             counts["lines"] += 1
             counts["read"] += len(answers)
-            key = question_key(question).encode()
-            packed = json.dumps([question, answers], ensure_ascii=False).encode()
-            lines.append((zlib.crc32(key) % count, key + b"\t" + packed + b"\n"))
-            if len(lines) == LINES_PER_STEP:
-                yield StepOutput([at, offset, number], lines, counts, done + offset)
-                lines, counts = [], Counter()
-        yield StepOutput([at + 1, 0, 0], lines, counts, done + offset)
+            key = question_key(question)
+            rows += [
+                (key, question, answer, normalise_answer(answer), passage)
+                for answer, passage in answers
+            ]
+            if len(rows) >= ROWS:
+                database.executemany(insert, rows)
+                yield Done([at, offset, number], counts, before + offset)
+                rows, counts = [], Counter()
+        database.executemany(insert, rows)
+        before += files[at].stat().st_size
         offset = number = 0
-        done += files[at].stat().st_size
+        yield Done([at + 1, 0, 0], counts, before)
 
 
 def _read(line: Line) -> tuple[str, list[tuple[str, int]]]:
     """Return the question of a line, and its answers with their passage ids."""
-    row = _decode(line)
+    row = decode_row(line)
     question = row.text("question")
     found = row.fields.get("answers")
     if found is None and isinstance(row.fields.get("answer"), list):
@@ -176,13 +169,8 @@ def _read(line: Line) -> tuple[str, list[tuple[str, int]]]:
     return question, answers
 
 
-def _decode(line: Line) -> Row:
-    text = decode_text(line.raw, line.where, line.offset)
-    return as_row(decode_json(text, line.where), line.where)
-
-
 MAX_PASSAGE_ID = 2**31
-"""Maximum passage id, because offsets are stored in an array indexed by id."""
+"""More than there are; a larger id is an error in the file."""
 
 
 def _number(value: object) -> int | None:
@@ -194,126 +182,72 @@ def _number(value: object) -> int | None:
     return None
 
 
-def merge_bucket(bucket: Path) -> tuple[list[bytes], Counter[str]]:
-    """Merge the lines of a bucket by question; keep questions with several answers and passages.
+def merge_mentions(database: Connection, place: str | None) -> Iterator[Done]:
+    """Write the questions with several answers in several passages to the table ``candidate``.
 
-    Returns:
-        A line ``{"qid", "question", "answers": [[answer, passage id], …]}`` per question, sorted by
-        key, and counts.
+    A row is ``{"qid", "question", "answers": [[answer, passage id], …]}``; the ids go to ``passage``.
     """
-    lines = bucket.read_bytes().splitlines(keepends=True)
-    lines.sort(key=_key)  # stable, so the lines of a question stay in order
-    counts: Counter[str] = Counter()
-    merged = []
-    for _, group in groupby(lines, _key):
-        counts["questions"] += 1
-        question, answers = "", dict[tuple[str, int], str]()
-        for line in group:
-            found, more = json.loads(line[line.index(b"\t") :])
-            question = question or found
-            for answer, passage in more:
-                answers.setdefault((normalise_answer(answer), passage), answer)
-        counts["triples"] += len(answers)
-        if len({answer for answer, _ in answers}) < 2 or len({p for _, p in answers}) < 2:
-            continue
-        kept = [(answer, passage) for (_, passage), answer in answers.items()][:MAX_PASSAGES]
-        counts["several.questions"] += 1
-        counts["several.answers"] += len(kept)
-        counts["cut"] += len(answers) - len(kept)
+    several = database.execute(
+        "SELECT key FROM mention WHERE key > ? GROUP BY key "
+        "HAVING COUNT(DISTINCT normalised) > 1 AND COUNT(DISTINCT passage) > 1",
+        (place or "",),
+    )
+    for number, (key,) in enumerate(several, 1):
+        mentions = "SELECT question, answer, passage FROM mention WHERE key = ? ORDER BY rowid"
+        found = database.execute(mentions, (key,)).fetchall()
+        question = found[0][0]
+        kept = [each[1:] for each in found[:MAX_PASSAGES]]
         row = {
             "qid": stable_id("PAQ", question),
             "question": with_question_mark(question),
             "answers": kept,
         }
-        merged.append(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-    return merged, counts
+        insert_candidate(database, row)
+        ids = [(passage,) for _, passage in kept]
+        database.executemany("INSERT OR IGNORE INTO passage (id) VALUES (?)", ids)
+        counts = {
+            "several.questions": 1,
+            "several.answers": len(kept),
+            "cut": len(found) - len(kept),
+        }
+        yield Done(key, counts, number)
 
 
-def _key(line: bytes) -> bytes:
-    return line[: line.index(b"\t")]
+def insert_candidate(database: Connection, row: Mapping[str, object]) -> None:
+    """Add a row to the table ``candidate``."""
+    text = json.dumps(row, ensure_ascii=False)
+    database.execute("INSERT INTO candidate (row) VALUES (?)", (text,))
 
 
-class PassageFile:
-    """Random access to ``psgs_w100.tsv`` by passage id. Use it as a context manager.
-
-    Args:
-        path: the file, which must not be compressed.
-        index: file with the offsets, eight bytes per passage; `prepare` creates it if it is
-            missing.
-    """
-
-    def __init__(self, path: Path, index: Path) -> None:
-        self._name = display_name(path)
-        if path.suffix == ".gz":
-            raise InputError(
-                "must not be compressed, because it is read in random order.",
-                where=self._name,
-                hint=f"Run: gunzip -k {self._name}",
-            )
-        self._stream = open_binary(path)
-        self._index = index
-        self._offsets: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stream.close()
-
-    def __len__(self) -> int:
-        return int((self._offsets >= 0).sum())
-
-    def prepare(self) -> None:
-        """Load the index, and create it by reading the whole file if it does not exist."""
-        import numpy as np
-
-        if not self._index.exists():
-            offsets = array("q")
-            at = 0
-            for number, line in enumerate(self._stream, 1):
-                start, at = at, at + len(line)
-                name = line[: line.find(b"\t")]
-                if number == 1 and (name := name.removeprefix(BOM)) == b"id":
-                    continue
-                passage = _number(name.decode("utf-8", "replace"))
-                if passage is None or line.count(b"\t") < 2:
-                    raise InputError(
-                        "must be id, text and title, separated by tabs.",
-                        where=f"{self._name}:{number}",
-                    )
-                if passage >= len(offsets):
-                    offsets.extend([-1] * (passage + 1 - len(offsets)))
-                offsets[passage] = start
-            temporary = self._index.with_suffix(".tmp")
-            with temporary.open("wb") as stream:
-                np.save(stream, np.frombuffer(offsets, dtype=np.int64))
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(self._index)
-        self._offsets = np.load(self._index, mmap_mode="r")
-
-    def find(self, passage: int) -> tuple[str, str] | None:
-        """Return the title and text of a passage; None if the id is unknown."""
-        offset = int(self._offsets[passage]) if passage < len(self._offsets) else -1
-        if offset < 0:
-            return None
-        self._stream.seek(offset)
-        where = f"{self._name}, passage {passage}"
-        line = decode_text(self._stream.readline(), where, offset)
+def read_passages(database: Connection, path: Path, place: Any) -> Iterator[Done]:
+    """Read the passages in the table ``passage`` from ``psgs_w100.tsv``."""
+    offset, number = place or (0, 0)
+    update = "UPDATE passage SET title = ?, text = ? WHERE id = ?"
+    rows = []
+    for line, number, offset in read_from(path, offset, number):  # noqa: B020
+        text = decode_text(line.raw.removeprefix(BOM), line.where, line.offset)
+        if number == 1 and text.startswith("id\t"):
+            continue
         try:
-            _, text, title = next(csv.reader([line], delimiter="\t"))[:3]
+            name, text, title = next(csv.reader([text], delimiter="\t"))[:3]
         except (csv.Error, ValueError) as error:
-            reason = error if isinstance(error, csv.Error) else "a quotation mark is not closed"
-            raise InputError(f"must be id, text and title: {reason}.", where=where) from error
-        return title.strip(), " ".join(text.split())
+            detail = f": {error}" if isinstance(error, csv.Error) else "."
+            raise InputError(
+                f"must be id, text and title, separated by tabs{detail}", where=line.where
+            ) from error
+        passage = _number(name)
+        if passage is None:
+            raise InputError("must be id, text and title; the id is invalid.", where=line.where)
+        rows.append((title.strip(), " ".join(text.split()), passage))
+        if len(rows) == ROWS:
+            database.executemany(update, rows)
+            rows = []
+            yield Done([offset, number], {}, offset)
+    database.executemany(update, rows)
+    yield Done([offset, number], {}, offset)
 
 
-def with_passages(row: Row, passages: PassageFile) -> tuple[CollectedQuestion, Counter[str]]:
+def with_passages(database: Connection, row: Row) -> tuple[CollectedQuestion, Counter[str]]:
     """Look up the passages of a merged question, and drop answers that are not in their passage.
 
     Returns:
@@ -322,14 +256,13 @@ def with_passages(row: Row, passages: PassageFile) -> tuple[CollectedQuestion, C
     """
     counts: Counter[str] = Counter()
     answers = []
-    for answer, passage in row.fields["answers"]:  # type: ignore[attr-defined]  # our own file
-        found = passages.find(passage)
+    find = "SELECT title, text FROM passage WHERE id = ? AND text IS NOT NULL"
+    for answer, passage in row.fields["answers"]:  # type: ignore[attr-defined]  # our own row
+        found = database.execute(find, (passage,)).fetchone()
         if found is None:
             counts["missing"] += 1
-            continue
-        title, text = found
-        if answer.casefold() not in text.casefold():
+        elif answer.casefold() not in found[1].casefold():
             counts["absent"] += 1
-            continue
-        answers.append(PassageAnswer(answer, title, text))
+        else:
+            answers.append(PassageAnswer(answer, *found))
     return CollectedQuestion(row.text("qid"), row.text("question"), tuple(answers)), counts

@@ -13,9 +13,9 @@ import hashlib
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.data.jsonl import decode_row, encode_row
+from semqa.data.jsonl import encode_row
 from semqa.errors import InputError
-from semqa.questions.paq import read_from
+from semqa.questions.paq import read_rows
 from semqa.questions.records import question_word
 from semqa.questions.similar import groups
 
@@ -41,28 +41,26 @@ class Kind(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The place of a question in a file, with its kind and pages."""
+    """A question in a file, with its kind and pages."""
 
     qid: str
-    offset: int
     kind: Kind
     pages: frozenset[str]
 
 
 def find_questions(path: Path) -> list[Place]:
-    """Return the place of the first row of each question in a QuoteSum file."""
+    """Return the kind and pages of each question in a QuoteSum file, from its first row."""
     places: dict[str, Place] = {}
-    for line, *_ in read_from(path, 0, 0):
-        row = decode_row(line)
+    for row in read_rows(path):
         qid = row.text("qid")
         if qid not in places:
-            places[qid] = _place(row, qid, line.offset)
+            places[qid] = _place(row, qid)
     if not places:
         raise InputError("has no questions.", where=str(path))
     return list(places.values())
 
 
-def _place(row: Row, qid: str, offset: int) -> Place:
+def _place(row: Row, qid: str) -> Place:
     there = [k for k in _NUMBERS if row.text(f"source{k}", "").strip()]
     if not there:
         raise InputError("has no sources.", where=row.where)
@@ -71,9 +69,7 @@ def _place(row: Row, qid: str, offset: int) -> Place:
         row.text(f"title{k}", "").strip().casefold() or row.text(f"source{k}").casefold()
         for k in there
     )
-    return Place(
-        qid, offset, Kind(question_word(row.text("question")), len(there)), frozenset(pages)
-    )
+    return Place(qid, Kind(question_word(row.text("question")), len(there)), frozenset(pages))
 
 
 def sample(places: Sequence[Place], count: int, seed: int) -> list[Place]:
@@ -144,8 +140,7 @@ def split(places: Sequence[Place], shares: Mapping[str, float], seed: int) -> Sp
 def rows_of(path: Path, places: Iterable[Place]) -> Iterator[bytes]:
     """Yield all rows of some questions, in file order."""
     wanted = {place.qid for place in places}
-    for line, *_ in read_from(path, 0, 0):
-        row = decode_row(line)
+    for row in read_rows(path):
         if row.text("qid") in wanted:
             yield encode_row(row.fields)
 

@@ -77,18 +77,12 @@ def groups(count: int, pairs: Iterator[tuple[int, int]]) -> list[list[int]]:
         >>> groups(5, iter([(0, 3), (3, 4)]))
         [[0, 3, 4]]
     """
-    parent = list(range(count))
-
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
-
-    for one, other in pairs:
-        a, b = root(one), root(other)
-        parent[max(a, b)] = min(a, b)
+    np: Any = require("numpy", extra="questions", purpose="merging similar questions")
+    sparse: Any = require("scipy.sparse", extra="questions", purpose="merging similar questions")
+    graph: Any = require("scipy.sparse.csgraph", extra="questions", purpose="grouping questions")
+    ends = np.array([*pairs], dtype=int).reshape(-1, 2).T
+    edges = sparse.coo_matrix((np.ones(ends.shape[1]), tuple(ends)), shape=(count, count))
     found: dict[int, list[int]] = {}
-    for at in range(count):
-        found.setdefault(root(at), []).append(at)
+    for at, label in enumerate(graph.connected_components(edges, directed=False)[1]):
+        found.setdefault(int(label), []).append(at)
     return [members for members in found.values() if len(members) > 1]

@@ -11,31 +11,23 @@ import logging
 import re
 import time
 import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
-from semqa.engines import Request
+from semqa.engines import Engine, Request
 from semqa.engines.abstention import abstention, rated
 from semqa.errors import InputError, MissingExtraError, UnavailableError
-from semqa.history import in_context
-from semqa.quotes import Quote, QuotedAnswer, Status
+from semqa.history import Exchange, in_context
+from semqa.quotes import Quote, QuotedAnswer, Segment, Source, Status
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.renumber import Renumbering, named_sources
+from semqa.server.engines import EngineRegistry
 from semqa.server.errors import EmptyAnswerError, EngineFailedError
-from semqa.server.work import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-
-    from semqa.engines import Engine
-    from semqa.history import Exchange
-    from semqa.quotes import Segment, Source
-    from semqa.server.engines import EngineRegistry
-    from semqa.server.measures import Measures
-    from semqa.server.work import Workers
-
+from semqa.server.measures import Measures
+from semqa.server.work import Outcome, Workers
 
 _log = logging.getLogger("semqa.server")
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from semqa.errors import InputError
 from semqa.quotes import Quote
+from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 from semqa.server.asking import Serializer, prepare, respond
 from semqa.server.context import Turn, exchanges
-from semqa.server.errors import errors
 from semqa.server.schemas import (
     STREAMED,
     AnswerOut,
@@ -27,25 +27,18 @@ from semqa.server.schemas import (
 )
 from semqa.server.sse import event
 
-if TYPE_CHECKING:
-    from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
-
 router = APIRouter(tags=["answers"])
 
 
-class TurnIn(BaseModel):
+class TurnIn(BaseModel, extra="forbid"):
     """An earlier message of the conversation."""
-
-    model_config = ConfigDict(extra="forbid")
 
     role: Literal["user", "assistant"]
     content: Text
 
 
-class AnswerRequest(BaseModel):
+class AnswerRequest(BaseModel, extra="forbid"):
     """A question."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: Text = Field(description="The question, in natural language.")
     sources: Sources = None
@@ -68,10 +61,7 @@ class AnswerRequest(BaseModel):
 @router.post(
     "/v1/answers",
     response_class=Response,
-    responses={
-        200: {"model": AnswerOut, "content": STREAMED},
-        **errors(400, 404, 408, 413, 503, 504),
-    },
+    responses={200: {"model": AnswerOut, "content": STREAMED}},
 )
 async def answer(request: Request, body: AnswerRequest) -> Response:
     """Answer a question from sources in the request or from uploaded documents.

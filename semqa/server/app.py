@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
@@ -25,18 +25,11 @@ from semqa.server.errors import add_handlers, errors
 from semqa.server.measures import Measures
 from semqa.server.middleware import (
     PAGE_POLICY,
-    HeadMiddleware,
-    KeyRing,
-    RateLimit,
     RequestMiddleware,
 )
-from semqa.server.store.store import open_store
+from semqa.server.settings import ServerSettings
+from semqa.server.store import open_store
 from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from semqa.server.settings import ServerSettings
 
 _log = logging.getLogger("semqa.server")
 
@@ -49,16 +42,6 @@ _ROUTERS = (
     collections.router,
     conversations.router,
 )
-
-_FAILURES = (
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.NOT_FOUND,
-    HTTPStatus.REQUEST_TIMEOUT,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    HTTPStatus.INSUFFICIENT_STORAGE,
-)
-"""Error statuses of the API endpoints, in addition to those of the whole server."""
 
 
 def create_app(settings: ServerSettings, *, library: Any = None, store: Any = None) -> FastAPI:
@@ -100,16 +83,11 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     state.warming = EncoderLoader(library)
     add_handlers(app)
     for router in _ROUTERS:
-        app.include_router(router)
+        app.include_router(router, responses=errors(400, 404, 408, 413, 503, 504, 507))
     _add_page(app)
     _add_health(app)
     _document(app)
-    keys = KeyRing(settings.api_keys, store)
-    rate = RateLimit(settings.rate_limit)
-    app.add_middleware(HeadMiddleware)
-    app.add_middleware(
-        RequestMiddleware, settings=settings, keys=keys, rate=rate, measures=measures
-    )
+    app.add_middleware(RequestMiddleware, settings=settings, store=store, measures=measures)
     if settings.allowed_origins:
         # Outermost, so that pages can read refusals; and preflight requests carry no key.
         app.add_middleware(
@@ -131,29 +109,21 @@ def _library(settings: ServerSettings) -> Library:
 
 def _document(app: FastAPI) -> None:
     """Correct the OpenAPI schema: invalid requests return 400, and keys are bearer tokens."""
-    cached: dict[str, Any] = {}
-    original = app.openapi
+    make = app.openapi
 
     def openapi() -> dict[str, Any]:
-        if cached:
-            return cached
-        schema = original()
-        error = {"$ref": "#/components/schemas/ErrorOut"}
-        for path, operations in schema["paths"].items():
+        if app.openapi_schema is not None:
+            return app.openapi_schema
+        schema = make()
+        for operations in schema["paths"].values():
             for operation in operations.values():
-                replies = operation["responses"]
-                replies.pop("422", None)
-                for status in _FAILURES if path.startswith("/v1/") else ():
-                    content = {"application/json": {"schema": error}}
-                    reply = {"description": status.phrase, "content": content}
-                    replies.setdefault(str(status.value), reply)
-        parts = schema.setdefault("components", {})
+                operation["responses"].pop("422", None)
+        parts = schema["components"]
         for name in ("HTTPValidationError", "ValidationError"):
-            parts.get("schemas", {}).pop(name, None)
+            parts["schemas"].pop(name, None)
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         schema["security"] = [{}, {"key": []}]  # the key is optional
-        cached.update(schema)
-        return cached
+        return schema
 
     app.openapi = openapi  # type: ignore[method-assign]
 

@@ -7,33 +7,26 @@ whole, in the format of a `Serializer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import nullcontext, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import quote, urlencode
 
+from fastapi import Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from semqa.engines import GeneratingEngine
 from semqa.errors import InputError, NotFoundError
-from semqa.history import in_context, is_courtesy
+from semqa.history import Exchange, in_context, is_courtesy
+from semqa.quotes import Source
 from semqa.quotes.answer import NO_QUESTION
-from semqa.server.answering import AnswerResult, AnswerSource, PreparedQuestion
+from semqa.retrieval.passages import Found, Library
+from semqa.server.answering import AnswerResult, AnswerSource, Piece, PreparedQuestion
 from semqa.server.errors import shutdown_error, stream_error
+from semqa.server.settings import ServerSettings
 from semqa.server.sse import EventStream, await_first, dumps, event, while_connected
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-    from contextlib import AbstractContextManager
-
-    from fastapi import Request
-
-    from semqa.history import Exchange
-    from semqa.quotes import Source
-    from semqa.retrieval.passages import Found, Library
-    from semqa.server.answering import Piece
-    from semqa.server.settings import ServerSettings
 
 DEFAULT_LIMIT = 8
 """Default number of passages to retrieve."""
@@ -90,11 +83,15 @@ async def prepare(
         names = [collection] if isinstance(collection, str) else collection
         # A follow-up question is searched both alone and together with its context.
         queries = list(dict.fromkeys((in_context(question, history), question)))
-        found = await run_in_threadpool(
-            retrieve, state.library, request.state.owner, names, queries, limit or DEFAULT_LIMIT
+        sources += await run_in_threadpool(
+            retrieve,
+            state.library,
+            request.state.owner,
+            names,
+            queries,
+            limit or DEFAULT_LIMIT,
+            page_address(request),
         )
-        base = page_address(request)
-        sources += tuple(_linked(each, base) for each in found)
     return PreparedQuestion(question, tuple(history), sources, spec, **more)
 
 
@@ -137,7 +134,12 @@ def total_characters(sources: Sequence[AnswerSource]) -> int:
 
 
 def retrieve(
-    library: Library, owner: str, names: Sequence[str] | None, queries: Sequence[str], limit: int
+    library: Library,
+    owner: str,
+    names: Sequence[str] | None,
+    queries: Sequence[str],
+    limit: int,
+    page: str,
 ) -> tuple[AnswerSource, ...]:
     """Return the best passages for some queries. Blocking.
 
@@ -145,6 +147,7 @@ def retrieve(
         names: names of the collections; None for all of the owner's.
         queries: the results of several queries are combined by reciprocal rank fusion.
         limit: maximum number of passages.
+        page: URL of the page, for links to the passages.
     """
     if names is None:
         chosen = [each.name for each in library.collections(owner)]
@@ -172,7 +175,7 @@ def retrieve(
         for rank, (name, hit) in enumerate(hits):
             key = (name, str(hit.document_id), str(hit.start), str(hit.end))
             scores[key] = scores.get(key, 0.0) + 1 / (_RRF_K + rank)
-            found.setdefault(key, _as_source(name, hit))
+            found.setdefault(key, retrieved(name, hit, page))
     best = sorted(scores, key=lambda key: -scores[key])[:limit]
     return tuple(found[key] for key in best)
 
@@ -182,35 +185,24 @@ def _ignore_deleted(names: Sequence[str] | None) -> AbstractContextManager[None]
     return suppress(NotFoundError) if names is None else nullcontext()
 
 
-def _as_source(collection: str, passage: Found) -> AnswerSource:
-    return AnswerSource(
-        passage.source,
-        {
-            "collection": collection,
-            "document_id": passage.document_id,
-            "name": passage.name,
-            "start": passage.start,
-            "end": passage.end,
-            "page": passage.page,
-        },
-    )
-
-
-def _linked(passage: AnswerSource, base: str) -> AnswerSource:
-    """Set the URL of a retrieved passage to `page_link`."""
-    source, at = passage.source, passage.origin
-    link = page_link(source.url, base, at["collection"], at["document_id"], at["start"], at["end"])
-    return replace(passage, source=replace(source, url=link))
-
-
-def page_link(
-    url: str | None, base: str, collection: str, document_id: str, start: int, end: int
-) -> str:
-    """Return the URL of a passage: its own, or that of its place on the page."""
-    if url and not url.startswith("semqa:"):
-        return url
-    named = f"collection={quote(collection, safe='')}&document={quote(document_id, safe='')}"
-    return f"{base}/?{named}#char={start},{end}"
+def retrieved(collection: str, passage: Found, page: str) -> AnswerSource:
+    """Return a found passage as a source. Without a URL of its own it links to its place on the page."""
+    source = passage.source
+    if not source.url or source.url.startswith("semqa:"):
+        named = urlencode(
+            {"collection": collection, "document": passage.document_id}, quote_via=quote
+        )
+        link = f"{page}/?{named}#char={passage.start},{passage.end}"
+        source = replace(source, url=link)
+    origin = {
+        "collection": collection,
+        "document_id": passage.document_id,
+        "name": passage.name,
+        "start": passage.start,
+        "end": passage.end,
+        "page": passage.page,
+    }
+    return AnswerSource(source, origin)
 
 
 MAX_LINK_CHARACTERS = 1_000
@@ -240,9 +232,8 @@ class Serializer(ABC):
     def add(self, piece: Piece) -> list[bytes]:
         """Add a piece of the answer, and return its events for a stream."""
 
-    def offer(self, result: AnswerResult) -> Sequence[Piece]:
+    def offer(self, _: AnswerResult) -> Sequence[Piece]:
         """Return pieces to add to the end of the answer."""
-        del result
         return ()
 
     @abstractmethod
@@ -288,8 +279,8 @@ async def respond(
         events = await while_connected(request, await_first(events))
 
     async def sent() -> AsyncGenerator[bytes, None]:
-        for chunk in serializer.begin():
-            yield chunk
+        if begun := serializer.begin():
+            yield b"".join(begun)
         try:
             async for each in events:
                 if isinstance(each, AnswerResult):
@@ -300,8 +291,7 @@ async def respond(
                     chunks += serializer.end(each)
                 else:
                     chunks = serializer.add(each)
-                for chunk in chunks:
-                    yield chunk
+                yield b"".join(chunks)
         except Exception as error:  # noqa: BLE001  (the status has been sent)
             yield serializer.failed(stream_error(error, request))
         finally:

@@ -8,7 +8,8 @@ annotation; it is listed in the details at the end. Offsets are Unicode code poi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -17,19 +18,15 @@ from pydantic import BaseModel, Field
 from semqa.errors import InputError
 from semqa.quotes import FreeText, Quote, Status
 from semqa.quotes.marks import canonical_mark
-from semqa.server.answering import Piece, PreparedQuestion
+from semqa.server.answering import AnswerResult, AnswerSource, Piece, PreparedQuestion
 from semqa.server.asking import Serializer, page_address, prepare, respond, source_link
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import MODEL, named_model
-from semqa.server.errors import errors
 from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
-    Collection,
-    Engine,
     LenientPart,
     LenientRequest,
-    Limit,
     Many,
     Renumber,
     Sources,
@@ -38,11 +35,6 @@ from semqa.server.schemas import (
 )
 from semqa.server.settings import Citations
 from semqa.server.sse import event
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.server.answering import AnswerResult, AnswerSource
 
 router = APIRouter(tags=["chat"])
 
@@ -97,14 +89,7 @@ class StreamOptions(BaseModel):
 class ConversationRequest(LenientRequest):
     """Fields that both of OpenAI's APIs share."""
 
-    model: Text = Field(
-        "semqa", description="A model of GET /v1/models; any other name means the default."
-    )
-    stream: bool | None = None
     sources: Sources = None
-    collection: Collection = None
-    engine: Engine = None
-    limit: Limit = None
     renumber: Renumber = False
     format: Citations | None = Field(
         None,
@@ -126,9 +111,7 @@ class ChatRequest(ConversationRequest):
 
 
 @router.post(
-    "/v1/chat/completions",
-    response_class=Response,
-    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
+    "/v1/chat/completions", response_class=Response, responses={200: {"content": STREAMED}}
 )
 async def chat(request: Request, body: ChatRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for each verified quote.

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import asdict
-from typing import Annotated
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, File, Request, UploadFile
 from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
 from semqa.retrieval.passages import Collection, CollectionInfo, DocumentInfo, Library
-from semqa.server.asking import page_address, page_link
+from semqa.server.asking import page_address, retrieved
+from semqa.server.schemas import SourceOut
 from semqa.server.work import DocumentWorkers
 
 _log = logging.getLogger("semqa.server")
@@ -41,19 +42,12 @@ class DocumentList(BaseModel):
     documents: list[DocumentInfo]
 
 
-class FullDocument(BaseModel):
-    """A document with its text."""
+@dataclass(frozen=True, slots=True)
+class FullDocument(DocumentInfo):
+    """A document with its text. ``pages`` has the offset of each page, if there are pages."""
 
-    id: str
-    name: str
-    kind: str
-    title: str
-    characters: int = Field(description="Length of the text in Unicode code points.")
-    passages: int
-    sha256: str
-    added: str = Field(description="ISO 8601, UTC.")
     text: str
-    pages: list[int] = Field(description="Offset of each page; empty if there are no pages.")
+    pages: list[int]
 
 
 class Query(BaseModel):
@@ -63,19 +57,9 @@ class Query(BaseModel):
     limit: int = Field(8, ge=1, le=100)
 
 
-class PassageEntry(BaseModel):
-    """A search result: ``text`` is ``text[start:end]`` of the document."""
+class PassageEntry(SourceOut):
+    """A search result: ``text`` is ``text[start:end]`` of the document, ``number`` its rank."""
 
-    number: int = Field(description="Rank, from 1.")
-    title: str
-    text: str
-    url: str
-    collection: str
-    document_id: str
-    name: str
-    start: int = Field(description="Start offset in the document, in Unicode code points.")
-    end: int = Field(description="End offset, exclusive.")
-    page: int | None
     score: float
 
 
@@ -85,14 +69,12 @@ class PassageList(BaseModel):
     passages: list[PassageEntry]
 
 
-def _library(request: Request) -> Library:
-    library: Library = request.app.state.library
-    return library
+def _library(request: Request) -> Any:
+    return request.app.state.library
 
 
-def _owner(request: Request) -> str:
-    owner: str = request.state.owner
-    return owner
+def _owner(request: Request) -> Any:
+    return request.state.owner
 
 
 InLibrary = Annotated[Library, Depends(_library)]
@@ -169,21 +151,9 @@ def search_passages(
     request: Request, collection: InCollection, name: str, body: Query
 ) -> PassageList:
     """Return the best passages of a collection for a query."""
-    base = page_address(request)
+    page = page_address(request)
     entries = [
-        PassageEntry(
-            number=number,
-            title=found.source.title,
-            text=found.source.text,
-            url=page_link(found.source.url, base, name, found.document_id, found.start, found.end),
-            collection=name,
-            document_id=found.document_id,
-            name=found.name,
-            start=found.start,
-            end=found.end,
-            page=found.page,
-            score=found.score,
-        )
+        PassageEntry(**retrieved(name, found, page).to_dict(number), score=found.score)
         for number, found in enumerate(collection.search(body.query, body.limit), 1)
     ]
     return PassageList(passages=entries)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from semqa.errors import InputError
 from semqa.history import Exchange
 from semqa.quotes import QuotedAnswer, Source
 from semqa.server.answering import AnswerSource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 class Turn(NamedTuple):

@@ -5,7 +5,9 @@ Each owner sees only their own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
@@ -17,11 +19,7 @@ from semqa.errors import InputError
 from semqa.quotes.render import to_markdown as answer_to_markdown
 from semqa.quotes.render.markdown import conversation_to_markdown, escape
 from semqa.server.collections import Owner
-from semqa.server.store import Conversation, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+from semqa.server.store import ConversationInfo, FullConversation, Store
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
@@ -38,15 +36,6 @@ class NewTitle(BaseModel):
     title: str = Field(min_length=1, max_length=2000)
 
 
-class ConversationInfo(BaseModel):
-    """A conversation without its messages; times are ISO 8601 in UTC."""
-
-    id: str
-    title: str
-    created: str
-    updated: str
-
-
 class ConversationList(BaseModel):
     """The client's conversations, most recently used first."""
 
@@ -54,74 +43,52 @@ class ConversationList(BaseModel):
     more: bool = Field(description="Whether there are more; increase the offset to get them.")
 
 
-class MessageInfo(BaseModel):
-    """A message: `{"question"}` of a user, or the final object of `/v1/answers` of an assistant."""
-
-    id: str
-    role: Literal["user", "assistant"]
-    content: dict[str, Any]
-    created: str
-
-
-class FullConversation(ConversationInfo):
-    """A conversation with its messages in order."""
-
-    messages: list[MessageInfo]
-
-
-def _store(request: Request) -> Store:
-    store: Store = request.app.state.store
-    return store
+def _store(request: Request) -> Any:
+    return request.app.state.store
 
 
 InStore = Annotated[Store, Depends(_store)]
 
 
-def _full(conversation: Conversation) -> dict[str, object]:
-    messages = [message.to_dict() for message in conversation.messages]
-    return {**conversation.to_dict(), "messages": messages}
-
-
-@router.get("", response_model=ConversationList)
+@router.get("")
 def list_conversations(
     store: InStore,
     owner: Owner,
     limit: Annotated[int, Query(ge=1, le=500, description="Maximum number.")] = 500,
     offset: Annotated[int, Query(ge=0, le=10**9, description="Number to skip.")] = 0,
     title: Annotated[str, Query(max_length=200, description="Text to find in titles.")] = "",
-) -> dict[str, object]:
+) -> ConversationList:
     """List your conversations, most recently used first."""
     found = store.conversations(owner, limit + 1, offset=offset, title=title)
-    return {"conversations": [each.to_dict() for each in found[:limit]], "more": len(found) > limit}
+    return ConversationList(conversations=found[:limit], more=len(found) > limit)
 
 
-@router.post("", response_model=ConversationInfo, status_code=201)
+@router.post("", status_code=201)
 def begin_conversation(
     store: InStore, owner: Owner, new: NewConversation | None = None
-) -> dict[str, object]:
+) -> ConversationInfo:
     """Start a conversation; pass its id as `conversation` to `POST /v1/answers`."""
-    return store.create_conversation(owner, new.title if new else "").to_dict()
+    return store.create_conversation(owner, new.title if new else "")
 
 
-@router.get("/{conversation}", response_model=FullConversation)
-def read_conversation(store: InStore, owner: Owner, conversation: str) -> dict[str, object]:
+@router.get("/{conversation}")
+def read_conversation(store: InStore, owner: Owner, conversation: str) -> FullConversation:
     """Return a conversation with its messages."""
-    return _full(store.conversation(owner, conversation))
+    return store.conversation(owner, conversation)
 
 
-@router.patch("/{conversation}", response_model=ConversationInfo)
+@router.patch("/{conversation}")
 def rename_conversation(
     store: InStore, owner: Owner, conversation: str, new: NewTitle
-) -> dict[str, object]:
+) -> ConversationInfo:
     """Rename a conversation."""
-    return store.rename(owner, conversation, new.title).to_dict()
+    return store.rename(owner, conversation, new.title)
 
 
 @router.delete("/{conversation}", status_code=204)
-def delete_conversation(store: InStore, owner: Owner, conversation: str) -> Response:
+def delete_conversation(store: InStore, owner: Owner, conversation: str) -> None:
     """Delete a conversation and its messages."""
     store.delete(owner, conversation)
-    return Response(status_code=204)
 
 
 @router.get(
@@ -140,11 +107,11 @@ def export_conversation(
     ending = "md" if format == "markdown" else "json"
     headers = {"Content-Disposition": f'attachment; filename="{found.id}.{ending}"'}
     if format == "json":
-        return JSONResponse(_full(found), headers=headers)
+        return JSONResponse(asdict(found), headers=headers)
     return Response(to_markdown(found), media_type="text/markdown; charset=utf-8", headers=headers)
 
 
-def to_markdown(conversation: Conversation) -> str:
+def to_markdown(conversation: FullConversation) -> str:
     """Render a conversation as Markdown, and verify every quote against its stored source."""
     turns: list[tuple[str, str]] = []
     for message in conversation.messages:

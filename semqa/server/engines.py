@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
-from semqa.engines import close_engine
+from semqa.engines import Engine, close_engine
 from semqa.errors import NotFoundError
-from semqa.server.errors import errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from semqa.engines import Engine
 
 router = APIRouter(tags=["models"])
 
@@ -51,13 +46,7 @@ class EngineRegistry:
         )
 
     def kind(self, spec: str) -> str:
-        """Return the metrics label of an engine, without a number that the client chose.
-
-        Example:
-            >>> registry = EngineRegistry(["extractive", "lead-3"], lambda spec: NotImplemented)
-            >>> registry.kind("lead-3"), registry.kind("lead-4")
-            ('lead-3', 'lead')
-        """
+        """Return the metrics label of an engine, without a number that the client chose."""
         return spec if spec in self.names else spec.partition("-")[0]
 
     def loaded(self, spec: str) -> Engine | None:
@@ -90,12 +79,7 @@ _CREATED = 1_767_225_600
 
 
 class Named(NamedTuple):
-    """The engine and collection of a model name.
-
-    Attributes:
-        engine: specification of the engine; None for the default.
-        collection: name of the collection; None for all.
-    """
+    """The engine and collection of a model name; None for the default and for all."""
 
     engine: str | None
     collection: str | None
@@ -120,7 +104,7 @@ async def models(request: Request) -> dict[str, Any]:
     return {"object": "list", "data": listed, "has_more": False, **ends}
 
 
-@router.get("/v1/models/{model:path}", responses=errors(404))
+@router.get("/v1/models/{model:path}")
 async def model(request: Request, model: str) -> dict[str, Any]:
     """Return one model."""
     names = await _names(request)

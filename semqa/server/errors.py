@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -20,11 +22,6 @@ from semqa.errors import (
     SemqaError,
     UnavailableError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fastapi import FastAPI, Request
 
 _log = logging.getLogger("semqa.server")
 
@@ -48,7 +45,7 @@ class ErrorOut(BaseModel, extra="forbid"):
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error replies of an endpoint, for its `responses`."""
+    """Return the error replies of endpoints, for their `responses`."""
     return {status: {"model": ErrorOut} for status in statuses}
 
 
@@ -111,12 +108,7 @@ class EmptyAnswerError(UnavailableError):
 def error_body(
     status: int, message: str, request_id: str, param: str | None = None
 ) -> dict[str, Any]:
-    """Return the body of an error reply; `param` is the invalid field, if there is exactly one.
-
-    Example:
-        >>> error_body(404, "gone", "a1")["error"]["type"]
-        'not_found_error'
-    """
+    """Return the body of an error reply; `param` is the invalid field, if there is exactly one."""
     kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     # Anthropic's clients read the outer type; others ignore it.
     return {
@@ -132,23 +124,28 @@ def error_body(
     }
 
 
+_STATUSES: tuple[tuple[type[SemqaError], int], ...] = (
+    (ForbiddenError, 403),
+    (NotFoundError, 404),
+    (InputError, 400),
+    (TooSlowError, 504),
+    (EmptyAnswerError, 502),
+    (BusyError, 503),
+    (MissingExtraError, 503),
+)
+"""The first match counts."""
+
+
 def as_error(error: BaseException) -> tuple[int, str]:
     """Return the status and message for an error; unexpected errors are logged and not shown."""
     if not isinstance(error, InputError) and _is_full(error):
         _log.error("the disk is full", exc_info=error)
         return 507, "The server's disk is full. The request was not saved."
-    if isinstance(error, ForbiddenError):
-        return 403, str(error)
-    if isinstance(error, InputError):
-        return (404 if isinstance(error, NotFoundError) else 400), str(error)
-    if isinstance(error, TooSlowError):
-        return 504, str(error)
-    if isinstance(error, EmptyAnswerError):
-        return 502, str(error)
+    for kind, status in _STATUSES:
+        if isinstance(error, kind):
+            return status, str(error)
     if isinstance(error, EngineFailedError):
         return (502 if error.refused else 503), str(error)
-    if isinstance(error, (BusyError, MissingExtraError)):
-        return 503, str(error)
     if isinstance(error, UnavailableError):
         # The message may contain addresses and user names of other servers.
         _log.error("a required service is unavailable", exc_info=error)

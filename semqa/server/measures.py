@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from prometheus_client import (
     CollectorRegistry,
@@ -16,9 +16,6 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 
@@ -42,21 +39,21 @@ class Measures:
             "Time from a request to the end of its reply.",
             ["method", "route"],
         )
-        self._first = times(
+        self.first = times(
             "semqa_first_text_seconds",
             "Time from a question to the first text of its answer.",
             ["engine"],
         )
-        self._whole = times(
+        self.whole = times(
             "semqa_answer_seconds", "Time from a question to its complete answer.", ["engine"]
         )
-        self._answers = Counter(
+        self.answers = Counter(
             "semqa_answers",
             "Number of answers by verdict, failed, or left (the client disconnected).",
             ["engine", "outcome"],
             registry=registry,
         )
-        self._quotes = Counter(
+        self.quotes = Counter(
             "semqa_quotes",
             "Number of quotes in complete answers.",
             ["engine", "status"],
@@ -69,26 +66,14 @@ class Measures:
     @contextmanager
     def answer(self, engine: str) -> Iterator[AnswerTimer]:
         """Measure one answer while the block runs."""
-        timer = AnswerTimer(time.perf_counter())
-        failed = False
+        timer = AnswerTimer(self, engine)
         try:
             yield timer
         except Exception:
-            failed = True
+            timer.outcome = "failed"
             raise
         finally:  # also if the generator is closed or the task is cancelled
-            outcome = "failed" if failed else self._outcome(engine, timer)
-            self._answers.labels(engine, outcome).inc()
-
-    def _outcome(self, engine: str, timer: AnswerTimer) -> str:
-        if timer.verdict is None:
-            return "left"
-        self._whole.labels(engine).observe(timer.whole)
-        if timer.first is not None:
-            self._first.labels(engine).observe(timer.first)
-        for status, count in timer.quotes.items():
-            self._quotes.labels(engine, status).inc(count)
-        return timer.verdict
+            self.answers.labels(engine, timer.outcome).inc()
 
     def text(self) -> bytes:
         """Return all metrics in the Prometheus text format."""
@@ -96,28 +81,30 @@ class Measures:
 
 
 class AnswerTimer:
-    """Measurements of one answer.
+    """Measures one answer.
 
     Attributes:
-        first: seconds until the first segment; None before it.
-        whole: seconds until the end.
-        verdict: verdict of the answer; None until it is complete.
-        quotes: number of quotes by status.
+        outcome: the verdict; ``left`` before the answer is complete.
     """
 
-    def __init__(self, start: float) -> None:
-        self._start = start
-        self.first: float | None = None
-        self.whole = 0.0
-        self.verdict: str | None = None
-        self.quotes: Mapping[str, int] = {}
+    def __init__(self, measures: Measures, engine: str) -> None:
+        self._measures, self._engine = measures, engine
+        self._start = time.perf_counter()
+        self._begun = False
+        self.outcome = "left"
 
     def note_segment(self) -> None:
         """Record the time of the first segment."""
-        if self.first is None:
-            self.first = time.perf_counter() - self._start
+        if not self._begun:
+            self._begun = True
+            self._observe(self._measures.first)
 
     def finish(self, verdict: str, quotes: Mapping[str, int]) -> None:
-        """Record the complete answer."""
-        self.whole = time.perf_counter() - self._start
-        self.verdict, self.quotes = verdict, quotes
+        """Record the complete answer, with its number of quotes by status."""
+        self.outcome = verdict
+        self._observe(self._measures.whole)
+        for status, count in quotes.items():
+            self._measures.quotes.labels(self._engine, status).inc(count)
+
+    def _observe(self, times: Histogram) -> None:
+        times.labels(self._engine).observe(time.perf_counter() - self._start)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -19,31 +20,21 @@ from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.quotes import Quote, Source
-from semqa.server.answering import AnswerSource
+from semqa.server.answering import AnswerResult, AnswerSource, Piece, PreparedQuestion
 from semqa.server.asking import Serializer, check_question, check_sources, prepare, respond
-from semqa.server.context import Turn, read_conversation
+from semqa.server.context import Conversation, Turn, read_conversation
 from semqa.server.engines import named_model
-from semqa.server.errors import errors
 from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
-    Collection,
-    Engine,
     LenientPart,
     LenientRequest,
-    Limit,
     Many,
     Text,
     unknown_fields,
 )
+from semqa.server.settings import ServerSettings
 from semqa.server.sse import event
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
-    from semqa.server.context import Conversation
-    from semqa.server.settings import ServerSettings
 
 router = APIRouter(tags=["messages"])
 
@@ -112,20 +103,9 @@ class MessagesRequest(LenientRequest):
 
     messages: Many[Message] = Field(description="The conversation; the last question is answered.")
     system: Text | Many[TextPart] | None = Field(None, description="Only passages are read.")
-    model: Text = Field(
-        "semqa", description="A model of GET /v1/models; any other name means the default."
-    )
-    stream: bool | None = None
-    collection: Collection = None
-    engine: Engine = None
-    limit: Limit = None
 
 
-@router.post(
-    "/v1/messages",
-    response_class=Response,
-    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
-)
+@router.post("/v1/messages", response_class=Response, responses={200: {"content": STREAMED}})
 async def messages(request: Request, body: MessagesRequest) -> Response:
     """Answer the last question from the documents of the conversation or from collections.
 

@@ -1,7 +1,6 @@
 """Middleware: request ids, limits, API keys, and security headers.
 
-`RequestMiddleware` applies `RateLimit` and `KeyRing` to each request. `HeadMiddleware` handles HEAD
-requests.
+`RequestMiddleware` applies `RateLimit` and `KeyRing` to each request.
 """
 
 from __future__ import annotations
@@ -9,30 +8,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-import json
 import logging
 import re
 import time
 import uuid
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse
+from starlette.responses import JSONResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from semqa.errors import SemqaError, UnavailableError
 from semqa.server.errors import INTERNAL_ERROR, SHUTTING_DOWN, as_error, error_body
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from semqa.server.measures import Measures
-    from semqa.server.settings import ServerSettings
-
+from semqa.server.measures import Measures
+from semqa.server.settings import ServerSettings
 
 MAX_BUCKETS = 10_000
 """Maximum number of buckets; the least recently used are dropped first."""
@@ -58,29 +51,16 @@ class RateLimit:
 
     def wait(self, key: str) -> float:
         """Count a request and return 0, or return the seconds until one is allowed."""
-        wait = self.left(key)
-        if self._most:
-            left, now = self._buckets.pop(key)
-            self._buckets[key] = (left if wait else left - 1, now)
-            while len(self._buckets) > MAX_BUCKETS:
-                self._buckets.popitem(last=False)
-        return wait
-
-    def left(self, key: str) -> float:
-        """Return 0 if a request is allowed, or the seconds until one is, without counting it."""
         if not self._most:
             return 0.0
         now = self._clock()
         left, seen = self._buckets.pop(key, (self._most, now))
         left = min(self._most, left + (now - seen) * self._most / 60)
-        self._buckets[key] = (left, now)
-        return 0.0 if left >= 1 else (1 - left) * 60 / self._most
-
-
-KEY_CACHE_SECONDS = 10.0
-"""Seconds for which a valid key is cached. A revoked key works for at most that long."""
-
-MAX_CACHED_KEYS = 10_000
+        allowed = left >= 1
+        self._buckets[key] = (left - allowed, now)
+        if len(self._buckets) > MAX_BUCKETS:
+            self._buckets.popitem(last=False)
+        return 0.0 if allowed else (1 - left) * 60 / self._most
 
 
 class KeyRing:
@@ -89,59 +69,29 @@ class KeyRing:
     Args:
         given: the keys in the settings.
         store: an object with the methods `keys` and `owner_of` of `Store`.
-        clock: returns the time in seconds.
     """
 
-    def __init__(
-        self, given: Sequence[str], store: Any, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, given: Sequence[str], store: Any) -> None:
         self._given = {_digest(secret): given_owner(secret) for secret in given}
         self._store = store
-        self._clock = clock
-        self._open_until = 0.0
-        self._closed = False
-        self._used: OrderedDict[str, None] = OrderedDict()
-        self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._closed = bool(given)
+        self._turns = CapacityLimiter(8)  # of its own, so that slow requests do not block keys
 
     async def required(self) -> bool:
         """Whether requests need a key: if there is one, or was since the server started."""
-        if self._given or self._closed:
-            return True
-        if self._clock() < self._open_until:
-            return False
-        if await run_in_threadpool(self._store.keys):
-            # Revoking the last key must not open the server to everyone.
-            self._closed = True
-            return True
-        self._open_until = self._clock() + 1.0
-        return False
+        # Revoking the last key must not open the server to everyone.
+        if not self._closed:
+            self._closed = bool(await to_thread.run_sync(self._store.keys, limiter=self._turns))
+        return self._closed
 
     async def owner(self, secret: str) -> str | None:
         """Return the owner of a key, or None if the key is invalid."""
-        digest = _digest(secret)
-        if (given := self._given.get(digest)) is not None:
-            self._note(digest)
+        if (given := self._given.get(_digest(secret))) is not None:
             return given
-        owner, until = self._known.get(digest, ("", 0.0))
-        if self._clock() < until:
-            return owner
-        self._known.pop(digest, None)
-        found: str | None = await run_in_threadpool(self._store.owner_of, secret)
-        if found is not None:
-            self._note(digest)
-            self._known[digest] = (found, self._clock() + KEY_CACHE_SECONDS)
-            while len(self._known) > MAX_CACHED_KEYS:
-                self._known.popitem(last=False)
+        found: str | None = await to_thread.run_sync(
+            self._store.owner_of, secret, limiter=self._turns
+        )
         return found
-
-    def used(self, secret: str) -> bool:
-        """Whether a key was valid before; it may be revoked by now."""
-        return _digest(secret) in self._used
-
-    def _note(self, digest: str) -> None:
-        self._used[digest] = None
-        while len(self._used) > MAX_CACHED_KEYS:
-            self._used.popitem(last=False)
 
 
 def given_owner(secret: str) -> str:
@@ -206,14 +156,13 @@ class RequestMiddleware:
         self,
         app: ASGIApp,
         settings: ServerSettings,
-        keys: KeyRing,
-        rate: RateLimit,
+        store: Any,
         measures: Measures,
     ) -> None:
         self._app = app
         self._settings = settings
-        self._keys = keys
-        self._rate = rate
+        self._keys = KeyRing(settings.api_keys, store)
+        self._rate = RateLimit(settings.rate_limit)
         self._measures = measures
         self._unknown_keys = RateLimit(MAX_UNKNOWN_KEYS)
         self._hosts = {settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
@@ -229,7 +178,9 @@ class RequestMiddleware:
         elif root and scope["path"] == root:
             await RedirectResponse(f"{root}/")(scope, receive, send)
             return
-        started = time.perf_counter()
+        started, method = time.perf_counter(), scope["method"]
+        if method == "HEAD":  # answered like GET; the HTTP server leaves out the body
+            scope = {**scope, "method": "GET"}
         headers = Headers(scope=scope)
         proposed = headers.get("x-request-id", "")
         request_id = proposed if _ID.fullmatch(proposed) else uuid.uuid4().hex
@@ -252,35 +203,18 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            try:
-                await self._check(scope, headers)
-                await self._app(scope, body, reply)
-            except _RefusedError as refused:
-                if status:
-                    raise
-                await _refuse(reply, refused, request_id)
-        except asyncio.CancelledError:
-            # Requests are only cancelled when the time for shutting down is over.
-            if status:
+            await self._check(scope, headers)
+            await self._app(scope, body, reply)
+        except (Exception, asyncio.CancelledError) as error:
+            unexpected = not isinstance(error, (SemqaError, _RefusedError, asyncio.CancelledError))
+            if unexpected:
+                _log.error("unexpected error", exc_info=error, extra={"request_id": request_id})
+            if status:  # too late to refuse
                 raise
-            await _refuse(reply, _shutting_down(), request_id)
-        except SemqaError as error:
-            if status:
-                raise
-            status_of, message = as_error(error)
-            await _refuse(reply, _RefusedError(status_of, message, _RETRY), request_id)
-        except Exception as error:
-            if status:
-                _log.error(
-                    "the reply failed after it started",
-                    exc_info=error,
-                    extra={"request_id": request_id},
-                )
-                raise
-            _log.error("unexpected error", exc_info=error, extra={"request_id": request_id})
-            await _refuse(reply, _RefusedError(500, INTERNAL_ERROR), request_id)
+            refused = _RefusedError(500, INTERNAL_ERROR) if unexpected else _refusal(error)
+            await _refuse(scope, receive, reply, refused)
         finally:
-            self._note(scope, status, time.perf_counter() - started)
+            self._note(scope, method, status, time.perf_counter() - started)
 
     async def _check(self, scope: Scope, headers: Headers) -> None:
         path = scope["path"]
@@ -313,12 +247,12 @@ class RequestMiddleware:
     async def _owner(self, headers: Headers, client: str) -> str:
         """Return the owner of a request's key; refuse addresses that guess keys."""
         secret = _secret(headers)
-        if secret and not self._keys.used(secret) and (wait := self._unknown_keys.left(client)):
-            raise _later(wait, "Too many invalid keys from this address. Wait before you retry.")
         owner = await self._keys.owner(secret) if secret else None
         if owner is None:
-            if secret:
-                self._unknown_keys.wait(client)
+            if secret and (wait := self._unknown_keys.wait(client)):
+                raise _later(
+                    wait, "Too many invalid keys from this address. Wait before you retry."
+                )
             reason = "The API key is invalid." if secret else "An API key is required."
             raise _RefusedError(
                 401,
@@ -364,10 +298,10 @@ class RequestMiddleware:
         upload = headers.get("content-type", "").lower().startswith("multipart/form-data")
         return self._settings.max_upload if upload else self._settings.max_body
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _note(self, scope: Scope, method: str, status: int, seconds: float) -> None:
         # All unknown paths share one label, to limit the number of time series.
         route = getattr(scope.get("route"), "path", None) or "(none)"
-        method = scope["method"] if scope["method"] in _METHODS else "(other)"
+        method = method if method in _METHODS else "(other)"
         self._measures.requests.labels(method, route, str(status)).inc()
         self._measures.seconds.labels(method, route).observe(seconds)
         _log.info(
@@ -430,10 +364,6 @@ def _too_large(most: int) -> _RefusedError:
     )
 
 
-def _shutting_down() -> _RefusedError:
-    return _RefusedError(503, SHUTTING_DOWN, {"connection": "close", "retry-after": "5"})
-
-
 def _secret(headers: Headers) -> str:
     scheme, _, value = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and value.strip():
@@ -441,41 +371,16 @@ def _secret(headers: Headers) -> str:
     return headers.get("x-api-key", "").strip()
 
 
-async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
-    body = json.dumps(error_body(refused.status_code, refused.detail, request_id)).encode()
-    headers = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        **(refused.headers or {}),
-    }
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status_code, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
+def _refusal(error: BaseException) -> _RefusedError:
+    if isinstance(error, _RefusedError):
+        return error
+    if isinstance(error, asyncio.CancelledError):
+        # Requests are only cancelled when the time for shutting down is over.
+        headers = {"connection": "close", "retry-after": "5"}
+        return _RefusedError(503, SHUTTING_DOWN, headers)
+    return _RefusedError(*as_error(error), _RETRY)
 
 
-class HeadMiddleware:
-    """Answers HEAD as GET without the body.
-
-    Source: RFC 9110, sections 9.1 and 9.3.2.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-
-        async def without_body(message: Message) -> None:
-            if message["type"] == "http.response.body":
-                message = {**message, "body": b""}
-            await send(message)
-
-        get_scope = {**scope, "method": "GET"}
-        try:
-            await self._app(get_scope, receive, without_body)
-        finally:
-            if "route" in get_scope:
-                scope["route"] = get_scope["route"]  # the metrics label
+async def _refuse(scope: Scope, receive: Receive, send: Send, refused: _RefusedError) -> None:
+    body = error_body(refused.status_code, refused.detail, scope["state"]["request_id"])
+    await JSONResponse(body, refused.status_code, refused.headers)(scope, receive, send)

@@ -6,13 +6,14 @@ Offsets are Unicode code points, end exclusive, and refer to that text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
+from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 from semqa.server.asking import Serializer, respond
 from semqa.server.chat import (
     Content,
@@ -23,7 +24,6 @@ from semqa.server.chat import (
     unread,
 )
 from semqa.server.context import Turn, passages_of
-from semqa.server.errors import errors
 from semqa.server.schemas import (
     STREAMED,
     TEXT_ALONE,
@@ -32,9 +32,6 @@ from semqa.server.schemas import (
     Text,
 )
 from semqa.server.sse import event
-
-if TYPE_CHECKING:
-    from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 
 router = APIRouter(tags=["responses"])
 
@@ -46,20 +43,16 @@ class Item(Message):
     role: Text = "user"
 
 
-class Tool(BaseModel):
+class Tool(BaseModel, extra="allow"):
     """A tool: `file_search` names collections, functions are never called, others are refused."""
-
-    model_config = ConfigDict(extra="allow")
 
     type: str
     vector_store_ids: Many[Text] | None = None
     max_num_results: Limit = None
 
 
-class TextSettings(BaseModel):
+class TextSettings(BaseModel, extra="allow"):
     """Format of the reply; only plain text is supported."""
-
-    model_config = ConfigDict(extra="allow")
 
     format: dict[str, Any] | None = None
 
@@ -135,11 +128,7 @@ class ResponsesRequest(ConversationRequest):
         return turns
 
 
-@router.post(
-    "/v1/responses",
-    response_class=Response,
-    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
-)
+@router.post("/v1/responses", response_class=Response, responses={200: {"content": STREAMED}})
 async def create_response(request: Request, body: ResponsesRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for each verified quote.
 

@@ -12,21 +12,16 @@ import sys
 import threading
 import time
 import traceback
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable
+from types import FrameType
+from typing import IO
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
-    from fastapi import FastAPI
-
-    from semqa.server.settings import ServerSettings
-
+from semqa.server.settings import ServerSettings
 
 KEEP_ALIVE = 65
 """Keep-alive timeout in seconds; longer than that of common proxies."""

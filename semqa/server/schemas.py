@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import MaxLen
-from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field
+from pydantic import AfterValidator, BaseModel, FailFast, Field
 
 from semqa.errors import InputError
 from semqa.quotes import Source, Verdict
@@ -46,10 +46,8 @@ Many = Annotated[list[_T], MaxLen(MAX_ITEMS), _FailFast()]
 """A list in a request."""
 
 
-class SourceIn(BaseModel):
+class SourceIn(BaseModel, extra="forbid"):
     """A passage to answer from."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Text = Field(description="The passage.")
     title: Text = Field("", description="Title, which can be quoted as well.")
@@ -138,15 +136,20 @@ REFUSED: dict[str, tuple[str, tuple[object, ...]]] = {
 """Unsupported fields that would change the reply: the error message and the accepted values."""
 
 
-class LenientRequest(BaseModel):
+class LenientRequest(BaseModel, extra="allow"):
     """A request of another vendor's API.
 
     An unsupported field that would change the reply is refused, also one of another API. The reply
     lists any other unknown field, such as a temperature, as `unused`.
     """
 
-    model_config = ConfigDict(extra="allow")
-
+    model: Text = Field(
+        "semqa", description="A model of GET /v1/models; any other name means the default."
+    )
+    stream: bool | None = None
+    collection: Collection = None
+    engine: Engine = None
+    limit: Limit = None
     max_tokens: MaxTokens = None
     max_completion_tokens: MaxTokens = None
     max_output_tokens: MaxTokens = None
@@ -168,10 +171,8 @@ class LenientRequest(BaseModel):
         return tuple(shown[:MAX_LISTED])
 
 
-class LenientPart(BaseModel):
+class LenientPart(BaseModel, extra="allow"):
     """A part of such a request; the reply lists its unknown fields too."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 def unknown_fields(part: LenientPart, field: str) -> Iterator[str]:
@@ -198,8 +199,8 @@ STREAMED: dict[str, Any] = {"application/json": {}, "text/event-stream": {}}
 """Content types of a reply: JSON, or a stream of events if the request asks for it."""
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Reply(BaseModel, extra="forbid"):
+    pass
 
 
 class PlaceOut(_Reply):
@@ -218,17 +219,20 @@ class RepairedOut(_Reply):
     distance: float
 
 
-class QuoteOut(_Reply):
+class _SpanOut(_Reply):
+    answer_start: int = Field(description="Start offset in the answer with marks.")
+    answer_end: int
+    plain_start: int = Field(description="Start offset in the answer without marks.")
+    plain_end: int
+
+
+class QuoteOut(_SpanOut):
     """A quote. Offsets are Unicode code points, 0-based, end exclusive."""
 
     source: int = Field(description="Number of the cited source.")
     text: str
     status: Literal["verified", "misattributed", "fabricated", "malformed"]
     reason: str = Field(description="Why the quote is not verified; else empty.")
-    answer_start: int = Field(description="Start offset in the answer with marks.")
-    answer_end: int
-    plain_start: int = Field(description="Start offset in the answer without marks.")
-    plain_end: int
     field: Literal["body", "title"] | None = Field(description="Field of the source.")
     source_start: int | None = Field(
         description="Start offset in that field; null unless verified."
@@ -245,16 +249,12 @@ class QuoteOut(_Reply):
     )
 
 
-class DroppedOut(_Reply):
+class DroppedOut(_SpanOut):
     """A mark that was dropped because its text is in no source."""
 
     source: int
     text: str
     reason: str
-    answer_start: int
-    answer_end: int
-    plain_start: int
-    plain_end: int
 
 
 class SourceOut(_Reply):
@@ -281,14 +281,10 @@ class CountsOut(_Reply):
     malformed: int
 
 
-class ClaimOut(_Reply):
+class ClaimOut(_SpanOut):
     """Text outside of quotes that is neither connecting words nor words of the question."""
 
     text: str
-    answer_start: int
-    answer_end: int
-    plain_start: int
-    plain_end: int
 
 
 class UsageOut(_Reply):

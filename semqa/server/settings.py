@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 else:
     Texts = list[str]  # a repeatable flag
 
-_SERVER, _LIMITS = "Server", "Limits"
-
 Citations = Literal["plain", "numbered", "marked"]
 
 MIN_KEY_LENGTH = 16
@@ -33,6 +31,22 @@ def _create(spec: str) -> Any:
     return create_engine(spec)
 
 
+def _server(*flag: str, **more: Any) -> Any:
+    return Option(*flag, rich_help_panel="Server", **more)
+
+
+def _many(flag: str, help: str, metavar: str) -> Any:  # noqa: A002 - as typer names it
+    return _server(flag, help=f"{help}; repeatable.", show_default=False, metavar=metavar)
+
+
+def _limit(help: str, least: float = 1) -> Any:  # noqa: A002
+    return Option(help=help, min=least, rich_help_panel="Limits")
+
+
+_TIMEOUT = 0.001
+"""Minimum of a timeout in seconds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
     """The settings of a server that are also flags and environment variables."""
@@ -43,11 +57,10 @@ class ServerOptions:
     )
     database: Annotated[
         str | None,
-        Option(
+        _server(
             help="Database URL, such as postgresql+psycopg://user@host/name.",
             show_default="SQLite in the data folder",
             metavar="URL",
-            rich_help_panel=_SERVER,
         ),
     ] = None
     api_keys: Annotated[
@@ -62,110 +75,58 @@ class ServerOptions:
     ] = field(default=(), repr=False)
     reranker: Annotated[
         str | None,
-        Option(
+        _server(
             help="Cross-encoder that reranks passages: a folder or a Hub name.",
             show_default="none",
             metavar="MODEL",
-            rich_help_panel=_SERVER,
         ),
     ] = None
     allowed_hosts: Annotated[
-        Texts,
-        Option(
-            "--allowed-host",
-            help="Accepted host name, for a server without keys; repeatable.",
-            show_default=False,
-            metavar="NAME",
-            rich_help_panel=_SERVER,
-        ),
+        Texts, _many("--allowed-host", "Accepted host name, for a server without keys", "NAME")
     ] = ()
     allowed_origins: Annotated[
         Texts,
-        Option(
+        _many(
             "--allowed-origin",
-            help="Origin allowed by CORS, such as https://chat.example.org; repeatable.",
-            show_default=False,
-            metavar="ORIGIN",
-            rich_help_panel=_SERVER,
+            "Origin allowed by CORS, such as https://chat.example.org",
+            "ORIGIN",
         ),
     ] = ()
     public_url: Annotated[
         str | None,
-        Option(
+        _server(
             help="Public address of the page, for links to passages.",
             show_default="that of the request",
             metavar="URL",
-            rich_help_panel=_SERVER,
         ),
     ] = None
     trusted_proxies: Annotated[
         Texts,
-        Option(
-            "--trusted-proxy",
-            help="Proxy trusted for X-Forwarded-For and -Proto; repeatable.",
-            show_default=False,
-            metavar="ADDRESS",
-            rich_help_panel=_SERVER,
-        ),
+        _many("--trusted-proxy", "Proxy trusted for X-Forwarded-For and -Proto", "ADDRESS"),
     ] = ()
-    citations: Annotated[
-        Citations, Option(help="Format of quotes for chat apps.", rich_help_panel=_SERVER)
-    ] = "plain"
-    rate_limit: Annotated[
-        int,
-        Option(help="Requests per minute and key; 0 for no limit.", min=0, rich_help_panel=_LIMITS),
-    ] = 0
-    max_body: Annotated[int, Option(help="Bytes per request.", min=1, rich_help_panel=_LIMITS)] = (
-        16 * 2**20
-    )
-    max_upload: Annotated[int, Option(help="Bytes per upload.", min=1, rich_help_panel=_LIMITS)] = (
-        128 * 2**20
-    )
-    max_question: Annotated[
-        int, Option(help="Characters per question.", min=1, rich_help_panel=_LIMITS)
-    ] = 8_000
-    max_sources: Annotated[
-        int, Option(help="Sources per request.", min=1, rich_help_panel=_LIMITS)
-    ] = 1_000
+    citations: Annotated[Citations, _server(help="Format of quotes for chat apps.")] = "plain"
+    rate_limit: Annotated[int, _limit("Requests per minute and key; 0 for no limit.", 0)] = 0
+    max_body: Annotated[int, _limit("Bytes per request.")] = 16 * 2**20
+    max_upload: Annotated[int, _limit("Bytes per upload.")] = 128 * 2**20
+    max_question: Annotated[int, _limit("Characters per question.")] = 8_000
+    max_sources: Annotated[int, _limit("Sources per request.")] = 1_000
     max_source_characters: Annotated[
-        int,
-        Option(help="Total characters of the sources per request.", min=1, rich_help_panel=_LIMITS),
+        int, _limit("Total characters of the sources per request.")
     ] = 4_000_000
-    max_model_characters: Annotated[
-        int, Option(help="The same limit for language models.", min=1, rich_help_panel=_LIMITS)
-    ] = 200_000
-    max_documents: Annotated[
-        int, Option(help="PDF files per request to /v1/messages.", min=1, rich_help_panel=_LIMITS)
-    ] = 50
-    answers_at_once: Annotated[
-        int, Option(help="Concurrent answers.", min=1, rich_help_panel=_LIMITS)
-    ] = 256
-    answers_waiting: Annotated[
-        int, Option(help="Queued answers; more are refused.", min=0, rich_help_panel=_LIMITS)
-    ] = 1_024
-    request_timeout: Annotated[
-        float, Option(help="Seconds until an answer times out.", min=0.001, rich_help_panel=_LIMITS)
-    ] = 120.0
+    max_model_characters: Annotated[int, _limit("The same limit for language models.")] = 200_000
+    max_documents: Annotated[int, _limit("PDF files per request to /v1/messages.")] = 50
+    answers_at_once: Annotated[int, _limit("Concurrent answers.")] = 256
+    answers_waiting: Annotated[int, _limit("Queued answers; more are refused.", 0)] = 1_024
+    request_timeout: Annotated[float, _limit("Seconds until an answer times out.", _TIMEOUT)] = (
+        120.0
+    )
     read_timeout: Annotated[
-        float,
-        Option(
-            help="Seconds to wait for more data of a request.", min=0.001, rich_help_panel=_LIMITS
-        ),
+        float, _limit("Seconds to wait for more data of a request.", _TIMEOUT)
     ] = 30.0
     write_timeout: Annotated[
-        float,
-        Option(
-            help="Seconds to wait for a client to read the response.",
-            min=0.001,
-            rich_help_panel=_LIMITS,
-        ),
+        float, _limit("Seconds to wait for a client to read the response.", _TIMEOUT)
     ] = 30.0
-    drain: Annotated[
-        float,
-        Option(
-            help="Seconds to finish open answers on shutdown.", min=0.001, rich_help_panel=_LIMITS
-        ),
-    ] = 30.0
+    drain: Annotated[float, _limit("Seconds to finish open answers on shutdown.", _TIMEOUT)] = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

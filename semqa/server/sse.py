@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import Any, TypeVar
 
-from starlette.responses import Response
+from fastapi import Request
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from semqa.server.errors import DisconnectedError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
-
-    from fastapi import Request
-    from starlette.types import Receive, Scope, Send
 
 PING = 15.0
 """Seconds without events after which a comment is sent, so that proxies do not time out."""
@@ -39,7 +35,7 @@ def event(data: object, name: str | None = None) -> bytes:
     return f"{head}data: {dumps(data)}\n\n".encode()
 
 
-class EventStream(Response):
+class EventStream(StreamingResponse):
     """A response that sends events as they arrive, and stops when the client disconnects.
 
     Args:
@@ -47,63 +43,49 @@ class EventStream(Response):
         cut: returns the last event to send if the server shuts down first.
     """
 
-    media_type = "text/event-stream"
-
     def __init__(self, events: AsyncGenerator[bytes, None], cut: Callable[[], bytes]) -> None:
-        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
-        del self.headers["content-length"]
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(self._chunks(), headers=headers, media_type="text/event-stream")
         self._events = events
         self._cut = cut
-        self._begun = False
+        self._next: asyncio.Future[bytes] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
-        del scope
-        sending = asyncio.ensure_future(self._send(send))
-        leaving = asyncio.ensure_future(_wait_for_disconnect(receive))
+        begun = ended = False
+
+        async def note(message: Message) -> None:
+            nonlocal begun, ended
+            begun = True
+            ended = message["type"] == "http.response.body" and not message.get("more_body")
+            await send(message)
+
         try:
-            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if sending.done():
-                sending.result()
+            await super().__call__(scope, receive, note)
         except asyncio.CancelledError:
             # The server shuts down, and the time for open answers is over.
-            await _cancel(sending)
-            if self._begun and sending.cancelled():
+            if begun and not ended:
                 await send({"type": "http.response.body", "body": self._cut(), "more_body": False})
             raise
         finally:
-            await _cancel(sending, leaving)
+            # Not in `_chunks`: within its cancelled scope, nothing could be awaited.
+            if self._next is not None:
+                await _cancel(self._next)
             await self._events.aclose()
 
-    async def _send(self, send: Send) -> None:
-        self._begun = True
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        ready: list[bytes] = []
-        available = asyncio.Event()
-
-        async def gather() -> None:
-            async for each in self._events:
-                ready.append(each)
-                available.set()
-
-        gathering = asyncio.ensure_future(gather())
-        gathering.add_done_callback(lambda _: available.set())
-        try:
-            while not gathering.done() or ready:
-                # Not asyncio.wait_for, which may lose a cancellation in Python 3.11.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(PING):
-                        await available.wait()
-                available.clear()
-                # Send all available events at once: some engines yield the whole answer together.
-                body = b"".join(ready) or (b"" if gathering.done() else b": still there\n\n")
-                ready.clear()
-                if body:
-                    await send({"type": "http.response.body", "body": body, "more_body": True})
-            gathering.result()
-        finally:
-            await _cancel(gathering)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    async def _chunks(self) -> AsyncGenerator[bytes, None]:
+        while True:
+            if self._next is None:
+                self._next = asyncio.ensure_future(anext(self._events))
+            await asyncio.wait({self._next}, timeout=PING)
+            if not self._next.done():
+                yield b": still there\n\n"
+                continue
+            chunk, self._next = self._next, None
+            try:
+                yield chunk.result()
+            except StopAsyncIteration:
+                return
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:

@@ -9,32 +9,26 @@ import asyncio
 import logging
 import os
 import threading
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
+from fastapi import Request
 
-from semqa.engines import GeneratingEngine, StreamingEngine
+from semqa.engines import Engine, GeneratingEngine, StreamingEngine
+from semqa.engines import Request as Question
 from semqa.engines.abstention import attempt, nearest, rated
 from semqa.engines.base import PromptTooLongError
 from semqa.engines.cancellation import CancelledError, cancelled_when
+from semqa.engines.generation import Generation
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
+from semqa.quotes import Quote, QuotedAnswer, Segment, Source
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, EngineFailedError, TooSlowError
 from semqa.server.sse import while_connected
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-
-    from fastapi import Request
-
-    from semqa.engines import Engine
-    from semqa.engines import Request as Question
-    from semqa.engines.generation import Generation
-    from semqa.quotes import Quote, QuotedAnswer, Segment, Source
-
 
 _log = logging.getLogger("semqa.server")
 
@@ -331,8 +325,7 @@ class EncoderLoader:
     """Loads the encoder of a library in the background while requests are served.
 
     Attributes:
-        state: ``none`` if there is no encoder or loading has not started, ``loading``, ``ready``,
-            or
+        state: ``none`` if there is no encoder or loading has not started, ``loading``, ``ready`` or
             ``failed``, in which case the first search raises the load error.
     """
 

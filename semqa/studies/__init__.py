@@ -4,24 +4,21 @@ A study is a folder: `study.json` (task and settings), `items.jsonl` (the items)
 (instructions for raters) and `study.db` (raters, assignments and every saved answer).
 
 Read in this order: `kind` (how a task is declared), `folder` (the files of a study), `assigning`
-(who rates what), `records` (the database tables), `store` (the database), `session` (what a rater
-may see and do), `reviewing` (the same for reviewers), `app` (the HTTP interface and the page) and
-`analysis` (shared statistics). Each task has its own module: `ais`, `answers`, `attrscore`,
-`explanations`, `q2`, `tofueval` and `writing` (with `written`). `tables` is for tasks that start
-from released tables and write them back.
+(who rates what), `records` (the database tables), `store` (the database), `session` (what raters
+and reviewers may see and do), `app` (the HTTP interface and the page) and `analysis` (shared
+statistics). Each task has its own module: `ais`, `answers`, `attrscore`, `explanations`, `q2`,
+`tofueval` and `writing` (with `written`). `tables` is for tasks that start from released tables and
+write them back.
 
 To add a task:
 
 1. Write a subclass of `Kind`. `read` turns input files into items (`expected_of` reads gold
    answers). `stages` returns the stages of an item: the parts to show and the questions to ask.
-   Stages may depend on the item, for example one stage per sentence. `export` writes the ratings
-   in their released format, and `report` computes the statistics. `row_key` and `row_values` read
-   an export with a row per rating; for other exports and released files, override `imported`.
-   `keep` saves input files that the export needs. If disagreements go to one more rater, list the designs
-   in `adjudicated` and override `undecided`.
+   Stages may depend on the item, for example one stage per sentence. `rows` and `columns` (or
+   `table`) declare the exports, and `report` computes the statistics. `keep` saves input files that the export needs. If disagreements go to one more
+   rater, list the designs in `adjudicated` and override `undecided`.
 2. Write its guidelines as `guidelines/<name>.md`, a Jinja template with the variable `design`.
-3. Add an instance to `semqa.studies.kinds.KINDS`. If another command already prints tables for
-   such ratings, add them to `_TABLES` in `semqa.cli.study`; otherwise return tables in `Figures`.
+3. Add an instance to `semqa.studies.folder.KINDS`.
 
 The page draws a part by its ``kind`` (`page/parts.js`) and a question by its ``answer``
 (`page/form.js`). A task that is not a form sets `view`, and the page loads `page/<view>.js`. That

@@ -12,17 +12,18 @@ rated. A CSV export has all rows of the released file, with new verdicts for the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from semqa.attribution.ais.ratings import (
     ATTRIBUTION_ONLY,
     LEVELS,
     Rating,
+    Verdict,
     consensus,
-    read_ratings,
 )
 from semqa.attribution.ais.released import (
     ReleasedFile,
@@ -33,12 +34,10 @@ from semqa.attribution.ais.released import (
 )
 from semqa.data.csv_rows import encode_csv
 from semqa.data.files import display_name
-from semqa.data.jsonl import read_rows
+from semqa.data.jsonl import Row, read_rows
 from semqa.errors import InputError
 from semqa.studies.kind import (
     Figures,
-    Format,
-    ImportedRating,
     Input,
     Item,
     Kind,
@@ -47,19 +46,13 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
+    Study,
     expected_of,
-    json_bytes,
     levels,
     text_part,
 )
 from semqa.studies.tables import kept_tables, read_kept
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from semqa.attribution.ais.ratings import Verdict
-    from semqa.data.jsonl import Row
-    from semqa.studies.kind import Study
 
 TWO_STEP, ONE_QUESTION, LIKERT = "two-step", "one-question", "likert"
 
@@ -69,8 +62,8 @@ YES_FROM = 4
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Strict(BaseModel, extra="forbid", strict=True):
+    pass
 
 
 class Turn(_Strict):
@@ -257,39 +250,6 @@ _BOTH = Question(
     when=_SOUND,
 )
 
-_HARD = levels("Very easy", "Easy", "Neither", "Hard", "Very hard")
-_SURVEY = (
-    Question("guidelines", "How clear were the instructions?", "scale", _FULLY),
-    Question("hard_clear", "How hard was it to tell whether a text is clear?", "scale", _HARD),
-    Question(
-        "hard_support", "How hard was it to tell whether the source supports it?", "scale", _HARD
-    ),
-    Question("sure", "How sure are you of your answers?", "scale", _FULLY),
-    Question(
-        "reasons",
-        "What made it hard?",
-        "several",
-        (
-            Option("vague", "The text was vague"),
-            Option("context", "The conversation or the table was hard to follow"),
-            Option("long", "The source was long"),
-            Option("knowledge", "The source needs knowledge that I lack"),
-            Option("uncovered", "The instructions did not cover the case"),
-            Option("other", "Something else"),
-            Option("nothing", "Nothing", alone=True),
-        ),
-    ),
-    Question("remark", "What should we change? (optional)", "text", required=False),
-)
-
-
-def _survey(design: str) -> Stage:
-    """Return the closing survey; its questions are ours."""
-    asked = [each for each in _SURVEY if each.id != "hard_clear" or design != ATTRIBUTION_ONLY]
-    thanks = text_part("Almost done", "You have judged all of your texts. How was it?")
-    return Stage("A few last questions", (thanks,), tuple(asked))
-
-
 _LABELS = {"conversation": "Response", "summary": "Summary", "table": "Description of the table"}
 
 
@@ -302,7 +262,6 @@ class Ais(Kind):
     per_item = 5
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        del design
         released = [(each, read_released(each.path).verdicts) for each in inputs if _released(each)]
         lines = [each for each in inputs if not _released(each)]
         outputs = []
@@ -337,12 +296,7 @@ class Ais(Kind):
     def key(self, item: Item) -> tuple[str, ...]:
         return item.data.get("task", ""), item.item, item.system
 
-    def survey(self) -> Item:
-        return Item("survey", "", closing=True)
-
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        if item.closing:
-            return (_survey(design),)
         alone, source = _alone(item), _source(item)
         compared = "Compare it with the source"
         if design == ATTRIBUTION_ONLY:
@@ -367,48 +321,33 @@ class Ais(Kind):
             Stage(compared, source, then),
         )
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read ratings as exported to JSON lines, or the verdicts of a released file.
+    def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
+        """Return a line for `semqa eval ais --ratings`."""
+        return [_rating(rated, study.settings.design).to_dict()]
 
-        A released verdict becomes one rating that keeps its numbers of agreeing annotators. Rows
-        of outputs that are not in the study are skipped.
-        """
-        places = study.places
-        found: list[ImportedRating] = []
-        for each in inputs:
-            if _released(each):
-                found += _released_ratings(study, each)
-                continue
-            for rating in read_ratings(each.path):
-                place = places.get((rating.task, rating.item, rating.system))
-                if place is None:
-                    raise InputError(
-                        f"The output {rating.item!r} of {rating.system!r} is not in the study.",
-                        where=display_name(each.path),
-                    )
-                values = _values(rating, study.settings.design)
-                seconds = rating.seconds or 0.0
-                found.append(ImportedRating(place, values, rating.annotator, seconds))
-        return found
-
-    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return JSON lines for `semqa eval ais --ratings`, or CSV in the released format."""
-        if form == "jsonl":
-            return [json_bytes(each.to_dict()) for each in as_ratings(study, ratings)]
-        kept = _kept(study, ratings)
-        if len(kept) == 1:
-            return next(iter(kept.values()))
-        verdicts = _with_urls(study, _verdicts(study, ratings))
+    def table(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
+        urls = {self.key(item): item.data.get("doc_url", "") for item in study.items}
+        verdicts = [
+            replace(each, doc_url=urls[each.task, each.item, each.system])
+            for each in _verdicts(study, ratings)
+        ]
         return encode_csv(released_csv(ReleasedFile.of(verdicts)))
 
     def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        return _kept(study, ratings)
+        """Return the released files by name, with new verdicts for their rated outputs."""
+        files = {self.key(item): item.data.get("file") for item in study.items}
+        verdicts = _verdicts(study, ratings)
+        found: dict[str, Iterable[bytes]] = {}
+        for name, file in read_kept(study).items():
+            own = [each for each in verdicts if files[each.task, each.item, each.system] == name]
+            found[name] = encode_csv(released_csv(_updated(released_of(file), own)))
+        return found
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""
         return Figures(self.found(studies), [], [])
 
-    def found(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> dict[str, Any]:
+    def found(self, studies: Studies) -> dict[str, Any]:
         """Return the report of `semqa eval ais` on the ratings."""
         from semqa.attribution.ais.report import Settings, report
 
@@ -462,63 +401,14 @@ def _why_flagged(values: Mapping[str, Any]) -> str:
     return str(values.get("why_flagged", ""))
 
 
-def _values(rating: Rating, design: str) -> dict[str, Any]:
-    """Return a rating as the answers of a rater; the reverse of `_rating`."""
-    if rating.design != design:
-        raise InputError(
-            f"The rating of {rating.item!r} by {rating.annotator!r} has the design "
-            f"{rating.design!r}; the study has {design!r}."
-        )
-    names = ("interpretable", "attributable", "interpretable_level", "attributable_level")
-    given = {name: getattr(rating, name) for name in (*names, "justification")}
-    return {"flagged": rating.flagged} | {k: v for k, v in given.items() if v not in (None, "")}
-
-
-def _released_ratings(study: Study, given: Input) -> list[ImportedRating]:
-    _check_columns(study)
-    found: dict[int, ImportedRating] = {}
-    places = {
-        (item.item, item.system, item.data.get("output")): n
-        for n, item in enumerate(study.items, 1)
-    }
-    for each in read_released(given.path).verdicts:
-        place = places.get((each.item, each.system, each.output))
-        if place is None:
-            continue
-        values: dict[str, Any] = {"flagged": each.flagged}
-        values |= {"interpretable": each.interpretable, "attributable": each.attributable}
-        values = {name: value for name, value in values.items() if value is not None}
-        values |= {"agree_int": each.agree_int, "agree_ais": each.agree_ais}
-        found.setdefault(place, ImportedRating(place, values))
-    return list(found.values())
-
-
-def _check_columns(study: Study) -> None:
+def _verdicts(study: Study, ratings: Sequence[Rated]) -> list[Verdict]:
+    """Return the consensus on each output, for the released columns."""
     if study.settings.design == ATTRIBUTION_ONLY:
         raise InputError(
             f"The released columns need an answer to the first question, which {ATTRIBUTION_ONLY} "
             "does not ask. Use JSON lines."
         )
-
-
-def _verdicts(study: Study, ratings: Sequence[Rated]) -> list[Verdict]:
-    """Return the consensus; an imported verdict that stands alone keeps its numbers."""
-    made = as_ratings(study, ratings)
-    counts = {
-        rating.unit: rated.values
-        for rated, rating in zip(ratings, made, strict=True)
-        if "agree_int" in rated.values
-    }
-    return [
-        replace(
-            unit.verdict,
-            agree_int=counts[unit.ratings[0].unit]["agree_int"],
-            agree_ais=counts[unit.ratings[0].unit]["agree_ais"],
-        )
-        if len(unit.ratings) == 1 and unit.ratings[0].unit in counts
-        else unit.verdict
-        for unit in consensus(made)
-    ]
+    return [unit.verdict for unit in consensus(as_ratings(study, ratings))]
 
 
 def _expert(item: Item) -> Rating | None:
@@ -592,18 +482,6 @@ def _first_rows(
     return list(found.values())
 
 
-def _kept(study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-    """Return the released files by name, with new verdicts for their rated outputs."""
-    _check_columns(study)
-    files = {study.kind.key(item): item.data.get("file") for item in study.items}
-    verdicts = _verdicts(study, ratings)
-    found: dict[str, Iterable[bytes]] = {}
-    for name, file in read_kept(study).items():
-        own = [each for each in verdicts if files[each.task, each.item, each.system] == name]
-        found[name] = encode_csv(released_csv(_updated(released_of(file), own)))
-    return found
-
-
 def _updated(file: ReleasedFile, verdicts: Iterable[Verdict]) -> ReleasedFile:
     """Return the released file with new verdicts in the first row of each rated output."""
     labels = {
@@ -624,11 +502,6 @@ def _updated(file: ReleasedFile, verdicts: Iterable[Verdict]) -> ReleasedFile:
                 row = ReleasedRow(verdict, new.int_label, new.ais_label, record=row.record)  # noqa: PLW2901
         rows.append(row)
     return ReleasedFile(tuple(rows), file.csv)
-
-
-def _with_urls(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    urls = {study.kind.key(item): item.data.get("doc_url", "") for item in study.items}
-    return [replace(each, doc_url=urls[each.task, each.item, each.system]) for each in verdicts]
 
 
 # Parts that raters see

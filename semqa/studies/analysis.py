@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from semqa.metrics.agreement import cohen_kappa, krippendorff_alpha, pairwise_agreement
-from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
+from semqa.metrics.agreement import Level, cohen_kappa, krippendorff_alpha, pairwise_agreement
+from semqa.metrics.bootstrap import Mean, mean_with_interval, paired_means, question_mean
 from semqa.metrics.statistics import holm
-from semqa.studies.kind import Figures, counted, majority
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
-    from semqa.metrics.agreement import Level
-    from semqa.metrics.bootstrap import Mean
-    from semqa.studies.kind import Item, Rated, Study, Table
+from semqa.studies.kind import Figures, Item, Studies, Table, counted, majority
 
 RESAMPLES = 10_000
 ALL = "all"
 
 
 def scales_report(
-    studies: Sequence[tuple[Study, Sequence[Rated]]],
+    studies: Studies,
     scales: Sequence[str],
     words: Callable[[Item], int],
 ) -> Figures:
@@ -34,10 +28,9 @@ def scales_report(
     and answers to one question are not independent. Systems are compared on the questions that both
     answered, by the mean rating of each answer, with Holm's correction over the pairs of a scale.
     Krippendorff's alpha is computed at the ordinal and, as often reported, at the interval level.
+    If the designs of the studies differ, systems are named by system and design.
 
     Args:
-        studies: studies with their ratings; if their designs differ, systems are named by system
-            and design.
         scales: ids of the questions.
         words: counts the words of an item's answer.
     """
@@ -85,11 +78,12 @@ def scales_report(
         "seed": seed,
         "resamples": RESAMPLES,
     }
-    return Figures(record, _tables(record, scales), _notes(record))
+    notes = [rated_note(record, "answer", record["answers"]), *unscored_notes(*agreement.values())]
+    return Figures(record, _tables(record, scales), notes)
 
 
 def labels_report(
-    studies: Sequence[tuple[Study, Sequence[Rated]]],
+    studies: Studies,
     label_of: Callable[[Mapping[str, Any]], str],
     labels: Sequence[str],
     *,
@@ -102,7 +96,6 @@ def labels_report(
     `per_item` ratings of each item. Shares are over the items with a majority.
 
     Args:
-        studies: studies with their ratings.
         label_of: returns the label from the answers of a rating.
         labels: all labels, in the order of the tables.
         words: counts the words that a rater reads for an item.
@@ -160,38 +153,10 @@ def labels_report(
         record["times"] = times_of(timed, studies[0][0].settings.seed)
         tables.append(times_table({"all": record["times"]}))
     notes = [
-        f"{counted(record['ratings'], 'rating')} of {counted(record['items'], 'item')} by "
-        f"{counted(record['raters'], 'rater')}; "
-        f"{more} to settle disagreements; {record['undecided']} undecided"
+        f"{rated_note(record, 'item', record['items'])}; {more} to settle disagreements; "
+        f"{record['undecided']} undecided"
     ]
     return Figures(record, tables, notes + unscored_notes(agreed))
-
-
-def survey_report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-    """Return the answers to the closing survey: each rater's, and counts by option."""
-    answers = [
-        {"rater": each.rater, "design": study.settings.design, **each.values}
-        for study, rated in studies
-        for each in rated
-    ]
-    asked = {
-        question.id: question
-        for study, rated in studies
-        for each in rated
-        for stage in study.kind.stages(each.item, study.settings.design)
-        for question in stage.questions
-        if question.options
-    }
-    rows = []
-    for name, question in asked.items():
-        given = [own[name] for own in answers if name in own]
-        chosen = Counter(
-            value for one in given for value in (one if isinstance(one, list) else [one])
-        )
-        counts = [f"{o.label} {chosen[o.value]}" for o in question.options if chosen[o.value]]
-        rows.append([question.text, str(len(given)), ", ".join(counts)])
-    notes = [f"{own['rater']}: {own['remark']}" for own in answers if own.get("remark")]
-    return Figures({"survey": answers}, [(("survey", "raters", "answers"), rows)], notes)
 
 
 def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[str]:
@@ -267,6 +232,14 @@ def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
             ]
             for name, own in found.items()
         ],
+    )
+
+
+def rated_note(record: Mapping[str, Any], noun: str, number: int) -> str:
+    """Return the number of ratings, of rated items and of raters, as a note."""
+    return (
+        f"{counted(record['ratings'], 'rating')} of {counted(number, noun)} by "
+        f"{counted(record['raters'], 'rater')}"
     )
 
 
@@ -383,14 +356,6 @@ def _tables(record: dict[str, Any], scales: Sequence[str]) -> list[Table]:
         )
     tables.append(times_table(record["times"]))
     return tables
-
-
-def _notes(record: dict[str, Any]) -> list[str]:
-    notes = [
-        f"{counted(record['ratings'], 'rating')} of {counted(record['answers'], 'answer')} by "
-        f"{counted(record['raters'], 'rater')}"
-    ]
-    return notes + unscored_notes(*record["agreement"].values())
 
 
 def _mean(mean: dict[str, Any]) -> str:

@@ -13,10 +13,11 @@ predictions (``{"qid", "prediction"}`` per line) or folders of benchmark runs, g
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from semqa.data.csv_rows import encode_record
 from semqa.data.jsonl import read_rows
+from semqa.data.quotesum import Question as QuoteSumQuestion
 from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
 from semqa.quotes import Quote, QuotedAnswer, Source
@@ -24,7 +25,6 @@ from semqa.quotes.citations import sentence_citations
 from semqa.quotes.quote import Status
 from semqa.studies.kind import (
     Figures,
-    Format,
     Input,
     Item,
     Kind,
@@ -32,18 +32,12 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
+    Study,
     expected_of,
-    json_bytes,
     levels,
 )
 from semqa.studies.written import count_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from semqa.data.jsonl import Row
-    from semqa.data.quotesum import Question as QuoteSumQuestion
-    from semqa.studies.kind import Study
 
 LEVELS = levels("Strongly disagree", "Disagree", "Neither", "Agree", "Strongly agree")
 
@@ -64,10 +58,11 @@ class Answers(Kind):
     name = "semqa"
     title = "How good is this answer?"
     designs = ("quotes", "citations")
-    per_item = 3
+    columns = (
+        "qid", "system", "rater", *STATEMENTS, "seconds", "words", "design", "comment",
+    )  # fmt: skip
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        del design
         questions: dict[str, QuoteSumQuestion] = {}
         answers: list[tuple[str, str, str, Any, str]] = []
         for each in inputs:
@@ -112,27 +107,24 @@ class Answers(Kind):
         comment = Question("comment", "Comment (optional)", "text", required=False)
         return (Stage("Read and rate the answer", parts, (*asked, comment)),)
 
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        return row.text("qid"), row.text("system")
+    def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
+        row = {
+            "qid": rated.item.item,
+            "system": rated.item.system,
+            "rater": rated.rater,
+            **{name: rated.values[name] for name in STATEMENTS},
+            "seconds": round(rated.seconds, 1),
+            "words": _words(rated.item),
+            "design": study.settings.design,
+            "comment": rated.values.get("comment", ""),
+        }
+        return [row]
 
-    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        rows = [_row(study, each) for each in ratings]
-        if form == "jsonl":
-            return [json_bytes(row) for row in rows]
-        return [
-            encode_record(COLUMNS).encode(),
-            *(encode_record(_cell(row[name]) for name in COLUMNS).encode() for row in rows),
-        ]
-
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return means, agreement, comparisons of systems, and times."""
         from semqa.studies.analysis import scales_report
 
         return scales_report(studies, tuple(STATEMENTS), _words)
-
-
-COLUMNS = ("qid", "system", "rater", *STATEMENTS, "seconds", "words", "design", "comment")
-"""The columns of an export."""
 
 
 def _item(
@@ -191,28 +183,8 @@ def _sources(answer: QuotedAnswer, item: Item, design: str) -> list[dict[str, An
     return found
 
 
-def _plain(item: Item) -> str:
-    """Return the text of the answer without quote marks and citations."""
-    sources = [Source(each["text"]) for each in item.data["sources"]]
-    return _CITATION.sub(" ", QuotedAnswer.parse(item.data["answer"], sources).plain)
-
-
 def _words(item: Item) -> int:
-    return count_words(_plain(item))
-
-
-def _row(study: Study, rated: Rated) -> dict[str, Any]:
-    return {
-        "qid": rated.item.item,
-        "system": rated.item.system,
-        "rater": rated.rater,
-        **{name: rated.values[name] for name in STATEMENTS},
-        "seconds": round(rated.seconds, 1),
-        "words": _words(rated.item),
-        "design": study.settings.design,
-        "comment": rated.values.get("comment", ""),
-    }
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else str(value)
+    """Count the words of the answer, without quote marks and citations."""
+    sources = [Source(each["text"]) for each in item.data["sources"]]
+    plain = QuotedAnswer.parse(item.data["answer"], sources).plain
+    return count_words(_CITATION.sub(" ", plain))

@@ -9,33 +9,24 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import fastapi
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 import semqa
 from semqa import server
 from semqa.errors import InputError, NotFoundError
 from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
-from semqa.server.middleware import (
-    PAGE_POLICY,
-    HeadMiddleware,
-    KeyRing,
-    RateLimit,
-    RequestMiddleware,
-)
+from semqa.server.middleware import PAGE_POLICY, RequestMiddleware
 from semqa.server.settings import ServerSettings
 from semqa.studies.records import OWNER, REVIEWER
-from semqa.studies.reviewing import queue, shown, submit_review
-from semqa.studies.session import LockedError, answer, keep_draft, task
-
-if TYPE_CHECKING:
-    from semqa.studies.store import Store
+from semqa.studies.session import LockedError, answer, keep_draft, queue, shown, submit_review, task
+from semqa.studies.store import Store
 
 MAX_BODY = 2**20
 """Maximum size of a request in bytes; a rating takes a few hundred."""
@@ -52,10 +43,8 @@ def _json_value(values: _T) -> _T:
     return values
 
 
-class StageAnswers(BaseModel):
+class StageAnswers(BaseModel, extra="forbid"):
     """The answers of a stage, and the working time on the item so far."""
-
-    model_config = ConfigDict(extra="forbid")
 
     stage: Annotated[int, Field(ge=0)]
     values: Annotated[dict[str, Any], AfterValidator(_json_value)]
@@ -65,10 +54,8 @@ class StageAnswers(BaseModel):
 AssignmentId = Annotated[int, fastapi.Path(ge=1, le=2**53)]
 
 
-class ReviewBody(BaseModel):
+class ReviewBody(BaseModel, extra="forbid"):
     """A review of a finished answer."""
-
-    model_config = ConfigDict(extra="forbid")
 
     answer: Annotated[int, Field(ge=1, le=2**53)]
     accepted: bool
@@ -78,25 +65,13 @@ class ReviewBody(BaseModel):
 def create_app(store: Store, settings: ServerSettings) -> FastAPI:
     """Create the application of a study."""
     settings = replace(settings, max_body=min(settings.max_body, MAX_BODY))
-    app = FastAPI(
-        title="semqa study",
-        version=semqa.__version__,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-    )
+    app = FastAPI(title="semqa study", version=semqa.__version__, openapi_url=None)
     app.state.settings, app.state.store = settings, store
     add_handlers(app)
     _add_interface(app, store)
-    _add_reviews(app, store)
     _add_page(app)
-    app.add_middleware(HeadMiddleware)
     app.add_middleware(
-        RequestMiddleware,
-        settings=settings,
-        keys=KeyRing((), store),
-        rate=RateLimit(settings.rate_limit),
-        measures=Measures(lambda: 0),
+        RequestMiddleware, settings=settings, store=store, measures=Measures(lambda: 0)
     )
 
     @app.exception_handler(LockedError)
@@ -106,19 +81,35 @@ def create_app(store: Store, settings: ServerSettings) -> FastAPI:
     return app
 
 
-def _role(store: Store, name: str) -> str:
-    state = store.rater(name).state
+def _role(request: Request) -> str:
+    state = request.app.state.store.rater(request.state.owner).state
     return state if state in (OWNER, REVIEWER) else "rater"
 
 
-def _with_role(store: Store, request: Request, role: str) -> str:
-    """Return the name of the client, or raise if it has another role."""
-    name: str = request.state.owner
-    if _role(store, name) != role:
-        raise NotFoundError(
-            f"Only a {role} of this study can open this page. Please use your own link."
-        )
+def _named(role: str) -> Any:
+    """Return a dependency: the name of the client, which must have this role."""
+
+    def name(request: Request) -> str:
+        if _role(request) != role:
+            who = "the owner" if role == OWNER else f"a {role}"
+            raise NotFoundError(
+                f"Only {who} of this study can open this page. Please use your own link."
+            )
+        return str(request.state.owner)
+
+    return Depends(name)
+
+
+def _active(request: Request, name: Annotated[str, _named("rater")]) -> str:
+    if request.app.state.store.rater(name).state != "active":
+        raise InputError("Your part in this study has ended. Thank you!")
     return name
+
+
+Rater = Annotated[str, _named("rater")]
+ActiveRater = Annotated[str, Depends(_active)]
+Reviewer = Annotated[str, _named(REVIEWER)]
+Owner = Annotated[str, _named(OWNER)]
 
 
 def _add_interface(app: FastAPI, store: Store) -> None:
@@ -129,67 +120,53 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         """Return the title, guidelines and role for the page."""
         from markdown_it import MarkdownIt
 
-        name = request.state.owner
         markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         return {
             "title": study.settings.title,
-            "role": _role(store, name),
-            "name": name,
+            "role": _role(request),
+            "name": request.state.owner,
             "view": study.kind.view,
             "guidelines": markdown.render(study.guidelines),
         }
 
     @app.get("/v1/next")
-    def next_item(request: Request) -> dict[str, Any]:
+    def next_item(request: Request, name: Rater) -> dict[str, Any]:
         """Return the next item of a rater, or the reason there is no more."""
-        name = _with_role(store, request, "rater")
         if store.rater(name).state == "failed":
             return {"end": "failed"}
-        _check_active(name)
-        found = store.next(name)
+        found = store.next(_active(request, name))
         if found is not None:
             return task(store, found)
         order = store.order(name)
-        last = order[-1][0] if order else None
-        end = "held" if store.held(name) else "done"
-        more, unread = store.may_follow(name), store.unaccepted(name)
-        return {"end": end, "last": last, "more": more, "unread": unread}
+        return {
+            "end": "held" if store.held(name) else "done",
+            "last": order[-1][0] if order else None,
+            "more": store.may_follow(name),
+            "unread": store.unaccepted(name),
+        }
 
     @app.get("/v1/tasks/{number}")
-    def one(request: Request, number: AssignmentId) -> dict[str, Any]:
+    def one(name: ActiveRater, number: AssignmentId) -> dict[str, Any]:
         """Return an item that the rater has opened before."""
-        name = _with_role(store, request, "rater")
-        _check_active(name)
         found = store.assignment(name, number)
         if found.opened is None:
             raise NotFoundError("This item is not open yet.")
         return task(store, found)
 
     @app.put("/v1/tasks/{number}/draft", status_code=204)
-    def draft(request: Request, number: AssignmentId, given: StageAnswers) -> Response:
+    def draft(name: ActiveRater, number: AssignmentId, given: StageAnswers) -> None:
         """Save a draft."""
-        name = _with_role(store, request, "rater")
-        _check_active(name)
         keep_draft(store, name, number, given.stage, given.values, given.seconds)
-        return Response(status_code=204)
 
     @app.post("/v1/tasks/{number}/answers")
-    def save(request: Request, number: AssignmentId, given: StageAnswers) -> dict[str, Any]:
+    def save(name: ActiveRater, number: AssignmentId, given: StageAnswers) -> dict[str, Any]:
         """Save the answers of a stage. They are on disk before the response is sent."""
-        name = _with_role(store, request, "rater")
-        _check_active(name)
         answer(store, name, number, given.stage, given.values, given.seconds)
         return task(store, store.assignment(name, number))
 
-    def _check_active(name: str) -> None:
-        if store.rater(name).state != "active":
-            raise InputError("Your part in this study has ended. Thank you!")
-
     @app.get("/v1/progress")
-    def progress(request: Request) -> dict[str, Any]:
+    def progress(name: Owner) -> dict[str, Any]:
         """Return the progress of the study, for the owner."""
-        if request.state.owner != OWNER:
-            raise NotFoundError("Only the owner of this study can open this page.")
         return {
             "title": study.settings.title,
             "items": len(study.ordinary),
@@ -201,24 +178,19 @@ def _add_interface(app: FastAPI, store: Store) -> None:
             "raters": [each._asdict() for each in store.progress()],
         }
 
-
-def _add_reviews(app: FastAPI, store: Store) -> None:
     @app.get("/v1/reviews")
-    def review_queue(request: Request) -> dict[str, Any]:
+    def reviews(name: Reviewer) -> dict[str, Any]:
         """Return the finished items, for reviewers."""
-        _with_role(store, request, REVIEWER)
         return {"answers": queue(store)}
 
     @app.get("/v1/reviews/{number}")
-    def one(request: Request, number: AssignmentId) -> dict[str, Any]:
+    def finished(name: Reviewer, number: AssignmentId) -> dict[str, Any]:
         """Return a finished item, for reviewers."""
-        _with_role(store, request, REVIEWER)
         return shown(store, number)
 
     @app.post("/v1/reviews/{number}")
-    def review(request: Request, number: AssignmentId, given: ReviewBody) -> dict[str, Any]:
+    def review(name: Reviewer, number: AssignmentId, given: ReviewBody) -> dict[str, Any]:
         """Accept a finished item or send it back. The review is on disk before the response."""
-        name = _with_role(store, request, REVIEWER)
         submit_review(
             store, name, number, given.answer, accepted=given.accepted, remark=given.remark
         )

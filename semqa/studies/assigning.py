@@ -6,21 +6,19 @@ disagree goes to one more rater.
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, select, true
+from sqlalchemy.orm import Session
 
-from semqa.studies.records import assignments, read_finished, read_raters
+from semqa.studies.kind import Study
+from semqa.studies.records import Assignment, read_finished, read_raters
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
-
-    from sqlalchemy import Connection
-
-    from semqa.studies.kind import Study
+_ROWS = Assignment.__table__
+"""Assignments without their answers."""
 
 
 def deal(
@@ -84,40 +82,21 @@ def with_gold(
     return [*first, *mixed]
 
 
-def new_assignment(
-    rater: str, item: int, position: int, *, qualifies: bool = False
-) -> dict[str, Any]:
-    """Return a row for the table of assignments."""
-    return {
-        "rater": rater,
-        "item": item,
-        "position": position,
-        "qualifies": qualifies,
-        "stage": 0,
-        "draft_seconds": 0.0,
-    }
-
-
-def reassign(connection: Connection, study: Study) -> None:
+def reassign(session: Session, study: Study) -> None:
     """Reassign unopened items, and items left unfinished by raters who have left."""
     settings = study.settings
-    named = {each.name: each.state for each in read_raters(connection)}
+    named = {each.name: each.state for each in read_raters(session)}
     active = [name for name, state in named.items() if state == "active"]
-    gone = [name for name, state in named.items() if state != "active"]
-    unopened = assignments.c.opened.is_(None)
-    left = assignments.c.rater.in_(gone) & assignments.c.done.is_(None)
-    begun = left & assignments.c.opened.is_not(None)
-    # Rows of abandoned items stay because answers refer to them, but do not count as ratings.
-    connection.execute(assignments.delete().where(unopened))
-    abandoned = {row.id for row in connection.execute(select(assignments.c.id).where(begun))}
-    missing = needed(connection, study)
+    session.execute(delete(Assignment).where(Assignment.opened.is_(None)))
+    missing = needed(session, study)
     had: dict[str, set[int]] = {name: set() for name in active}
     last: dict[str, int] = {}
-    for row in connection.execute(select(assignments)):
+    for row in session.execute(select(_ROWS)):
         if row.rater in had:
             had[row.rater].add(row.item)
             last[row.rater] = max(last.get(row.rater, 0), row.position)
-        counts = row.id not in abandoned and named.get(row.rater) != "failed"
+        # Items that raters left unfinished stay because answers refer to them, but do not count.
+        counts = row.rater in had or (row.done is not None and named.get(row.rater) != "failed")
         if row.item in missing and counts:
             missing[row.item] = max(0, missing[row.item] - 1)
     held = {name: had[name] & set(missing) for name in active}
@@ -132,22 +111,19 @@ def reassign(connection: Connection, study: Study) -> None:
         gold = [number for number in study.gold if number not in had[name]]
         first = sum(number in gold for number in qualifying)
         mixed = with_gold(new[name], gold, first, settings.seed, name)
-        mixed += [number for number in study.closing if number not in had[name]]
-        rows = [
-            new_assignment(name, item, place, qualifies=item in qualifying)
+        session.add_all(
+            Assignment(rater=name, item=item, position=place, qualifies=item in qualifying)
             for place, item in enumerate(mixed, last.get(name, 0) + 1)
-        ]
-        if rows:
-            connection.execute(insert(assignments), rows)
+        )
 
 
-def needed(connection: Connection, study: Study) -> dict[int, int]:
+def needed(session: Session, study: Study) -> dict[int, int]:
     """Return how many ratings each item needs: one more than it has while it is undecided."""
     found = dict.fromkeys(study.ordinary, study.settings.per_item)
     if adjudicates(study):
         given: dict[int, list[dict[str, Any]]] = defaultdict(list)
-        for row in read_finished(connection):
-            given[row.item].append(json.loads(row.given))
+        for each in read_finished(session, true()):
+            given[each.item].append(each.values)
         for number in found:
             more = _undecided(study, number, given[number])
             found[number] = max(found[number], len(given[number]) + more)
@@ -164,13 +140,13 @@ def _undecided(study: Study, item: int, given: Sequence[dict[str, Any]]) -> bool
     return enough and study.kind.undecided(study.items[item - 1], given)
 
 
-def adjudicate(connection: Connection, study: Study, item: int) -> None:
+def adjudicate(session: Session, study: Study, item: int) -> None:
     """Assign an item to one more rater if it is undecided and all its raters are done."""
-    given = [json.loads(row.given) for row in read_finished(connection, item)]
+    given = [each.values for each in read_finished(session, Assignment.item == item)]
     if not _undecided(study, item, given):
         return
-    rows = connection.execute(select(assignments)).all()
-    active = [each.name for each in read_raters(connection, "active")]
+    rows = session.execute(select(_ROWS)).all()
+    active = [each.name for each in read_raters(session, "active")]
     status = {row.rater: row.done for row in rows if row.item == item}
     if any(done is None for name, done in status.items() if name in active):
         return
@@ -179,4 +155,4 @@ def adjudicate(connection: Connection, study: Study, item: int) -> None:
     if free:
         chosen = min(free, key=lambda name: (load[name], active.index(name)))
         last = max((row.position for row in rows if row.rater == chosen), default=0)
-        connection.execute(insert(assignments).values(new_assignment(chosen, item, last + 1)))
+        session.add(Assignment(rater=chosen, item=item, position=last + 1))

@@ -10,30 +10,30 @@ the report compares the raters with it. In a gold file it is the expected answer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from semqa.attribution.attrscore.files import read_examples
-from semqa.attribution.attrscore.labels import LABELS
+from semqa.attribution.attrscore.labels import LABELS, Label
 from semqa.attribution.attrscore.scores import f1_rows, score_by_domain, score_labels
 from semqa.attribution.records import read_table
-from semqa.studies.kind import Figures, Item, Option, Question, Stage, spans_of, text_part
-from semqa.studies.tables import (
-    Entry,
-    LabelledTables,
-    column,
-    row_ids,
-    with_cells,
-    with_columns,
-    with_records,
+from semqa.data.csv_rows import CsvFile
+from semqa.studies.kind import (
+    Figures,
+    Input,
+    Item,
+    Option,
+    Part,
+    Question,
+    Rated,
+    Stage,
+    Studies,
+    Study,
+    Table,
+    spans_of,
+    text_part,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from semqa.attribution.attrscore.labels import Label
-    from semqa.data.csv_rows import CsvFile
-    from semqa.data.jsonl import Row
-    from semqa.studies.kind import Input, Part, Rated, Study, Table
+from semqa.studies.tables import LabelledTables, row_ids
 
 _LABEL = Question(
     "label",
@@ -54,14 +54,12 @@ class AttrScore(LabelledTables):
     name = "attrscore"
     title = "Does the reference support the claim?"
     question = "label"
-    texts = ("query", "answer", "reference")
-    plain = ("id", "query", "answer", "reference", "label")
+    columns = ("id", "query", "answer", "reference", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:
         return str(item.data["file"]), item.item
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        del design
         data = item.data
         reference = str(data["reference"])
         claim: Part = {**text_part("Claim", str(data["answer"])), "main": True}
@@ -87,32 +85,13 @@ class AttrScore(LabelledTables):
         )
         return (Stage("Compare the claim with the reference", parts, asked),)
 
-    def entries(self, given: Input) -> list[Entry]:
-        found = []
-        rows = read_table(given.path)
-        for example, row in zip(read_examples(given.path, labelled=given.gold), rows, strict=True):
-            data: dict[str, Any] = {
-                "file": given.path.name,
-                "query": example.query,
-                "answer": example.answer,
-                "reference": example.reference,
-            }
-            if example.label is not None:
-                data["label"] = example.label
-            if example.domain:
-                data["domain"] = example.domain
-            expected = {"label": example.label} if given.gold else None
-            item = Item(example.id, row.text("system", given.name), data, expected)
-            found.append(Entry(item, example.label, example.where))
-        return found
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        return [item for given in inputs for item in _items(given)]
 
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        return row.text("file"), row.text("id")
-
-    def row(self, rated: Rated) -> dict[str, Any]:
+    def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
         data, values = rated.item.data, rated.values
         more = {"system": rated.item.system, "domain": _domain(rated.item)}
-        return {
+        row = {
             "file": data["file"],
             "id": rated.item.item,
             "query": data["query"],
@@ -125,22 +104,16 @@ class AttrScore(LabelledTables):
             "seconds": round(rated.seconds, 1),
             **{name: value for name, value in more.items() if value},
         }
+        return [row]
 
-    def labelled(
+    def labels(
         self, name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], Label | None]
-    ) -> CsvFile:
-        """Return a table with the labels of rated items filled in; other labels are kept."""
-        wide = with_columns(file, ["label"])
-        place = column(wide, "label")
-        assert place is not None  # noqa: S101 - was just added
-        return with_records(
-            wide,
-            (
-                with_cells(record, {place: verdicts[key] or ""} if key in verdicts else {})
-                for record, own in zip(wide.records, row_ids(wide, 1), strict=True)
-                for key in [(name, own)]
-            ),
-        )
+    ) -> Mapping[int, Mapping[str, str]]:
+        return {
+            row: {"label": verdicts[name, own] or ""}
+            for row, own in enumerate(row_ids(file, 1))
+            if (name, own) in verdicts
+        }
 
     def cells(self, item: Item, label: Label | None, *, several: bool) -> Mapping[str, Any]:
         return {
@@ -149,7 +122,7 @@ class AttrScore(LabelledTables):
             "label": label or "",
         }
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return labels by domain and system, agreement, and scores against the files' labels."""
         from semqa.studies.analysis import labels_report
 
@@ -181,6 +154,23 @@ class AttrScore(LabelledTables):
             )
             tables += _score_tables(record)
         return Figures(record, tables, notes)
+
+
+def _items(given: Input) -> Iterator[Item]:
+    rows = read_table(given.path)
+    for example, row in zip(read_examples(given.path, labelled=given.gold), rows, strict=True):
+        data: dict[str, Any] = {
+            "file": given.path.name,
+            "query": example.query,
+            "answer": example.answer,
+            "reference": example.reference,
+        }
+        if example.label is not None:
+            data["label"] = example.label
+        if example.domain:
+            data["domain"] = example.domain
+        expected = {"label": example.label} if given.gold else None
+        yield Item(example.id, row.text("system", given.name), data, expected)
 
 
 def _domain(item: Item) -> str:

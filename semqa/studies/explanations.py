@@ -11,30 +11,35 @@ that the annotators also found inconsistent are rated.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from semqa.attribution.records import invalid_field, read_table
-from semqa.attribution.tofueval.data import SummaryKey, read_annotations, read_documents
+from semqa.attribution.tofueval.data import (
+    AnnotatedSentence,
+    SummaryKey,
+    read_annotations,
+    read_documents,
+)
 from semqa.attribution.tofueval.judging import key_of
-from semqa.data.csv_rows import encode_record, read_csv
+from semqa.data.csv_rows import read_csv
+from semqa.data.jsonl import Row
 from semqa.errors import InputError
 from semqa.studies.kind import (
+    Figures,
+    Input,
     Item,
     Kind,
     Option,
+    Part,
     Question,
+    Rated,
     Stage,
+    Studies,
+    Study,
     expected_of,
-    json_bytes,
     text_part,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from semqa.attribution.tofueval.data import AnnotatedSentence
-    from semqa.data.jsonl import Row
-    from semqa.studies.kind import Figures, Format, Input, Part, Rated, Study
 
 _ASKED = (
     Question(
@@ -46,7 +51,7 @@ _ASKED = (
     Question("remark", "Remark (optional)", "text", required=False),
 )
 _SHOWN = ("sentence", "explanation", "annotator", "document")
-COLUMNS = ("doc_id", "topic", "model_name", "sent_idx", "sentence", "evaluator", "explanation")
+_DATA = ("doc_id", "topic", "model_name", "sent_idx", "sentence", "explanation")
 
 
 class Explanations(Kind):
@@ -54,9 +59,9 @@ class Explanations(Kind):
 
     name = "explanations"
     title = "Is the explanation right?"
+    columns = (*_DATA[:-1], "evaluator", "explanation", "right", "remark", "rater", "seconds")
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        del design
         documents: dict[str, str] = {}
         annotated: dict[tuple[SummaryKey, int], AnnotatedSentence] = {}
         replies: list[tuple[Input, Row]] = []
@@ -81,7 +86,6 @@ class Explanations(Kind):
         return list(items.values())
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        del design
         labels = ("Sentence", "Explanation", "What a person wrote", "Document")
         parts: list[Part] = [text_part("Topic", item.data["topic"])]
         for name, label in zip(_SHOWN, labels, strict=True):
@@ -90,30 +94,18 @@ class Explanations(Kind):
         parts[-1]["search"] = True
         return (Stage("Judge the explanation", tuple(parts), _ASKED),)
 
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        return _name(key_of(row), row.fields.get("sent_idx")), row.text("evaluator")
+    def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
+        row = {
+            **{name: rated.item.data.get(name) for name in _DATA},
+            "evaluator": rated.item.system,
+            "right": rated.values["right"],
+            "remark": rated.values.get("remark", ""),
+            "rater": rated.rater,
+            "seconds": round(rated.seconds, 1),
+        }
+        return [row]
 
-    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return a line per rating."""
-        del study
-        rows = [
-            {
-                **{name: each.item.data.get(name) for name in COLUMNS},
-                "evaluator": each.item.system,
-                "right": each.values["right"],
-                "remark": each.values.get("remark", ""),
-                "rater": each.rater,
-                "seconds": round(each.seconds, 1),
-            }
-            for each in ratings
-        ]
-        if form == "jsonl":
-            return [json_bytes(row) for row in rows]
-        head = (*COLUMNS, "right", "remark", "rater", "seconds")
-        lines = [[str(row[name]) for name in head] for row in rows]
-        return [encode_record(line).encode() for line in (head, *lines)]
-
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return the share of right explanations by evaluator, and agreement."""
         from semqa.studies.analysis import labels_report
 

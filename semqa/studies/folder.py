@@ -1,22 +1,38 @@
-"""The files of a study, except for its database."""
+"""The files of a study, except for its database, and the registry of tasks."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from semqa.data.files import make_folder, write_atomic
-from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
+from semqa.data.jsonl import Row, as_row, decode_json, encode_row, read_rows
 from semqa.errors import InputError
-from semqa.studies.kind import Item, Settings, Study
-from semqa.studies.kinds import kind_of
+from semqa.studies.ais import Ais
+from semqa.studies.answers import Answers
+from semqa.studies.attrscore import AttrScore
+from semqa.studies.explanations import Explanations
+from semqa.studies.kind import Item, Kind, Settings, Study
+from semqa.studies.q2 import Q2
+from semqa.studies.tofueval import TofuEval
+from semqa.studies.writing import Writing
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (Ais(), Answers(), TofuEval(), Explanations(), AttrScore(), Q2(), Writing())
+}
+"""Tasks by their name on the command line."""
 
-    from semqa.data.jsonl import Row
+
+def kind_of(name: str) -> Kind:
+    """Return a task by name."""
+    if name not in KINDS:
+        raise InputError(f"must be one of {', '.join(KINDS)}, got {name!r}.", field="kind")
+    return KINDS[name]
+
 
 FORMAT = 1
 STUDY_FILE = "study.json"
@@ -118,8 +134,6 @@ def _row(item: Item) -> dict[str, Any]:
     row: dict[str, Any] = {"item": item.item, "system": item.system, "data": dict(item.data)}
     if item.expected is not None:
         row["expected"] = dict(item.expected)
-    if item.closing:
-        row["closing"] = True
     return row
 
 
@@ -127,5 +141,4 @@ def _item(row: Row) -> Item:
     found = [row.fields.get(name) for name in ("data", "expected")]
     if not isinstance(found[0], dict) or not isinstance(found[1], dict | None):
         raise InputError("must be an object.", field="data", where=row.where)
-    closing = row.fields.get("closing") is True
-    return Item(row.text("item"), row.text("system"), found[0], found[1], closing)
+    return Item(row.text("item"), row.text("system"), found[0], found[1])

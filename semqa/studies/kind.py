@@ -6,22 +6,18 @@ the source stay hidden until then, even from raters who inspect network traffic.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from semqa.attribution.records import read_table
+from semqa.checks import check_choice, check_number
+from semqa.data.csv_rows import encode_record
+from semqa.data.jsonl import Row, encode_row
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.jsonl import Row
 
 Part = dict[str, Any]
 """A part of a stage, as JSON; its ``kind`` selects the function in the page that draws it."""
@@ -60,17 +56,26 @@ class Item:
     Attributes:
         data: task-specific data, as JSON.
         expected: for a gold item, the expected answers by question; otherwise None.
-        closing: whether it is a survey, which every rater answers at the end.
     """
 
     item: str
     system: str
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
     expected: Mapping[str, Any] | None = field(default=None, hash=False)
-    closing: bool = False
+
+    def right(self, values: Mapping[str, Any]) -> bool:
+        """Whether a rater gave the expected answers to a gold item; a list accepts any of its values."""
+        return all(
+            any(
+                same(values.get(name), each)
+                for each in (value if isinstance(value, list) else [value])
+            )
+            for name, value in (self.expected or {}).items()
+        )
 
 
-class Option(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Option:
     """An option of a question.
 
     Attributes:
@@ -174,19 +179,6 @@ class Question:
             return False
         return bool(0 <= span[0] < span[1] <= self.length)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON that the page draws the question from."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "answer": self.answer,
-            "options": [option._asdict() for option in self.options],
-            "when": [[name, list(allowed)] for name, allowed in self.when],
-            "required": self.required,
-            "hint": self.hint,
-            "part": self.part,
-        }
-
 
 def same(one: object, other: object) -> bool:
     """Whether two JSON values are equal; unlike in Python, true differs from 1."""
@@ -231,7 +223,6 @@ class Rated(NamedTuple):
 
     Attributes:
         seconds: working time of the rater, without pauses.
-        saved: Unix time in microseconds.
         revision: 1 for an answer that was never corrected.
         place: index of the rater, in the order in which raters were added.
     """
@@ -240,23 +231,8 @@ class Rated(NamedTuple):
     rater: str
     values: dict[str, Any]
     seconds: float
-    saved: int
     revision: int
     place: int = 0
-
-
-class ImportedRating(NamedTuple):
-    """A finished rating from outside the study.
-
-    Attributes:
-        item: number of the item, from 1.
-        rater: name of the rater, if the file has it.
-    """
-
-    item: int
-    values: dict[str, Any]
-    rater: str = ""
-    seconds: float = 0.0
 
 
 class Figures(NamedTuple):
@@ -265,6 +241,10 @@ class Figures(NamedTuple):
     record: dict[str, Any]
     tables: Sequence[Table]
     notes: Sequence[str]
+
+
+Studies = Sequence[tuple["Study", Sequence[Rated]]]
+"""Studies of one task with their ratings."""
 
 
 class Kind(ABC):
@@ -276,6 +256,7 @@ class Kind(ABC):
         per_item: default number of ratings per item.
         adjudicated: designs in which `undecided` items go to one more rater.
         reviewed: whether reviewers accept answers or send them back (`review`).
+        columns: columns of `table`.
     """
 
     name: str
@@ -285,6 +266,7 @@ class Kind(ABC):
     per_item: int = 3
     adjudicated: tuple[str, ...] = ()
     reviewed: bool = False
+    columns: tuple[str, ...] = ()
 
     @abstractmethod
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
@@ -293,10 +275,6 @@ class Kind(ABC):
     @abstractmethod
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
         """Return the stages of rating an item."""
-
-    def survey(self) -> Item:
-        """Return the closing survey, an item whose stages ask about the task itself."""
-        raise InputError(f"is not available for {self.name} studies.", field="--survey")
 
     def check(
         self,
@@ -309,14 +287,12 @@ class Kind(ABC):
         """Return the validated answers of a stage; see `Stage.check`."""
         return self.stages(item, design)[stage].check(values, before)
 
-    def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
+    def review(self, item: Item, values: Mapping[str, Any]) -> tuple[Part, ...]:
         """Return what a reviewer sees of a finished item, if the task is `reviewed`."""
-        del item, design, values
-        return ()
+        raise NotImplementedError
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
         """Return files by name that the export needs; they are saved in the study folder."""
-        del inputs
         return {}
 
     def key(self, item: Item) -> tuple[str, ...]:
@@ -331,54 +307,44 @@ class Kind(ABC):
         environment = Environment(undefined=StrictUndefined, trim_blocks=True)  # noqa: S701 - Markdown
         return environment.from_string(text).render(design=design).strip() + "\n"
 
-    def right(self, item: Item, values: Mapping[str, Any]) -> bool:
-        """Whether a rater gave the expected answers to a gold item."""
-        return all(
-            any(
-                same(values.get(name), value)
-                for value in (expected if isinstance(expected, list) else [expected])
-            )
-            for name, expected in (item.expected or {}).items()
-        )
-
     def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
         """Whether the answers to an item disagree and need one more rater."""
-        del item, given
         return False
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read finished ratings from files; here from exports with a row per rating."""
-        places = study.places
-        return [
-            imported_rating(study, row, places.get(self.row_key(row)), self.row_values(row))
-            for each in inputs
-            for row in read_table(each.path)
-        ]
+    # Exports
 
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        """Return the key of the item that a row of an export is about."""
-        return row.text("item"), row.text("system")
+    def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
+        """Return the JSON lines of a rating."""
+        raise NotImplementedError
 
-    def row_values(self, row: Row) -> Mapping[str, Any]:
-        """Return the answers in a row of an export, by question."""
-        return row.fields
+    def table(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
+        """Return a CSV export that is not one of the input tables; here with a line per rating."""
+        return csv_lines(self.columns, [row for each in ratings for row in self.rows(study, each)])
+
+    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the input tables by name, with the verdicts of the study filled in."""
+        return {}
+
+    def csv(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
+        """Return a CSV export: the input table with verdicts if there is one, or else `table`."""
+        tables = self.tables(study, ratings)
+        if len(tables) == 1:
+            return next(iter(tables.values()))
+        return self.table(study, ratings)
+
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return the lines of a file of ratings."""
+        if form == "csv":
+            return self.csv(study, ratings)
+        return [encode_row(row) for each in ratings for row in self.rows(study, each)]
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return the files of an export into a folder, by name."""
         found = self.tables(study, ratings)
         return found or {f"{self.name}.csv": self.export(study, ratings, "csv")}
 
-    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the input tables by name, with the verdicts of the study filled in."""
-        del study, ratings
-        return {}
-
     @abstractmethod
-    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return the lines of a file of ratings, in the format of the released data."""
-
-    @abstractmethod
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Compute the statistics of the paper.
 
         Args:
@@ -399,55 +365,6 @@ def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
             where=row.where,
         )
     return found
-
-
-def has_raters(given: Input) -> bool:
-    """Whether a file has ratings by rater, as exported, rather than released labels."""
-    if given.path.suffix.lower() == ".json":
-        return False
-    first = next(iter(read_table(given.path)), None)
-    return first is not None and "rater" in first.fields
-
-
-def imported_rating(
-    study: Study, row: Row, number: int | None, given: Mapping[str, Any]
-) -> ImportedRating:
-    """Return an exported rating, checked like an answer from the page.
-
-    Args:
-        row: has the rater, the seconds, and texts of the item.
-        number: number of the item; None if it was not found.
-        given: the answers, which may be the strings of a CSV file.
-    """
-    if number is None:
-        raise InputError("This rating is not about an item of the study.", where=row.where)
-    item, design = study.items[number - 1], study.settings.design
-    stages = study.kind.stages(item, design)
-    asked = {question.id for stage in stages for question in stage.questions}
-    for name, value in {**item.data, "design": design}.items():
-        if name not in asked and isinstance(value, str) and row.fields.get(name, value) != value:
-            raise InputError("is not that of the study's item.", field=name, where=row.where)
-    values: dict[str, Any] = {}
-    try:
-        seconds = float(row.fields.get("seconds") or 0)  # type: ignore[arg-type]
-        for stage in stages:
-            answers = {q.id: _exported(q, given.get(q.id)) for q in stage.questions}
-            values |= stage.check(answers, values)
-    except InputError as error:
-        error.where = row.where
-        raise
-    except (TypeError, ValueError) as error:
-        raise InputError("must be a number.", field="seconds", where=row.where) from error
-    return ImportedRating(number, values, row.text("rater"), seconds)
-
-
-def _exported(question: Question, value: Any) -> Any:
-    """Return an answer as it was before it was exported."""
-    if question.answer == "spans" and isinstance(value, list):
-        return [[e.get("start"), e.get("end")] if isinstance(e, dict) else e for e in value]
-    if question.answer in ("choice", "scale"):
-        return {str(option.value): option.value for option in question.options}.get(str(value))
-    return value
 
 
 def next_stage(stages: Sequence[Stage], done: int, values: Mapping[str, Any]) -> int | None:
@@ -498,9 +415,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
-def json_bytes(row: Mapping[str, Any]) -> bytes:
-    """Return a row as a line of JSON."""
-    return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
+def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    """Return the lines of a CSV file; a missing cell is empty."""
+    lines = [columns, *([str(row.get(name, "")) for name in columns] for row in rows)]
+    return [encode_record(line).encode() for line in lines]
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,16 +447,10 @@ class Settings:
     batch: int = 0
 
     def __post_init__(self) -> None:
-        if self.design not in self.kind.designs:
-            raise InputError(
-                f"must be one of {', '.join(self.kind.designs)}, got {self.design!r}.",
-                field="design",
-            )
+        check_choice("design", self.design, self.kind.designs)
         for name, least in (("per_item", 1), ("qualify", 0), ("pilot", 0), ("batch", 0)):
-            if (given := getattr(self, name)) < least:
-                raise InputError(f"must be at least {least}, got {given}.", field=name)
-        if not 0 <= self.threshold <= 1:
-            raise InputError(f"must be from 0 to 1, got {self.threshold}.", field="threshold")
+            check_number(name, getattr(self, name), least, whole=True)
+        check_number("threshold", self.threshold, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,18 +483,13 @@ class Study:
 
     @property
     def ordinary(self) -> list[int]:
-        """The numbers of the items to rate, without gold items and the survey."""
-        return [n for n, item in enumerate(self.items, 1) if _ordinary(item)]
-
-    @property
-    def closing(self) -> list[int]:
-        """The number of the survey, if there is one."""
-        return [n for n, item in enumerate(self.items, 1) if item.closing]
+        """The numbers of the items to rate, without gold items."""
+        return [n for n, item in enumerate(self.items, 1) if item.expected is None]
 
     @property
     def ordinary_items(self) -> list[Item]:
-        """The items to rate, without gold items and the survey."""
-        return [item for item in self.items if _ordinary(item)]
+        """The items to rate, without gold items."""
+        return [item for item in self.items if item.expected is None]
 
     @property
     def pilot(self) -> list[int]:
@@ -595,7 +502,3 @@ class Study:
         rest = self.ordinary[self.settings.pilot :]
         size = self.settings.batch or max(1, len(rest))
         return [self.pilot, *(rest[at : at + size] for at in range(0, len(rest), size))]
-
-
-def _ordinary(item: Item) -> bool:
-    return item.expected is None and not item.closing

@@ -7,32 +7,29 @@ expected answers.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from semqa.attribution.q2.reading import class_from_name, read_responses
+from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.q2.responses import Response
 from semqa.attribution.records import read_table
-from semqa.data.csv_rows import encode_csv
+from semqa.data.csv_rows import CsvFile
 from semqa.errors import InputError
-from semqa.studies.kind import Figures, Item, Option, Question, Stage, spans_of, text_part
-from semqa.studies.tables import (
-    Entry,
-    LabelledTables,
-    column,
-    read_kept,
-    row_ids,
-    with_cells,
-    with_columns,
-    with_records,
+from semqa.studies.kind import (
+    Figures,
+    Input,
+    Item,
+    Option,
+    Part,
+    Question,
+    Rated,
+    Stage,
+    Studies,
+    Study,
+    spans_of,
+    text_part,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from semqa.data.csv_rows import CsvFile, CsvRecord
-    from semqa.data.jsonl import Row
-    from semqa.studies.kind import Input, Part, Rated, Study
+from semqa.studies.tables import LabelledTables, column, row_ids
 
 _CONSISTENT = Question(
     "consistent",
@@ -55,14 +52,12 @@ class Q2(LabelledTables):
     name = "q2"
     title = "Is the response consistent with the knowledge?"
     question = "consistent"
-    texts = ("response", "knowledge")
-    plain = ("id", "system", "topic", "message", "response", "knowledge", "label")
+    columns = ("id", "system", "topic", "message", "response", "knowledge", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:
         return str(item.data["file"]), item.item, item.system
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        del design
         response, knowledge = str(item.data["response"]), str(item.data["knowledge"])
         before = [text_part(*each) for each in _before(item)]
         parts: tuple[Part, ...] = (
@@ -95,48 +90,12 @@ class Q2(LabelledTables):
         )
         return (Stage("Compare the response with the knowledge", parts, asked),)
 
-    def entries(self, given: Input) -> list[Entry]:
-        try:
-            file = read_responses(given.path)
-        except InputError as error:
-            error.hint = None  # names an option of another command
-            raise
-        if file.kind in ("steps", "ratings"):
-            raise InputError("This file has no responses to rate.", where=file.name)
-        rows = list(read_table(given.path))
-        found = []
-        for number, response in enumerate(file.responses):
-            # A table of several systems has one row per context.
-            row = rows[number if response.context is None else int(response.context)].fields
-            data: dict[str, Any] = {
-                "file": given.path.name,
-                "response": response.text,
-                "knowledge": response.knowledge,
-            }
-            for name in ("topic", "message"):
-                if isinstance(value := row.get(name), str) and value.strip():
-                    data[name] = value
-            label = None if response.inconsistent is None else not response.inconsistent
-            if given.gold and label is None:
-                raise InputError("A gold response needs a label.", where=response.where)
-            expected = {"consistent": label} if given.gold else None
-            place = response.id if response.context is None else response.context
-            item = Item(place, response.system or "", data, expected)
-            found.append(Entry(item, label, response.where))
-        return found
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        return [item for given in inputs for item in _items(given)]
 
-    def row_key(self, row: Row) -> tuple[str, ...]:
-        return row.text("file"), row.text("context"), row.text("system")
-
-    def row_values(self, row: Row) -> Mapping[str, Any]:
-        return {
-            **row.fields,
-            "consistent": {"0": True, "1": False}.get(str(row.fields.get("label"))),
-        }
-
-    def row(self, rated: Rated) -> dict[str, Any]:
+    def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
         data, values = rated.item.data, rated.values
-        return {
+        row = {
             "file": data["file"],
             "context": rated.item.item,
             "system": rated.item.system,
@@ -149,61 +108,26 @@ class Q2(LabelledTables):
             "remark": values.get("remark", ""),
             "seconds": round(rated.seconds, 1),
         }
+        return [row]
 
-    def labelled(
+    def labels(
         self, name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], bool | None]
-    ) -> CsvFile:
-        """Return a table with the labels of rated items filled in; other labels are kept."""
-        by_row = _by_row(name, file, verdicts)
-        wide = with_columns(file, sorted({label for own in by_row.values() for label in own}))
-        records = [
-            with_cells(
-                record,
-                {
-                    place: _cell(verdict)
-                    for label, verdict in by_row.get(row, {}).items()
-                    if (place := column(wide, label)) is not None
-                },
-            )
-            for row, record in enumerate(wide.records)
-        ]
-        return with_records(wide, records)
+    ) -> Mapping[int, Mapping[str, str]]:
+        several = column(file, "response") is None
+        ids = map(str, range(len(file.records))) if several else row_ids(file, 0)
+        rows = {own: row for row, own in enumerate(ids)}
+        found: dict[int, dict[str, str]] = {}
+        for (of, own, system), verdict in verdicts.items():
+            if of == name:
+                label = f"{system}_label" if several else "label"
+                found.setdefault(rows[own], {})[label] = _cell(verdict)
+        return found
 
     def cells(self, item: Item, label: bool | None, *, several: bool) -> Mapping[str, Any]:
-        del several
         key = "/".join(filter(None, self.key(item)))
         return {**item.data, "id": key, "system": item.system, "label": _cell(label)}
 
-    def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the input tables with labels.
-
-        The name of a table without labels may state the class of its responses. Responses that the
-        raters put into the other class move to the end of the table with the opposite name.
-        """
-        verdicts = self.verdicts(ratings)
-        found: dict[str, Iterable[bytes]] = {}
-        classes: dict[str, tuple[CsvFile, list[CsvRecord]]] = {}
-        moved: list[tuple[str, CsvFile, CsvRecord]] = []
-        for name, file in read_kept(study).items():
-            own = class_from_name(name)
-            if own is None or column(file, "response") is None or column(file, "label") is not None:
-                found[name] = encode_csv(self.labelled(name, file, verdicts))
-                continue
-            stay: list[CsvRecord] = []
-            by_row = _by_row(name, file, verdicts)
-            for row, record in enumerate(file.records):
-                if by_row.get(row, {}).get("label") in (None, not own):
-                    stay.append(record)
-                else:
-                    moved.append((_other_class(name), file, record))
-            classes[name] = (file, stay)
-        for name, file, record in moved:
-            classes.setdefault(name, (file, []))[1].append(record)
-        return found | {
-            name: encode_csv(with_records(file, rows)) for name, (file, rows) in classes.items()
-        }
-
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return the share of consistent responses by system, agreement, and adjudication."""
         from semqa.attribution.q2.meta import Judged, annotation_counts
         from semqa.studies.analysis import labels_report
@@ -224,6 +148,33 @@ class Q2(LabelledTables):
         return Figures(record, found.tables, found.notes)
 
 
+def _items(given: Input) -> Iterator[Item]:
+    try:
+        file = read_responses(given.path)
+    except InputError as error:
+        error.hint = None  # names an option of another command
+        raise
+    if file.kind in ("steps", "ratings"):
+        raise InputError("This file has no responses to rate.", where=file.name)
+    rows = list(read_table(given.path))
+    for number, response in enumerate(file.responses):
+        # A table of several systems has one row per context.
+        row = rows[number if response.context is None else int(response.context)].fields
+        data: dict[str, Any] = {
+            "file": given.path.name,
+            "response": response.text,
+            "knowledge": response.knowledge,
+        }
+        for name in ("topic", "message"):
+            if isinstance(value := row.get(name), str) and value.strip():
+                data[name] = value
+        if given.gold and response.inconsistent is None:
+            raise InputError("A gold response needs a label.", where=response.where)
+        expected = {"consistent": not response.inconsistent} if given.gold else None
+        place = response.id if response.context is None else response.context
+        yield Item(place, response.system or "", data, expected)
+
+
 def _before(item: Item) -> list[tuple[str, str]]:
     labels = {"topic": "Topic", "message": "Previous message"}
     return [(label, str(item.data[name])) for name, label in labels.items() if name in item.data]
@@ -239,27 +190,6 @@ def _response(
     return Response(context, text, knowledge, wrong, item.system or None, context)
 
 
-def _by_row(
-    name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], bool | None]
-) -> dict[int, dict[str, bool | None]]:
-    """Return the verdicts on a table, by the number of the row and the column of the label."""
-    several = column(file, "response") is None
-    ids = map(str, range(len(file.records))) if several else row_ids(file, 0)
-    rows = {own: row for row, own in enumerate(ids)}
-    found: dict[int, dict[str, bool | None]] = {}
-    for (of, own, system), verdict in verdicts.items():
-        if of == name:
-            label = f"{system}_label" if several else "label"
-            found.setdefault(rows[own], {})[label] = verdict
-    return found
-
-
 def _cell(verdict: bool | None) -> str:
     """Return a label in the released encoding, in which 1 means inconsistent."""
     return "" if verdict is None else str(int(not verdict))
-
-
-def _other_class(name: str) -> str:
-    wrong = "inconsistent" in name.lower()
-    old, new = ("inconsistent", "consistent") if wrong else ("consistent", "inconsistent")
-    return re.sub(old, new, name, flags=re.IGNORECASE)

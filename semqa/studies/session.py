@@ -1,4 +1,4 @@
-"""What a rater may see of an item, and which answers may be saved.
+"""What raters and reviewers see, and which answers and reviews may be saved.
 
 A stage can be corrected until the next stage is shown: an answer given without the source must
 not change once the rater has seen the source. Stages with `Stage.revisable` can also be corrected
@@ -7,17 +7,14 @@ later.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
-from semqa.errors import InputError
-from semqa.studies.kind import next_stage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from semqa.studies.kind import Stage
-    from semqa.studies.records import Assignment
-    from semqa.studies.store import Store
+from semqa.errors import InputError, NotFoundError
+from semqa.studies.kind import MAX_TEXT, Item, Stage, next_stage
+from semqa.studies.records import Assignment
+from semqa.studies.store import Store
 
 
 class LockedError(InputError):
@@ -44,7 +41,7 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
                 "title": stages[n].title,
                 "parts": list(stages[n].parts),
                 "number": n,
-                "questions": [q.with_lines(found.values).to_dict() for q in stages[n].questions],
+                "questions": [asdict(q.with_lines(found.values)) for q in stages[n].questions],
                 "locked": n != current,
                 "revisable": _revisable(stages, n, current),
                 "more": len(stages) > 1,
@@ -52,16 +49,17 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
             for n in shown
         ],
         "values": found.values,
-        "draft": found.draft,
+        "draft": found.draft or {},
         "seconds": found.seconds,
         "previous": order[place - 1][0] if place else None,
         "reviews": [
             {
-                "accepted": each.accepted,
-                "remark": each.remark,
-                "newest": each.answer == found.latest,
+                "accepted": review.accepted,
+                "remark": review.remark,
+                "newest": each is found.answers[-1],
             }
-            for each in found.reviews
+            for each in found.answers
+            for review in each.reviews
         ],
         "accepted": found.accepted,
     }
@@ -129,3 +127,87 @@ def keep_draft(
         return stage == _current(found) and not found.accepted and not late
 
     store.draft(rater, number, current, values, seconds)
+
+
+# Reviewers
+
+WAITING, ACCEPTED, RETURNED = "waiting", "accepted", "returned"
+
+
+def state_of(found: Assignment) -> str:
+    """Return whether a finished item is waiting for review, accepted or returned to its writer."""
+    if found.review is None:
+        return WAITING
+    return ACCEPTED if found.review.accepted else RETURNED
+
+
+def queue(store: Store) -> list[dict[str, Any]]:
+    """Return the finished items for the page, by round."""
+    study = store.study
+    place = {n: at for at, numbers in enumerate(study.rounds) for n in numbers}
+    rows = [
+        {
+            "id": found.id,
+            "item": _label(study.items[found.item - 1]),
+            "writer": found.rater,
+            "round": place[found.item],
+            "pilot": found.item in study.pilot,
+            "state": state_of(found),
+            "again": any(not each.accepted for each in found.reviews),
+        }
+        for found in store.finished()
+    ]
+    return sorted(rows, key=lambda row: row["round"])
+
+
+def _label(item: Item) -> str:
+    return str(item.data.get("question", item.item))
+
+
+def shown(store: Store, number: int) -> dict[str, Any]:
+    """Return a finished item for the page, with all its revisions and their reviews."""
+    matches = store.finished(number)
+    if not matches:
+        raise NotFoundError("No such answer.")
+    (found,) = matches
+    study = store.study
+    item = study.items[found.item - 1]
+    return {
+        "id": found.id,
+        "answer": found.answers[-1].number,
+        "item": _label(item),
+        "writer": found.rater,
+        "state": state_of(found),
+        "seconds": found.seconds,
+        "parts": list(study.kind.review(item, found.values)),
+        "history": [
+            {
+                "saved": each.saved / 1e6,
+                "parts": list(study.kind.review(item, each.values))[1:2],
+                "said": [
+                    {"accepted": said.accepted, "remark": said.remark, "reviewer": said.reviewer}
+                    for said in each.reviews
+                ],
+            }
+            for each in found.versions
+        ],
+    }
+
+
+def submit_review(
+    store: Store, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
+) -> None:
+    """Accept a finished item, or send it back to its writer.
+
+    Raises:
+        LockedError: the writer has revised the answer in the meantime.
+    """
+    remark = remark.strip()
+    if len(remark) > MAX_TEXT:
+        raise InputError(f"must be at most {MAX_TEXT:,} characters.", field="remark")
+    if not accepted and not remark:
+        raise InputError("Say what the writer should change.")
+    if not store.review(reviewer, number, answer, accepted=accepted, remark=remark):
+        raise LockedError(
+            "The writer has revised this answer in the meantime. Please read it again."
+        )

@@ -8,64 +8,45 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import secrets
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, insert, select, true, update
+from sqlalchemy import delete, func, select, true
+from sqlalchemy.orm import Session
 
 from semqa.errors import InputError, NotFoundError
-from semqa.server.store.database import Database
-from semqa.studies.assigning import adjudicate, adjudicates, needed, new_assignment, reassign
+from semqa.server.database import Database
+from semqa.studies.assigning import adjudicate, adjudicates, needed, reassign
 from semqa.studies.folder import DATABASE_FILE, create_study, finish_study
-from semqa.studies.kind import Rated
+from semqa.studies.kind import Item, Rated, Settings, Study
 from semqa.studies.records import (
     CLOSED,
     OWNER,
     REVIEWER,
+    Answer,
     Assignment,
+    Base,
     Rater,
-    answers,
-    assignments,
-    find_rater,
-    metadata,
-    raters,
+    Review,
+    first_finished,
     read_assignments,
     read_finished,
     read_raters,
-    reviews,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from semqa.studies.kind import ImportedRating, Item, Settings, Study
-
 MAX_NAME = 100
-
-
-class Revision(NamedTuple):
-    """A saved version of a finished answer.
-
-    Attributes:
-        saved: Unix time in microseconds.
-    """
-
-    answer: int
-    values: dict[str, Any]
-    saved: int
 
 
 class Progress(NamedTuple):
     """The progress of a rater.
 
     Attributes:
-        done, total: number of items, including gold items but not the survey.
+        done, total: number of items, including gold items.
         last: Unix time of the last saved answer, in seconds, or None.
     """
 
@@ -139,21 +120,33 @@ class Store:
         self.study = study
         self.clock = clock
         self._database = Database(study.folder / DATABASE_FILE)
-        self._database.create(metadata)
-        with self._database.writing() as connection:
-            if not find_rater(connection, OWNER):
-                self._add(connection, OWNER, OWNER)
+        self._database.create(Base.metadata)
+        with self._writing() as session:
+            if session.get(Rater, OWNER) is None:
+                self._add(session, OWNER, OWNER)
 
     def close(self) -> None:
         """Close the database."""
         self._database.close()
 
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with self._database.reading() as connection, Session(connection) as session:
+            yield session
+
+    @contextmanager
+    def _writing(self) -> Iterator[Session]:
+        """Yield a session whose changes are on disk when the block ends."""
+        with self._database.writing() as connection, Session(connection) as session:
+            yield session
+            session.flush()
+
     # Raters
 
     def raters(self) -> list[Rater]:
         """Return the raters and reviewers, in the order added."""
-        with self._database.reading() as connection:
-            return read_raters(connection)
+        with self._reading() as session:
+            return read_raters(session)
 
     def owner(self) -> Rater:
         """Return the owner, with the token of the owner's link."""
@@ -167,61 +160,57 @@ class Store:
         """Return the name that a token belongs to, or None. Compares in constant time."""
         digest = hashlib.sha256(secret.encode("utf-8", "replace")).digest()
         found = None
-        with self._database.reading() as connection:
-            for row in connection.execute(select(raters)):
-                known = hashlib.sha256(row.token.encode()).digest()
-                if hmac.compare_digest(known, digest) and row.state not in CLOSED:
-                    found = row.name
+        with self._reading() as session:
+            for each in session.scalars(select(Rater)):
+                known = hashlib.sha256(each.token.encode()).digest()
+                if hmac.compare_digest(known, digest) and each.state not in CLOSED:
+                    found = each.name
         return found
 
     def rater(self, name: str) -> Rater:
         """Return a rater, a reviewer or the owner by name."""
-        with self._database.reading() as connection:
-            return self._rater(connection, name)
+        with self._reading() as session:
+            return self._rater(session, name)
 
     def add_raters(self, names: Iterable[str]) -> None:
         """Add raters, and reassign unopened items."""
-        with self._database.writing() as connection:
+        with self._writing() as session:
             for name in names:
-                self._check_free(connection, name)
-                self._add(connection, name, "active")
-            reassign(connection, self.study)
+                self._add_new(session, name, "active")
+            reassign(session, self.study)
 
-    def add_reviewers(self, names: Iterable[str]) -> None:
+    def add_reviewers(self, names: Sequence[str]) -> None:
         """Add reviewers."""
-        if not self.study.kind.reviewed and any(True for _ in names):
+        if names and not self.study.kind.reviewed:
             raise InputError("Only writing studies have reviewers.")
-        with self._database.writing() as connection:
+        with self._writing() as session:
             for name in names:
-                self._check_free(connection, name)
-                self._add(connection, name, REVIEWER)
+                self._add_new(session, name, REVIEWER)
 
     def remove_rater(self, name: str) -> None:
         """Remove a rater: keep finished ratings, disable the link and reassign open items."""
-        with self._database.writing() as connection:
-            state = self._rater(connection, name).state
-            if state in (OWNER, REVIEWER):
+        with self._writing() as session:
+            found = self._rater(session, name)
+            if found.state in (OWNER, REVIEWER):
                 raise NotFoundError(f"Rater {name!r} not found.")
-            if state != "active":
-                raise InputError(f"Rater {name!r} is not active: {state}.")
-            self._end(connection, name, "removed")
+            if found.state != "active":
+                raise InputError(f"Rater {name!r} is not active: {found.state}.")
+            found.state = "removed"
+            reassign(session, self.study)
 
-    def _check_free(self, connection: Connection, name: str) -> None:
+    def _add_new(self, session: Session, name: str, state: str) -> None:
         check_name(name)
-        if find_rater(connection, name):
+        if session.get(Rater, name):
             raise InputError(f"Rater {name!r} already exists.")
+        self._add(session, name, state)
 
-    def _add(self, connection: Connection, name: str, state: str) -> None:
+    def _add(self, session: Session, name: str, state: str) -> None:
         token = secrets.token_urlsafe(24)
-        row = {"name": name, "token": token, "state": state, "added": self.clock()}
-        connection.execute(insert(raters).values(row))
+        session.add(Rater(name=name, token=token, state=state, added=self.clock()))
+        session.flush()
 
-    def _end(self, connection: Connection, name: str, state: str) -> None:
-        connection.execute(update(raters).where(raters.c.name == name).values(state=state))
-        reassign(connection, self.study)
-
-    def _rater(self, connection: Connection, name: str) -> Rater:
-        found = find_rater(connection, name)
+    def _rater(self, session: Session, name: str) -> Rater:
+        found = session.get(Rater, name)
         if found is None:
             raise NotFoundError(f"Rater {name!r} not found.")
         return found
@@ -234,62 +223,49 @@ class Store:
         Returns:
             None if all items are finished, or if the rater must wait for reviewers (`held`).
         """
-        with self._database.writing() as connection:
-            held = self._held(connection, rater)
-            row = connection.execute(
-                select(assignments)
-                .where(assignments.c.rater == rater, assignments.c.done.is_(None))
-                .order_by(assignments.c.position)
-                .limit(1)
-            ).one_or_none()
-            if row is None or (held and row.item not in self.study.pilot):
+        with self._writing() as session:
+            unfinished = (Assignment.rater == rater) & Assignment.done.is_(None)
+            query = select(Assignment).where(unfinished).order_by(Assignment.position).limit(1)
+            found = session.scalars(query).one_or_none()
+            if found is None or (found.item not in self.study.pilot and self._held(session, rater)):
                 return None
-            if row.opened is None:
-                connection.execute(
-                    update(assignments)
-                    .where(assignments.c.id == row.id)
-                    .values(opened=self.clock())
-                )
-            return self._own(connection, rater, row.id)
+            if found.opened is None:
+                found.opened = self.clock()
+            return found
 
     def held(self, rater: str) -> bool:
         """Whether a rater must wait until reviewers have accepted the pilot items."""
-        with self._database.reading() as connection:
-            return self._held(connection, rater)
+        with self._reading() as session:
+            return self._held(session, rater)
 
-    def _held(self, connection: Connection, rater: str) -> bool:
-        if not self.study.pilot or not read_raters(connection, REVIEWER):
+    def _held(self, session: Session, rater: str) -> bool:
+        if not self.study.pilot or not read_raters(session, REVIEWER):
             return False
-        pilot = assignments.c.item.in_(self.study.pilot)
-        found = read_assignments(connection, (assignments.c.rater == rater) & pilot)
+        pilot = Assignment.item.in_(self.study.pilot)
+        found = read_assignments(session, (Assignment.rater == rater) & pilot)
         return not all(each.accepted for each in found)
 
     def may_follow(self, rater: str) -> bool:
         """Whether a rater who has finished may still get items on which others disagree."""
         if not adjudicates(self.study):
             return False
-        with self._database.reading() as connection:
-            active = [each.name for each in read_raters(connection, "active")]
-            unfinished = select(func.count()).where(
-                assignments.c.rater.in_(active),
-                assignments.c.rater != rater,
-                assignments.c.done.is_(None),
+        with self._reading() as session:
+            active = [each.name for each in read_raters(session, "active")]
+            unfinished = select(func.count(Assignment.id)).where(
+                Assignment.rater.in_(active), Assignment.rater != rater, Assignment.done.is_(None)
             )
-            return bool(connection.execute(unfinished).scalar())
+            return bool(session.scalar(unfinished))
 
     def assignment(self, rater: str, number: int) -> Assignment:
         """Return an assignment of a rater."""
-        with self._database.reading() as connection:
-            return self._own(connection, rater, number)
+        with self._reading() as session:
+            return self._own(session, rater, number)
 
     def order(self, rater: str) -> list[tuple[int, bool]]:
         """Return the id of each of a rater's assignments, in order, and whether it is finished."""
-        with self._database.reading() as connection:
-            rows = connection.execute(
-                select(assignments.c.id, assignments.c.done)
-                .where(assignments.c.rater == rater)
-                .order_by(assignments.c.position)
-            )
+        columns = select(Assignment.id, Assignment.done).where(Assignment.rater == rater)
+        with self._reading() as session:
+            rows = session.execute(columns.order_by(Assignment.position))
             return [(row.id, row.done is not None) for row in rows]
 
     def draft(
@@ -301,14 +277,11 @@ class Store:
         seconds: float,
     ) -> None:
         """Save a draft if `accepts` returns true."""
-        with self._database.writing() as connection:
-            found = self._own(connection, rater, number)
+        with self._writing() as session:
+            found = self._own(session, rater, number)
             if accepts(found):
-                connection.execute(
-                    update(assignments)
-                    .where(assignments.c.id == number)
-                    .values(draft=json.dumps(values), draft_seconds=self._bounded(found, seconds))
-                )
+                found.draft = values
+                found.seconds = self._bounded(found, seconds)
 
     def save(
         self,
@@ -325,60 +298,51 @@ class Store:
             seconds: working time measured by the page, capped at the time since the item was
                 opened.
         """
-        with self._database.writing() as connection:
-            found = self._own(connection, rater, number)
+        with self._writing() as session:
+            found = self._own(session, rater, number)
             decided = decide(found)
             if decided is None:
                 return
             stage, values, complete = decided
-            saved, worked = self.clock(), self._bounded(found, seconds)
-            opened = saved if found.opened is None else found.opened
-            connection.execute(
-                insert(answers).values(
-                    assignment=number,
-                    given=json.dumps(values),
+            saved, first = self.clock(), complete and found.done is None
+            found.seconds = self._bounded(found, seconds)
+            if found.opened is None:
+                found.opened = saved
+            found.answers.append(
+                Answer(
+                    values=values,
                     stage=stage,
                     complete=complete,
-                    seconds=worked,
-                    opened=opened,
+                    seconds=found.seconds,
+                    opened=found.opened,
                     saved=saved,
                 )
             )
-            connection.execute(
-                update(assignments)
-                .where(assignments.c.id == number)
-                .values(
-                    opened=opened,
-                    stage=stage,
-                    done=saved if complete else None,
-                    draft=None,
-                    draft_seconds=worked,
-                )
-            )
-            if (
-                found.qualifies and complete and found.done is None
-            ):  # the first time, not a correction
-                self._qualify(connection, rater)
+            found.stage = stage
+            found.done = saved if complete else None
+            found.draft = None
+            session.flush()
+            if found.qualifies and first:  # not if it is corrected
+                self._qualify(session, rater)
             elif complete and adjudicates(self.study) and found.item not in self.study.gold:
-                adjudicate(connection, self.study, found.item)
+                adjudicate(session, self.study, found.item)
 
     def _bounded(self, found: Assignment, seconds: float) -> float:
         passed = 0.0 if found.opened is None else (self.clock() - found.opened) / 1e6
         return max(found.seconds, min(seconds, passed))
 
-    def _own(self, connection: Connection, rater: str, number: int) -> Assignment:
-        own = (assignments.c.id == number) & (assignments.c.rater == rater)
-        found = read_assignments(connection, own)
-        if not found:
+    def _own(self, session: Session, rater: str, number: int) -> Assignment:
+        found = session.get(Assignment, number)
+        if found is None or found.rater != rater:
             raise NotFoundError("No such item.")
-        return found[0]
+        return found
 
     # Reviews
 
     def reviewed(self) -> bool:
         """Whether the study has reviewers, so that only accepted answers count."""
-        with self._database.reading() as connection:
-            return bool(read_raters(connection, REVIEWER))
+        with self._reading() as session:
+            return bool(read_raters(session, REVIEWER))
 
     def unaccepted(self, rater: str | None = None) -> int:
         """Return the number of finished items not yet accepted; 0 if there are no reviewers."""
@@ -388,26 +352,10 @@ class Store:
 
     def finished(self, number: int | None = None) -> list[Assignment]:
         """Return the assignments that were finished at least once, oldest first."""
-        done = answers.alias()
-        first = (
-            select(func.min(done.c.number))
-            .where(done.c.assignment == assignments.c.id, done.c.complete)
-            .correlate(assignments)
-            .scalar_subquery()
-        )
-        wanted = first.is_not(None) & (true() if number is None else assignments.c.id == number)
-        with self._database.reading() as connection:
-            return read_assignments(connection, wanted, first)
-
-    def revisions(self, number: int) -> list[Revision]:
-        """Return all finished versions of an answer, oldest first."""
-        with self._database.reading() as connection:
-            rows = connection.execute(
-                select(answers)
-                .where(answers.c.assignment == number, answers.c.complete)
-                .order_by(answers.c.number)
-            ).all()
-        return [Revision(row.number, json.loads(row.given), row.saved) for row in rows]
+        wanted = true() if number is None else Assignment.id == number
+        with self._reading() as session:
+            found = read_assignments(session, wanted)
+        return sorted((each for each in found if each.versions), key=first_finished)
 
     def review(
         self, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
@@ -419,104 +367,94 @@ class Store:
         Returns:
             False if the answer was revised in the meantime, so the review was not saved.
         """
-        with self._database.writing() as connection:
-            matches = read_assignments(connection, assignments.c.id == number)
-            if not matches:
+        with self._writing() as session:
+            found = session.get(Assignment, number)
+            if found is None:
                 raise NotFoundError("No such answer.")
-            (found,) = matches
-            if found.latest != answer or (found.done is None and found.review is None):
-                return False
+            newest = found.answers[-1] if found.answers else None
             last = found.review
+            if newest is None or newest.number != answer or (found.done is None and last is None):
+                return False
             if last is not None and (last.accepted, last.remark) == (accepted, remark):
                 return True
-            connection.execute(
-                insert(reviews).values(
-                    answer=answer,
-                    reviewer=reviewer,
-                    accepted=accepted,
-                    remark=remark,
-                    saved=self.clock(),
-                )
+            saved = self.clock()
+            newest.reviews.append(
+                Review(reviewer=reviewer, accepted=accepted, remark=remark, saved=saved)
             )
             stage = max(found.stage, 1)
-            finished = {"stage": stage, "done": self.clock()}
-            reopened = {"stage": stage - 1, "done": None}
-            connection.execute(
-                update(assignments)
-                .where(assignments.c.id == number)
-                .values(finished if accepted else reopened)
-            )
+            found.stage = stage if accepted else stage - 1
+            found.done = saved if accepted else None
             return True
 
-    def take_in(self, rater: str, ratings: Sequence[ImportedRating]) -> None:
-        """Import finished ratings. Names of active raters are theirs; others get no link.
+    def take_in(self, ratings: Iterable[Rated]) -> None:
+        """Import the ratings of another study of these items, which are found by their keys.
 
-        Args:
-            rater: the name for ratings without a name of their own.
+        Names of active raters are theirs; others get no link.
         """
-        with self._database.writing() as connection:
+        study, places = self.study, self.study.places
+        with self._writing() as session:
             had: dict[str, set[int]] = {}
-            for name in dict.fromkeys(each.rater or rater for each in ratings):
-                known = find_rater(connection, name)
-                if known is None:
-                    check_name(name)
-                    self._add(connection, name, "imported")
-                elif known.state not in ("active", "imported"):
-                    raise InputError(f"Rater {name!r} is not active: {known.state}.")
-                own = assignments.c.rater == name
-                # Unopened items are assigned again below.
-                connection.execute(assignments.delete().where(own, assignments.c.opened.is_(None)))
-                items = select(assignments.c.item).where(own)
-                had[name] = set(connection.execute(items).scalars())
-            saved = self.clock()
-            rows = []
             for each in ratings:
-                name = each.rater or rater
-                if each.item in had[name]:
-                    raise InputError(f"{name!r} already has item {each.item}.")
-                had[name].add(each.item)
-                made = new_assignment(name, each.item, len(had[name]))
-                done = {"opened": saved, "done": saved, "stage": self._stage(each)}
-                rows.append({**made, **done})
-            if rows:
-                connection.execute(insert(assignments), rows)
-            known_ids = select(assignments).where(assignments.c.rater.in_(list(had)))
-            ids = {(row.rater, row.item): row.id for row in connection.execute(known_ids)}
-            given = [
-                {
-                    "assignment": ids[each.rater or rater, each.item],
-                    "given": json.dumps(each.values),
-                    "stage": self._stage(each),
-                    "complete": True,
-                    "seconds": each.seconds,
-                    "opened": saved,
-                    "saved": saved,
-                }
-                for each in ratings
-            ]
-            if given:
-                connection.execute(insert(answers), given)
-            reassign(connection, self.study)
+                if each.rater not in had:
+                    had[each.rater] = self._items_before_import(session, each.rater)
+                number = places.get(study.kind.key(each.item), 0)
+                if not number or study.items[number - 1].data != each.item.data:
+                    name = " ".join(study.kind.key(each.item))
+                    raise InputError(f"The study has no item {name} with the same content.")
+                if number in had[each.rater]:
+                    raise InputError(f"{each.rater!r} already has item {number}.")
+                had[each.rater].add(number)
+                stages = study.kind.stages(each.item, study.settings.design)
+                stage = max((n for n, s in enumerate(stages, 1) if s.asked(each.values)), default=1)
+                saved = self.clock()
+                answer = Answer(
+                    values=each.values,
+                    stage=stage,
+                    complete=True,
+                    seconds=each.seconds,
+                    opened=saved,
+                    saved=saved,
+                )
+                session.add(
+                    Assignment(
+                        rater=each.rater,
+                        item=number,
+                        position=len(had[each.rater]),
+                        opened=saved,
+                        stage=stage,
+                        done=saved,
+                        answers=[answer],
+                    )
+                )
+                session.flush()  # in this order
+            reassign(session, study)
 
-    def _stage(self, given: ImportedRating) -> int:
-        """Return the number of answered stages."""
-        item, design = self.study.items[given.item - 1], self.study.settings.design
-        stages = self.study.kind.stages(item, design)
-        return max((n for n, s in enumerate(stages, 1) if s.asked(given.values)), default=1)
+    def _items_before_import(self, session: Session, name: str) -> set[int]:
+        """Return the opened items of a rater, who is added if necessary."""
+        known = session.get(Rater, name)
+        if known is None:
+            check_name(name)
+            self._add(session, name, "imported")
+        elif known.state not in ("active", "imported"):
+            raise InputError(f"Rater {name!r} is not active: {known.state}.")
+        own = Assignment.rater == name
+        # Unopened items are assigned again afterwards.
+        session.execute(delete(Assignment).where(own, Assignment.opened.is_(None)))
+        return set(session.scalars(select(Assignment.item).where(own)))
 
     # Qualification
 
-    def _qualify(self, connection: Connection, rater: str) -> None:
+    def _qualify(self, session: Session, rater: str) -> None:
         """Exclude a rater who has finished the qualification with too few expected answers."""
-        own = (assignments.c.rater == rater) & assignments.c.qualifies
-        found = read_assignments(connection, own)
+        found = read_assignments(session, (Assignment.rater == rater) & Assignment.qualifies)
         right = sum(map(self._right, found))
         too_few = right / len(found) < self.study.settings.threshold
         if too_few and all(each.done is not None for each in found):
-            self._end(connection, rater, "failed")
+            self._rater(session, rater).state = "failed"
+            reassign(session, self.study)
 
     def _right(self, found: Assignment) -> bool:
-        return self.study.kind.right(self.study.items[found.item - 1], found.values)
+        return self.study.items[found.item - 1].right(found.values)
 
     # Results
 
@@ -526,91 +464,70 @@ class Store:
         Ratings of raters who failed to qualify are left out. If the study has reviewers, so are
         answers that they have not accepted.
         """
-        return self._rated(set(self.study.ordinary))
-
-    def surveys(self) -> list[Rated]:
-        """Return the answers to the closing survey."""
-        return self._rated(set(self.study.closing))
-
-    def _rated(self, numbers: Set[int]) -> list[Rated]:
-        people = [each for each in self.raters() if each.state != REVIEWER]
-        places = {each.name: place for place, each in enumerate(people)}
-        reviewed = self.reviewed()
-        with self._database.reading() as connection:
-            rows = read_finished(connection)
-            times = select(answers.c.assignment, func.count().label("times"))
-            counted = times.where(answers.c.complete).group_by(answers.c.assignment)
-            finished = {row.assignment: row.times for row in connection.execute(counted)}
-            accepted = {
-                row.answer: row.accepted
-                for row in connection.execute(select(reviews).order_by(reviews.c.number))
-            }
+        numbers = set(self.study.ordinary)
+        with self._reading() as session:
+            people = read_raters(session)
+            found = read_finished(session, true())
+        raters = [each.name for each in people if each.state != REVIEWER]
+        reviewed = len(raters) < len(people)
+        places = {name: place for place, name in enumerate(raters)}
         return [
             Rated(
-                self.study.items[row.item - 1],
-                row.rater,
-                json.loads(row.given),
-                row.seconds,
-                row.saved,
-                finished[row.assignment],
-                places[row.rater],
+                self.study.items[each.item - 1],
+                each.rater,
+                each.values,
+                each.answers[-1].seconds,
+                len(each.versions),
+                places[each.rater],
             )
-            for row in rows
-            if row.item in numbers and (not reviewed or accepted.get(row.number, False))
+            for each in found
+            if each.item in numbers and (each.accepted or not reviewed)
         ]
 
     def wanted(self) -> int:
         """Return the total number of ratings that the study needs."""
-        with self._database.reading() as connection:
-            active = len(read_raters(connection, "active"))
-            ratings = needed(connection, self.study)
+        with self._reading() as session:
+            active = len(read_raters(session, "active"))
+            ratings = needed(session, self.study)
         pilot = self.study.pilot
         return len(pilot) * active + sum(n for item, n in ratings.items() if item not in pilot)
 
     def missing(self) -> int:
         """Return the number of needed ratings that are neither finished nor assigned."""
-        with self._database.reading() as connection:
-            ratings = needed(connection, self.study)
-            states = {each.name: each.state for each in read_raters(connection)}
-            rows = connection.execute(select(assignments)).all()
-        covered = Counter(
-            row.item
-            for row in rows
-            if states[row.rater] == "active"
-            or (states[row.rater] in CLOSED and row.done is not None)
-        )
+        with self._reading() as session:
+            ratings = needed(session, self.study)
+            states = {each.name: each.state for each in read_raters(session)}
+            found = session.execute(select(Assignment.item, Assignment.rater, Assignment.done))
+            covered = Counter(
+                row.item
+                for row in found
+                if states[row.rater] == "active"
+                or (states[row.rater] in CLOSED and row.done is not None)
+            )
         counted = ratings.keys() - set(self.study.pilot)
         return sum(max(0, ratings[item] - covered[item]) for item in counted)
 
     def progress(self) -> list[Progress]:
         """Return the progress of each rater."""
-        found = []
-        times = select(assignments.c.rater, func.max(answers.c.saved).label("last"))
-        saved = times.join(answers, assignments.c.id == answers.c.assignment)
-        with self._database.reading() as connection:
-            people = [each for each in read_raters(connection) if each.state != REVIEWER]
-            last = {
-                row.rater: row.last / 1e6
-                for row in connection.execute(saved.group_by(assignments.c.rater))
-            }
-            for rater in people:
-                own = read_assignments(
-                    connection,
-                    (assignments.c.rater == rater.name)
-                    & assignments.c.item.not_in(self.study.closing),
-                )
-                done = [each for each in own if each.done is not None]
-                golden = [each for each in done if each.item in self.study.gold]
-                found.append(
-                    Progress(
-                        rater.name,
-                        rater.state,
-                        len(done),
-                        len(own),
-                        sum(map(self._right, golden)),
-                        len(golden),
-                        sum(each.seconds for each in own),
-                        last.get(rater.name),
-                    )
-                )
-        return found
+        with self._reading() as session:
+            people = [each for each in read_raters(session) if each.state != REVIEWER]
+            assigned = read_assignments(session, true())
+        return [
+            self._progress(rater, [each for each in assigned if each.rater == rater.name])
+            for rater in people
+        ]
+
+    def _progress(self, rater: Rater, own: Sequence[Assignment]) -> Progress:
+        done = [each for each in own if each.done is not None]
+        golden = [each for each in done if each.item in self.study.gold]
+        saved = [answer.saved for each in own for answer in each.answers]
+        return Progress(
+            rater.name,
+            rater.state,
+            len(done),
+            len(own),
+            sum(map(self._right, golden)),
+            len(golden),
+            sum(each.seconds for each in own),
+            max(saved) / 1e6 if saved else None,
+        )

@@ -13,11 +13,14 @@ shown); JSON lines with ``doc_id``, ``topic``, ``summary`` and optionally ``mode
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
 
-from semqa.attribution.records import read_table
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
     AnnotatedSentence,
@@ -33,16 +36,27 @@ from semqa.attribution.tofueval.data import (
 from semqa.attribution.tofueval.judging import (
     completeness,
     key_of,
+    mean_completeness,
+    mean_relevance,
     read_texts,
     read_topics,
 )
-from semqa.data.csv_rows import encode_csv, encode_record, read_csv
+from semqa.attribution.tofueval.meta import ErrorCounts, Rate, count_errors, error_rates
+from semqa.data.csv_rows import CsvFile, encode_csv, read_csv
 from semqa.data.jsonl import read_rows, shown
 from semqa.errors import InputError
+from semqa.studies.analysis import (
+    ALL,
+    agreement_table,
+    figure,
+    rated_note,
+    rater_agreement,
+    times_of,
+    times_table,
+    unscored_notes,
+)
 from semqa.studies.kind import (
     Figures,
-    Format,
-    ImportedRating,
     Input,
     Item,
     Kind,
@@ -51,31 +65,16 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    Studies,
+    Study,
+    Table,
+    csv_lines,
     expected_of,
-    has_raters,
-    imported_rating,
-    json_bytes,
     levels,
     majority,
     text_part,
 )
-from semqa.studies.tables import (
-    column,
-    kept_tables,
-    read_kept,
-    with_cells,
-    with_columns,
-    with_records,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.attribution.tofueval.data import KeyPoints
-    from semqa.data.csv_rows import CsvFile
-    from semqa.data.jsonl import Row
-    from semqa.studies.kind import Study
+from semqa.studies.tables import column, filled, kept_tables, read_kept
 
 SENTENCES, KEY_POINTS = "sentences", "key-points"
 NONE = 0
@@ -106,6 +105,10 @@ class TofuEval(Kind):
     title = "Is the summary consistent with the document?"
     designs = (SENTENCES, KEY_POINTS)
     per_item = 2
+    columns = (
+        "doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label", "exp", "type",
+        "dataset", "split",
+    )  # fmt: skip
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         files = _Files(inputs)
@@ -162,47 +165,132 @@ class TofuEval(Kind):
         stages.append(Stage("The summary as a whole", (summary(None),), tuple(asked)))
         return tuple(stages)
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        places = study.places
-        rated = [each for each in inputs if has_raters(each)]
-        files = _Files([each for each in inputs if each not in rated])
-        if study.settings.design == KEY_POINTS:
-            given = [(files.topic_of(each), _points_values(each)) for each in files.points]
-        else:
-            given = [(item, _released_values(own)) for item, own in files.annotated()]
-        found = [rating for each in rated for rating in _exported(study, each)]
-        # The name of an export, and so the data set, may differ from that of the released file.
-        names = Counter(key[2:] for key in places)
-        loose = {key[2:]: number for key, number in places.items() if names[key[2:]] == 1}
-        for item, values in given:
-            place = places.get(self.key(item)) or loose.get(self.key(item)[2:])
-            if place is None:
-                raise InputError(f"{item.item} {item.system}".strip() + " is not in the study.")
-            if values:
-                found.append(ImportedRating(place, values))
-        return found
+    def rows(self, study: Study, rated: Rated) -> Iterator[dict[str, Any]]:
+        """Yield a row per sentence, and one for the whole summary."""
+        data, values = rated.item.data, rated.values
+        key = {name: data[name] for name in ("dataset", "split", "doc_id", "topic")}
+        rater = {"rater": rated.rater}
+        whole: dict[str, Any] = {}
+        if study.settings.design == SENTENCES:
+            key |= {"model_name": data["model"]}
+            for number, text, _ in data["sentences"]:
+                name = f"s{number}"
+                if name in values:
+                    yield {
+                        **key,
+                        "sent_idx": number,
+                        "summ_sent": text,
+                        "sent_label": values[name],
+                        "exp": values.get(f"{name}_why", ""),
+                        "type": ", ".join(values.get(f"{name}_types", ())),
+                        **rater,
+                    }
+            covered = made(rated.item, values)
+            if "relevance" in values:
+                whole["relevance"] = values["relevance"]
+            if covered is not None:
+                whole |= {"made": covered, "completeness": completeness(covered).value}
+        points = points_of(rated.item, values)
+        if points:
+            whole["key_points"] = points
+        if whole:
+            remark = values.get("remark", "")
+            yield {**key, **whole, "remark": remark, **rater, "seconds": round(rated.seconds, 1)}
 
-    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return JSON lines per sentence and rater, or a CSV file with the released columns."""
-        if form == "jsonl":
-            return [json_bytes(row) for each in ratings for row in _rows(study, each)]
-        kept = _kept(study)
-        if len(kept) == 1:
-            ((name, file),) = kept.items()
-            return _labelled(study, name, file, ratings)
+    def table(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
+        """Return a CSV file with the released columns."""
         if study.settings.design == KEY_POINTS:
-            return _plain_points(study, ratings)
-        return _plain(study, ratings)
+            rows: list[dict[str, Any]] = [
+                {"doc_id": doc_id, "topic": topic, "key_points": points_cell(points)}
+                for (doc_id, topic), points in _first_points(ratings).items()
+            ]
+            return csv_lines(("doc_id", "topic", "key_points"), rows)
+        rows = [
+            {
+                "doc_id": key.doc_id,
+                "topic": key.topic,
+                "model_name": key.model,
+                "sent_idx": sentence.index,
+                "summ_sent": sentence.text,
+                **_cells(sentence),
+                "dataset": key.dataset,
+                "split": sentence.split,
+            }
+            for sentence in consensus(study, ratings).values()
+            for key in [sentence.key]
+        ]
+        return csv_lines(self.columns, rows)
 
     def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        kept = _kept(study)
-        return {name: _labelled(study, name, file, ratings) for name, file in kept.items()}
+        points = study.settings.design == KEY_POINTS
+        found: dict[str, Iterable[bytes]] = {}
+        for name, file in read_kept(study).items():
+            if column(file, "key_points" if points else "sent_label") is not None:
+                cells = _points(file, ratings) if points else _labels(study, name, file, ratings)
+                found[name] = encode_csv(filled(file, cells))
+        return found
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
-        """Return error rates and types, relevance, completeness, and agreement."""
-        from semqa.studies.tofueval_report import report
+    def report(self, studies: Studies) -> Figures:
+        """Return error rates and types, relevance, completeness, and agreement.
 
-        return report(studies)
+        Error rates use the combined verdicts of `consensus`. Relevance and completeness are means
+        over ratings. Agreement is computed over all raters, for sentence labels, relevance and key
+        points.
+        """
+        sentences = [each for study, rated in studies for each in consensus(study, rated).values()]
+        categories: dict[str, dict[str, str]] = {}
+        for study, _ in studies:
+            for item in study.items:
+                if "category" in item.data:
+                    of = categories.setdefault(str(item.data["dataset"]), {})
+                    of[str(item.data["topic"])] = str(item.data["category"])
+        rates = error_rates(sentences, categories)
+        types = count_errors(sentences)
+        labels: dict[str, dict[str, dict[Hashable, Hashable]]] = {
+            name: defaultdict(dict) for name in ("sentence", "relevance", "key point")
+        }
+        by_system: dict[str, list[Rated]] = defaultdict(list)
+        for number, (study, rated) in enumerate(studies):
+            for each in rated:
+                unit = (number, study.kind.key(each.item))
+                by_system[each.item.system].append(each)
+                for index, _, _ in each.item.data.get("sentences", ()):
+                    if (label := each.values.get(f"s{index}")) is not None:
+                        labels["sentence"][each.rater][*unit, index] = label
+                if (level := each.values.get("relevance")) is not None:
+                    labels["relevance"][each.rater][unit] = level
+                if each.item.data.get("points") is not None:
+                    for point, is_made in enumerate(made(each.item, each.values) or ()):
+                        labels["key point"][each.rater][*unit, point] = is_made
+        systems = {system: _scores(own) for system, own in by_system.items()}
+        agreed = {
+            name: rater_agreement(own, "ordinal" if name == "relevance" else "nominal")
+            for name, own in labels.items()
+            if own
+        }
+        ratings = [each for _, rated in studies for each in rated]
+        timed = [(e.seconds, _words_of(e.item)) for e in ratings if e.seconds]
+        record: dict[str, Any] = {
+            "ratings": len(ratings),
+            "raters": len({each.rater for each in ratings}),
+            "summaries": len(
+                {(n, s.kind.key(e.item)) for n, (s, rated) in enumerate(studies) for e in rated}
+            ),
+            "rates": [rate.to_dict() for rate in rates],
+            "errors": types._asdict(),
+            "systems": systems,
+            "agreement": agreed,
+        }
+        tables = _rate_tables(rates, types) if sentences else []
+        if any(own["relevance"]["n"] for own in systems.values()):
+            tables.append(_systems_table(systems))
+        if agreed:
+            tables.append(agreement_table(agreed))
+        if timed:
+            record["times"] = times_of(timed, studies[0][0].settings.seed)
+            tables.append(times_table({"all": record["times"]}))
+        notes = [rated_note(record, "summary", record["summaries"])]
+        return Figures(record, tables, notes + unscored_notes(*agreed.values()))
 
 
 _KEY = ("dataset", "split", "doc_id", "topic", "model")
@@ -307,12 +395,12 @@ class _Files:
     def summaries(self) -> list[Item]:
         """Return an item per summary."""
         points = {(each.doc_id, each.topic): each.points for each in self.points}
-        items = [item for item, _ in self.annotated()]
+        items = list(self._annotated())
         items += [item for each in self._by_role.get("summaries", ()) for item in _written(each)]
         return [self._complete(item, points) for item in items]
 
-    def annotated(self) -> Iterator[tuple[Item, list[AnnotatedSentence]]]:
-        """Yield an item per summary of the annotated files, with its sentences."""
+    def _annotated(self) -> Iterator[Item]:
+        """Yield an item per summary of the annotated files."""
         for given in self._by_role.get("sentences", ()):
             sentences = read_annotations([given.path])
             rows = {id(sentence): row for row, sentence in enumerate(sentences)}
@@ -331,11 +419,11 @@ class _Files:
                 expected = {f"s{e.index}": _WORD[e.inconsistent] for e in own}
                 item = _item(key, split, rated, expected if given.gold else None)
                 item.data["file"] = given.path.name  # type: ignore[index]
-                yield item, own
+                yield item
 
     def topics(self) -> list[Item]:
         """Return an item per document and topic."""
-        found = {(e.doc_id, e.topic): self.topic_of(e) for e in self.points}
+        found = {(e.doc_id, e.topic): _topic(e.dataset, e.doc_id, e.topic) for e in self.points}
         for item in self.summaries():
             doc_id, topic = str(item.data["doc_id"]), str(item.data["topic"])
             found.setdefault((doc_id, topic), _topic(str(item.data["dataset"]), doc_id, topic))
@@ -343,10 +431,6 @@ class _Files:
             for doc_id, topic in read_topics(given.path):
                 found.setdefault((doc_id, topic), _topic("", doc_id, topic))
         return [self._complete(item, {}) for item in found.values()]
-
-    def topic_of(self, points: KeyPoints) -> Item:
-        """Return the item of a topic with key points."""
-        return _topic(points.dataset, points.doc_id, points.topic)
 
     def _complete(self, item: Item, points: Mapping[tuple[str, str], Sequence[str]]) -> Item:
         """Add the document, key points and category to an item."""
@@ -411,43 +495,6 @@ _WORD = {False: "yes", True: "no"}
 """Labels of the released files, by whether a sentence is inconsistent."""
 
 
-def _released_values(own: Sequence[AnnotatedSentence]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for each in own:
-        name = f"s{each.index}"
-        values[name] = _WORD[each.inconsistent]
-        if each.inconsistent:
-            values |= {f"{name}_why": each.explanation.strip(), f"{name}_types": [*each.errors]}
-    return values
-
-
-def _exported(study: Study, given: Input) -> Iterator[ImportedRating]:
-    """Yield the ratings of an export, which has a row per sentence and one per summary."""
-    names = ("dataset", "split", "doc_id", "topic", "model_name")
-    found: dict[tuple[str, ...], tuple[Row, dict[str, Any]]] = {}
-    for row in read_table(given.path):
-        key = *(row.text(name, "") for name in names), row.text("rater")
-        values = found[key][1] if key in found else {}
-        found[key] = (row, values)  # the last row has the seconds
-        if (number := row.fields.get("sent_idx")) is not None:
-            values[f"s{number}"] = row.text("sent_label")
-            values[f"s{number}_why"] = row.text("exp")
-            values[f"s{number}_types"] = [*error_types(row.text("type"))]
-            continue
-        values |= {name: row.fields.get(name) for name in ("relevance", "remark")}
-        if isinstance(made := row.fields.get("made"), list):
-            values["covered"] = [n for n, is_made in enumerate(made, 1) if is_made] or [NONE]
-        if isinstance(points := row.fields.get("key_points"), list):
-            values[_WRITTEN.id] = "\n".join(map(str, points))
-    places = study.places
-    for key, (row, values) in found.items():
-        yield imported_rating(study, row, places.get(key[:-1]), values)
-
-
-def _points_values(given: KeyPoints) -> dict[str, Any]:
-    return {_WRITTEN.id: "\n".join(_one_line(given.points))} if given.points else {}
-
-
 def _one_line(points: Iterable[str]) -> list[str]:
     return [" ".join(point.split()) for point in points]
 
@@ -491,104 +538,52 @@ def consensus(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], A
     return found
 
 
-def _kept(study: Study) -> dict[str, CsvFile]:
-    """Return the kept tables that an export of this design updates."""
-    required = "key_points" if study.settings.design == KEY_POINTS else "sent_label"
+def _cells(sentence: AnnotatedSentence) -> dict[str, str]:
     return {
-        name: file for name, file in read_kept(study).items() if column(file, required) is not None
+        "sent_label": _WORD[sentence.inconsistent],
+        "exp": sentence.explanation,
+        "type": ", ".join(sentence.errors),
     }
 
 
-def _labelled(study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
-    """Return a table with the verdicts filled in; rows that were not rated are kept."""
-    if study.settings.design == KEY_POINTS:
-        return _with_points(file, ratings)
+_MEANING: dict[str, Callable[[str], object]] = {
+    "sent_label": lambda cell: cell.strip().casefold(),
+    "exp": str.strip,
+    "type": lambda cell: frozenset(error_types(cell)),
+}
+
+
+def _labels(
+    study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]
+) -> dict[int, dict[str, str]]:
+    """Return the cells of a table whose meaning differs from the verdicts."""
     verdicts = consensus(study, ratings)
-    at: dict[int, AnnotatedSentence] = {}
+    found: dict[int, dict[str, str]] = {}
     for item in study.items:
-        if item.data.get("file") == name:
-            for number, _, rows in item.data["sentences"]:
-                if (verdict := verdicts.get((*study.kind.key(item), str(number)))) is not None:
-                    at |= dict.fromkeys(rows, verdict)
-    wide = with_columns(file, ["exp", "type"])
-    records = []
-    for row, record in enumerate(wide.records):
-        if (verdict := at.get(row)) is not None:
-            record = with_cells(record, _cells(wide, record.cells, verdict))  # noqa: PLW2901
-        records.append(record)
-    return encode_csv(with_records(wide, records))
-
-
-def _cells(file: CsvFile, cells: Sequence[str], verdict: AnnotatedSentence) -> dict[int, str]:
-    """Return new cells by index, for the cells whose meaning differs from the verdict."""
-    new: dict[str, tuple[str, Callable[[str], object]]] = {
-        "sent_label": (_WORD[verdict.inconsistent], lambda cell: cell.strip().casefold()),
-        "exp": (verdict.explanation, str.strip),
-        "type": (", ".join(verdict.errors), lambda cell: frozenset(error_types(cell))),
-    }
-    found = {}
-    for name, (value, meaning) in new.items():
-        place = column(file, name)
-        assert place is not None  # noqa: S101 - exists or was added
-        if meaning(cells[place]) != meaning(value):
-            found[place] = value
+        for number, _, rows in item.data["sentences"] if item.data.get("file") == name else ():
+            verdict = verdicts.get((*study.kind.key(item), str(number)))
+            if verdict is None:
+                continue
+            for row, (label, cell) in product(rows, _cells(verdict).items()):
+                place = column(file, label)
+                old = "" if place is None else file.records[row].cells[place]
+                if _MEANING[label](old) != _MEANING[label](cell):
+                    found.setdefault(row, {})[label] = cell
     return found
 
 
-def _with_points(file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
-    """Return a table with the key points of the first rater of each topic."""
+def _points(file: CsvFile, ratings: Sequence[Rated]) -> dict[int, dict[str, str]]:
+    """Return the key points of the first rater of each topic, where they differ from a table's."""
     key_points = _first_points(ratings)
     doc, topic, cell = (column(file, name) for name in ("doc_id", "topic", "key_points"))
     doc = column(file, "meeting_id") if doc is None else doc
     assert doc is not None and topic is not None and cell is not None  # noqa: S101, PT018 - was read
-    records = []
-    for record in file.records:
+    found = {}
+    for row, record in enumerate(file.records):
         points = key_points.get((record.cells[doc].strip(), record.cells[topic].strip()))
         if points is not None and points != _one_line(key_points_of(record.cells[cell], "")):
-            record = with_cells(record, {cell: points_cell(points)})  # noqa: PLW2901
-        records.append(record)
-    return encode_csv(with_records(file, records))
-
-
-COLUMNS = (
-    "doc_id",
-    "topic",
-    "model_name",
-    "sent_idx",
-    "summ_sent",
-    "sent_label",
-    "exp",
-    "type",
-    "dataset",
-    "split",
-)
-"""The columns of an export without a released table."""
-
-
-def _plain(study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
-    yield encode_record(COLUMNS).encode()
-    for sentence in consensus(study, ratings).values():
-        key = sentence.key
-        cells = (
-            key.doc_id,
-            key.topic,
-            key.model,
-            str(sentence.index),
-            sentence.text,
-            _WORD[sentence.inconsistent],
-            sentence.explanation,
-            ", ".join(sentence.errors),
-            key.dataset,
-            sentence.split,
-        )
-        yield encode_record(cells).encode()
-
-
-def _plain_points(study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
-    del study
-    yield encode_record(("doc_id", "topic", "key_points")).encode()
-    for (doc_id, topic), points in _first_points(ratings).items():
-        yield encode_record((doc_id, topic, points_cell(points))).encode()
+            found[row] = {"key_points": points_cell(points)}
+    return found
 
 
 def _first_points(ratings: Sequence[Rated]) -> dict[tuple[str, str], list[str]]:
@@ -609,35 +604,87 @@ def points_cell(points: Sequence[str]) -> str:
     return repr([f"{number}. {point}" for number, point in enumerate(points, 1)])
 
 
-def _rows(study: Study, rated: Rated) -> Iterator[dict[str, Any]]:
-    """Yield a row per sentence, and one for the whole summary."""
-    data, values = rated.item.data, rated.values
-    key = {"dataset": data["dataset"], "split": data["split"], "doc_id": data["doc_id"]}
-    key |= {"topic": data["topic"]}
-    rater = {"rater": rated.rater}
-    whole: dict[str, Any] = {}
-    if study.settings.design == SENTENCES:
-        key |= {"model_name": data["model"]}
-        for number, text, _ in data["sentences"]:
-            name = f"s{number}"
-            if name in values:
-                yield {
-                    **key,
-                    "sent_idx": number,
-                    "summ_sent": text,
-                    "sent_label": values[name],
-                    "exp": values.get(f"{name}_why", ""),
-                    "type": ", ".join(values.get(f"{name}_types", ())),
-                    **rater,
-                }
-        covered = made(rated.item, values)
-        if "relevance" in values:
-            whole["relevance"] = values["relevance"]
-        if covered is not None:
-            whole |= {"made": covered, "completeness": completeness(covered).value}
-    points = points_of(rated.item, values)
-    if points:
-        whole["key_points"] = points
-    if whole:
-        remark = values.get("remark", "")
-        yield {**key, **whole, "remark": remark, **rater, "seconds": round(rated.seconds, 1)}
+# The report
+
+
+def _words_of(item: Item) -> int:
+    texts = [str(item.data["document"]), *(text for _, text, _ in item.data.get("sentences", ()))]
+    return sum(len(text.split()) for text in texts)
+
+
+def _scores(ratings: Sequence[Rated]) -> dict[str, Any]:
+    """Return the relevance and completeness of a system's summaries."""
+    levels_of = [each.values["relevance"] for each in ratings if "relevance" in each.values]
+    covered = [made(each.item, each.values) for each in ratings]
+    complete = mean_completeness(completeness(each) for each in covered if each is not None)
+    return {
+        "relevant": mean_relevance(each.values.get("relevance") for each in ratings).to_dict(),
+        "relevance": {"value": fmean(levels_of) if levels_of else None, "n": len(levels_of)},
+        "completeness": complete.to_dict(),
+    }
+
+
+def _rate_tables(rates: Sequence[Rate], types: ErrorCounts) -> list[Table]:
+    rows: dict[tuple[str, str], dict[str, Rate]] = {}
+    for rate in rates:
+        if (rate.dataset, rate.split) == (ALL, ALL):
+            rows.setdefault((rate.model, rate.category), {})[rate.level] = rate
+    shown: list[Sequence[str]] = [
+        [
+            *name,
+            *(
+                c
+                for each in own.values()
+                for c in (str(each.n), str(each.errors), figure(each.percent, 1))
+            ),
+        ]
+        for name, own in rows.items()
+    ]
+    heads: Sequence[str] = (
+        "errors by system",
+        "topics",
+        "sentences",
+        "err",
+        "%",
+        "summaries",
+        "err",
+        "%",
+    )
+    tables: list[Table] = [(heads, shown)]
+    if types.exploded:
+        tables.append(
+            (
+                ("error", "sentences", "%", "alone"),
+                [
+                    [
+                        name,
+                        str(n),
+                        figure(100 * n / types.inconsistent, 1),
+                        str(types.single.get(name, 0)),
+                    ]
+                    for name, n in types.exploded.items()
+                ],
+            )
+        )
+    return tables
+
+
+def _systems_table(systems: Mapping[str, Mapping[str, Any]]) -> Table:
+    return (
+        ("summaries by system", "relevance 1–5", "relevant %", "ratings", "complete %", "ratings"),
+        [
+            [
+                name,
+                figure(own["relevance"]["value"], 2),
+                _percent(own["relevant"]["value"]),
+                str(own["relevance"]["n"]),
+                _percent(own["completeness"]["value"]),
+                str(own["completeness"].get("n", 0)),
+            ]
+            for name, own in systems.items()
+        ],
+    )
+
+
+def _percent(value: float | None) -> str:
+    return figure(None if value is None else 100 * value, 1)

@@ -11,18 +11,19 @@ An export has one QuoteSum row per answer, and may have several writers per ques
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semqa.data.files import decode_text, open_input
-from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
+from semqa.data.jsonl import Row, as_row, decode_json, encode_row, read_rows
 from semqa.data.quotesum import (
     MAX_NUMBER,
     Question,
     Reference,
     question_rows,
     read_questions,
-    read_quotesum,
 )
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
@@ -30,18 +31,22 @@ from semqa.quotes.renumber import Renumbering
 from semqa.studies.kind import (
     MAX_TEXT,
     Figures,
-    ImportedRating,
+    Format,
     Input,
     Item,
     Kind,
     Part,
+    Rated,
     Stage,
+    Studies,
+    Study,
     counted,
     text_part,
 )
 from semqa.studies.kind import Question as Asked
 from semqa.studies.written import (
     MAX_WORDS,
+    Piece,
     Place,
     as_json,
     as_segments,
@@ -51,14 +56,6 @@ from semqa.studies.written import (
     verified,
     words_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.jsonl import Row
-    from semqa.studies.kind import Format, Rated, Study
-    from semqa.studies.written import Piece
 
 _ASKED = (
     Asked("answer", "Answer", "text"),
@@ -73,11 +70,9 @@ class Writing(Kind):
     name = "writing"
     title = "Write an answer with quotes"
     view = "write"
-    per_item = 3
     reviewed = True
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        del design
         questions: dict[str, Question] = {}
         starts: dict[str, str] = {}
         own: list[Item] = []
@@ -108,7 +103,6 @@ class Writing(Kind):
         return [_item(question, starts.get(question.qid, "")) for question in chosen] + own
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        del design
         sources = _sources(item)
         start, lost = pieces_of(item.data.get("start", ""), sources)
         task: Part = {
@@ -131,7 +125,6 @@ class Writing(Kind):
         before: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the validated answer: quotes match their passages, and the length is allowed."""
-        del design, stage, before
         sources = _sources(item)
         pieces = read_pieces(values.get("answer", []), sources)
         left_out = _left_out(values.get("left_out", []), sources)
@@ -142,9 +135,8 @@ class Writing(Kind):
         found = {"answer": as_json(pieces), "left_out": left_out, "comment": comment.strip()}
         return {name: value for name, value in found.items() if value or name == "answer"}
 
-    def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
+    def review(self, item: Item, values: Mapping[str, Any]) -> tuple[Part, ...]:
         """Return the question, the answer, and the passages with the quotes marked."""
-        del design
         sources, pieces = _sources(item), _written(item, values)
         answer: Part = {
             "kind": "answer",
@@ -174,61 +166,33 @@ class Writing(Kind):
             {"kind": "sources", "label": "Passages", "sources": shown},
         )
 
-    def imported(self, study: Study, inputs: Sequence[Input]) -> list[ImportedRating]:
-        """Read the answers of QuoteSum files; the writer is ``writer`` or numbered per question.
-
-        A quote that is not verbatim becomes free text.
-        """
-        places = {qid: number for (qid, _), number in study.places.items()}
-        found: list[ImportedRating] = []
-        for question in (q for each in inputs for q in read_quotesum(each.path)):
-            place = places.get(question.qid)
-            known = study.items[place - 1].data if place else {}
-            given = _item(question, "").data
-            if any(known.get(name) != given[name] for name in ("question", "sources")):
-                raise InputError(
-                    f"Question {question.qid!r} is not in the study with the same sources."
-                )
-            for number, reference in enumerate(question.references, 1):
-                found.append(_imported(places[question.qid], number, reference, question.sources))
-        return found
-
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         """Return QuoteSum rows, without ratings that left out all passages."""
         if form != "jsonl":
             raise InputError(
                 "must be jsonl: answers are exported in the QuoteSum format.", field="--format"
             )
-        rounds = {
-            study.kind.key(study.items[number - 1]): place
-            for place, numbers in enumerate(study.rounds)
-            for number in numbers
-        }
+        rounds = {n: at for at, numbers in enumerate(study.rounds) for n in numbers}
+        places = study.places
         answered = [each for each in ratings if each.values["answer"]]
         if not answered:
             raise InputError("There are no answers to export yet.")
-        order = {study.kind.key(item): number for number, item in enumerate(study.items)}
-        ordered = sorted(answered, key=lambda r: (order[study.kind.key(r.item)], r.place))
-        released = {each.values.get("unique_id") for each in answered}
-        for rated in ordered:
-            unique_id = f"{rated.item.item}_{rated.place}"
-            if unique_id in released:
-                unique_id = f"{rated.item.item}_{rated.rater}"
+        for rated in sorted(answered, key=lambda each: (places[self.key(each.item)], each.place)):
             extra = {
                 "writer": rated.rater,
                 "seconds": round(rated.seconds, 1),
-                "revision": rated.values.get("revision", rated.revision),
-                "round": rounds[study.kind.key(rated.item)],
+                "revision": rated.revision,
+                "round": rounds[places[self.key(rated.item)]],
                 "left_out": rated.values.get("left_out", []),
                 "comment": rated.values.get("comment", ""),
             }
-            yield from map(encode_row, question_rows(_question(rated, unique_id, extra)))
+            yield from map(encode_row, question_rows(_question(rated, extra)))
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return all answers as one QuoteSum file."""
         return {f"{self.name}.jsonl": self.export(study, ratings, "jsonl")}
 
-    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+    def report(self, studies: Studies) -> Figures:
         """Return statistics of length, quotes, coverage and working time."""
         return _figures([each for _, rated in studies for each in rated])
 
@@ -340,36 +304,15 @@ def _url(row: Row) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def _imported(
-    place: int, number: int, reference: Reference, sources: Sequence[Source]
-) -> ImportedRating:
-    extra = reference.extra
-    left_out, seconds = extra.get("left_out"), extra.get("seconds")
-    revision = extra.get("revision")
-    values: dict[str, Any] = {
-        "answer": as_json([piece for piece in pieces_of(reference.text, sources)[0] if piece]),
-        "left_out": _left_out(left_out or [], sources),
-        "comment": str(extra.get("comment") or ""),
-        "unique_id": reference.unique_id,
-        "revision": revision if isinstance(revision, int) else None,
-    }
-    return ImportedRating(
-        place,
-        {name: value for name, value in values.items() if value or name == "answer"},
-        str(extra.get("writer") or f"writer-{number}"),
-        float(seconds) if isinstance(seconds, int | float) else 0.0,
-    )
-
-
 # Writing
 
 
-def _question(rated: Rated, unique_id: str, extra: Mapping[str, object]) -> Question:
+def _question(rated: Rated, extra: Mapping[str, object]) -> Question:
     data, sources = rated.item.data, _sources(rated.item)
     pieces = _written(rated.item, rated.values)
     short = data.get("short_answers", [])
     reference = Reference(
-        rated.values.get("unique_id", unique_id),
+        f"{rated.item.item}_{rated.place}",
         verified(pieces, sources),
         covered_short_answers(pieces, sources, short),
         tuple(short),

@@ -10,19 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from semqa.errors import InputError
-from semqa.quotes import Quote, QuotedAnswer
+from semqa.quotes import Quote, QuotedAnswer, Source
 from semqa.quotes.marks import canonical_mark
-from semqa.quotes.source import FIELDS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from semqa.quotes import Source
-    from semqa.quotes.source import Field
+from semqa.quotes.source import FIELDS, Field
 
 MAX_WORDS = 100
 """Maximum number of words of an answer, as in the paper."""
@@ -41,12 +36,7 @@ _KEYS = {"source", "field", "start", "end"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a quote in a passage.
-
-    Attributes:
-        source: number of the passage, from 1.
-        start, end: offsets in code points.
-    """
+    """The place of a quote in a passage, which is numbered from 1. Offsets are code points."""
 
     source: int
     field: Field

@@ -142,8 +142,7 @@ def end_token(name: str, tokenizer: Any) -> int:
         if token is not None:
             return int(token)
     raise InputError(
-        f"The tokenizer of {name} has no end token.",
-        hint="Set eos_token in tokenizer_config.json.",
+        f"The tokenizer of {name} has no end token.", hint="Set eos_token in tokenizer_config.json."
     )
 
 

@@ -58,8 +58,7 @@ class TrainingOptions:
         int, Option(min=1, help="Maximum tokens of an answer in evaluations.")
     ] = 256
     max_length: Annotated[
-        int,
-        Option(min=1, help="Maximum tokens of an example; longer ones are left out."),
+        int, Option(min=1, help="Maximum tokens of an example; longer ones are left out.")
     ] = 2048
     lora_rank: Annotated[int, Option(min=1, help="LoRA rank.", rich_help_panel=LORA)] = 16
     lora_alpha: Annotated[int, Option(min=1, help="LoRA alpha.", rich_help_panel=LORA)] = 32
@@ -70,8 +69,7 @@ class TrainingOptions:
         str, Option(help="Modules, separated by commas, or all-linear.", rich_help_panel=LORA)
     ] = "all-linear"
     merge: Annotated[
-        bool,
-        Option(help="Merge the adapters into the model at the end.", rich_help_panel=LORA),
+        bool, Option(help="Merge the adapters into the model at the end.", rich_help_panel=LORA)
     ] = True
     gradient_checkpointing: Annotated[
         bool, Option("--gradient-checkpointing", help="Use less memory, but more time.")

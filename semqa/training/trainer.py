@@ -272,11 +272,7 @@ def _finished(checkpoint: Path | None) -> TrainerState | None:
 
 
 _NOT_PACKED = "is not supported: this model cannot keep packed answers apart."
-_PRECISIONS = {
-    (False, False): None,
-    (True, False): torch.bfloat16,
-    (False, True): torch.float16,
-}
+_PRECISIONS = {(False, False): None, (True, False): torch.bfloat16, (False, True): torch.float16}
 """Data type of the computation, by bf16 and fp16."""
 
 
@@ -340,10 +336,7 @@ def make_run(
         data_collator=padding,
     )
     keeping = Keeping(
-        options.metric,
-        (*METRICS, "verified"),
-        save,
-        evaluate_steps=options.eval_steps,
+        options.metric, (*METRICS, "verified"), save, evaluate_steps=options.eval_steps
     )
     return Run(trainer, session.folder, session.ranks, keeping, session.progress.on_progress)
 

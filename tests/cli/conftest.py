@@ -1,18 +1,19 @@
-"""Fixtures that run the real command in its own process."""
+"""Fixtures that run commands."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cli.forked import Forks
+from semqa.__main__ import main
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -32,39 +33,43 @@ class Outcome(NamedTuple):
 Command = Callable[..., Outcome]
 
 
-@pytest.fixture(scope="session")
-def forks() -> Iterator[Forks | None]:
-    """Preloaded process to fork short commands from, where fork is available."""
-    if not hasattr(os, "fork"):
-        yield None
-        return
-    made = Forks()
-    yield made
-    made.close()
-
-
 @pytest.fixture
-def semqa(tmp_path: Path, forks: Forks | None) -> Command:
-    """Call as ``semqa("answer", "Who?", stdin=b"…", env={…})``; runs in an empty folder."""
+def semqa(tmp_path: Path) -> Command:
+    """Call as ``semqa("answer", "Who?", stdin=b"…", env={…})``; runs in an empty folder.
+
+    The command runs in this process, unless Python itself reads its environment when it starts.
+    """
 
     def run(*args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None) -> Outcome:
-        settings = {k for k in os.environ if k.startswith("SEMQA_")} - {"SEMQA_CACHE"}
-        clean = {k: v for k, v in os.environ.items() if k not in settings}
-        if forks is not None and all(k == "COLUMNS" or k.startswith("SEMQA_") for k in env or {}):
-            code, out, err = forks.run(
-                [*map(str, args)], stdin, tmp_path, {**clean, "COLUMNS": "100", **(env or {})}
+        argv, given = ["semqa", *map(str, args)], {"COLUMNS": "100", **(env or {})}
+        ours = {name for name in os.environ if name.startswith("SEMQA_")} - {"SEMQA_CACHE"}
+        if given.keys() & {"LC_ALL", "LANG", "PYTHONUTF8"}:
+            clean = {name: value for name, value in os.environ.items() if name not in ours}
+            done = subprocess.run(
+                [sys.executable, "-m", *argv],
+                input=stdin,
+                capture_output=True,
+                cwd=tmp_path,
+                env={**clean, **given},
+                timeout=120,
+                check=False,
             )
-            return Outcome(code, out.decode("utf-8"), err.decode("utf-8"))
-        done = subprocess.run(
-            [sys.executable, "-m", "semqa", *map(str, args)],
-            input=stdin,
-            capture_output=True,
-            cwd=tmp_path,
-            env={**clean, "COLUMNS": "100", **(env or {})},
-            timeout=120,
-            check=False,
-        )
-        return Outcome(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+            return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+        out, err = io.BytesIO(), io.BytesIO()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            for name in ours:
+                patch.delenv(name)
+            for name, value in given.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", argv)
+            streams = {"stdin": io.BytesIO(stdin), "stdout": out, "stderr": err}
+            for name, stream in streams.items():
+                patch.setattr(sys, name, io.TextIOWrapper(stream, "utf-8", write_through=True))
+            with pytest.raises(SystemExit) as end:
+                main()
+            shown = out.getvalue().decode(), err.getvalue().decode()
+        return Outcome(int(end.value.code or 0), *shown)
 
     return run
 

@@ -13,11 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from semqa.bench.record import Record
-from semqa.bench.run import Progress
-from semqa.cli.bench_watch import watching
 from semqa.cli.main import app
-from semqa.quotes import QuotedAnswer, Source
 from tests.bench.test_run import many_questions
 from tests.cli.conftest import EXAMPLES, Command
 from tests.cli.fake_model import FakeModel
@@ -35,13 +31,6 @@ def test_prints_a_table_and_where_the_results_are(semqa: Command, tmp_path: Path
     args = ("bench", "quotesum", "--data", DATA, "--engine", "lead-1", "--out", "run", "--json")
     kept = json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))
     assert kept["results"] == semqa(*args).json["results"]
-
-
-def test_unscored_examples_are_shown(semqa: Command, tmp_path: Path) -> None:
-    lines = DATA.read_text(encoding="utf-8").splitlines()
-    (tmp_path / "one.jsonl").write_text("\n".join(lines[1:]) + "\n", encoding="utf-8")
-    outcome = semqa("bench", "quotesum", "--data", "one.jsonl", "--engine", "human", "--out", "run")
-    assert "unscored: 1 of 6 (no other reference to compare with) in all scores" in outcome.out
 
 
 Invoke = Callable[..., Result]
@@ -110,19 +99,6 @@ def test_no_results_if_all_examples_fail(invoke: Invoke, tmp_path: Path) -> None
     assert json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))["seconds"] == {}
 
 
-def test_each_failure_reason_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = Progress(0, 9, 0, 0)
-    with watching() as watch:
-        for k, error in enumerate(["too long", None, "too long", "many marks", "refused", "more"]):
-            nothing = QuotedAnswer.parse("", [Source("a")])
-            record = Record.of(f"q{k}", "q", "who?", nothing, None, 1.0, error)
-            progress = progress.after(record)
-            watch.progress(progress)
-    assert capsys.readouterr().err.splitlines() == [
-        "failed: q0: too long", "failed: q3: many marks", "failed: q4: refused",
-    ]  # fmt: skip
-
-
 def test_a_terminal_shows_time_and_failures(terminal: Terminal, tmp_path: Path) -> None:
     program = tmp_path / "moody.py"
     program.write_text(
@@ -185,19 +161,6 @@ def test_mistakes(fails: Callable[..., str], semqa: Command) -> None:
     assert "is not an option of the human row" in fails(
         *args, "--engine", "human", "--max-words", "9"
     )
-
-
-def test_a_single_run_requires_options(fails: Callable[..., str]) -> None:
-    assert "--data is missing" in fails("bench", "quotesum", "--out", "run")
-    assert "--out is missing" in fails("bench", "quotesum", "--data", DATA)
-
-
-def test_a_grid_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
-    config = tmp_path / "runs.yaml"
-    config.write_text(f"data: {DATA}\nengine: [lead-1, human]\nout: {tmp_path / 'runs'}\n", "utf-8")
-    shown = terminal("bench", "quotesum", "--config", config)
-    assert "[1/2]" in shown
-    assert "2/2" in shown
 
 
 def test_a_grid_from_standard_input(semqa: Command) -> None:

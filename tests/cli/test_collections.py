@@ -121,15 +121,8 @@ def test_a_damaged_one_hides_no_others_and_can_be_deleted(
     assert run("collections", "list").code == 0
 
 
-def test_an_invalid_name_is_not_found(run: Command, docs: Path) -> None:
-    run("index", docs, *WORDS)
-    lost = run("collections", "delete", "\udcff", "--yes")
-    assert (lost.code, "'\\udcff' not found" in lost.err) == (2, True)
-
-
 @pytest.mark.parametrize(
-    ("typed", "code", "left"),
-    [("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)],
+    ("typed", "code", "left"), [("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)]
 )
 def test_delete_asks_for_confirmation(
     run: Command, docs: Path, typed: str, code: int, left: int

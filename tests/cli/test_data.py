@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.conftest import EXAMPLES, Command
@@ -41,10 +40,3 @@ def test_no_network_is_one_line(semqa: Command, tmp_path: Path) -> None:
     assert outcome.code == 1
     assert outcome.err.startswith("error: Cannot download http://127.0.0.1:9/none/dev.jsonl")
     assert outcome.err.count("\n") == 1
-
-
-def test_mistakes(fails: Callable[..., str]) -> None:
-    assert "Unknown dataset" in fails("data", "fetch", "quotsum")
-    told = fails("data", "fetch", "quotesum", "--split", "de")
-    assert "--split must be one of train, dev, test" in told
-    assert "cannot be read" in fails("data", "check", "none.jsonl")

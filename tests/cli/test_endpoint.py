@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.conftest import EXAMPLES, Command
-from tests.engines.openai.fake_vllm import FakeVllm
-from tests.engines.openai.server import Answer, Asked, error, serving
+from tests.cli.conftest import Command
+from tests.engines.openai.server import Answer, error, serving
 
 SOURCE = "Bing Crosby released it in 1942."
 WRITTEN = "By [ 1 bing crosby ], in [ 1 1999 ]."
@@ -51,44 +47,6 @@ def test_an_answer_reports_its_constraint_method(semqa: Command) -> None:
         told = semqa(*ASK, "--format", "terminal", stdin=SOURCE.encode(), env=env)
         assert "✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired." in " ".join(told.out.split())
         assert "(constraint: repair)" in told.out
-
-
-def test_the_constraint_method_can_be_chosen(semqa: Command) -> None:
-    with serving(FakeVllm(processor=True)) as server:
-        at = ("--base-url", server.url)
-        for given in ((), ("--constraint", "on"), ("--constraint", "processor")):
-            told = semqa(*ASK, *at, *given, "--free", "any", stdin=SOURCE.encode())
-            assert told.out == "So [ 1 Bing ].\n"
-            assert "constraint: processor" in told.err
-            keys = server.asked[-1].body["vllm_xargs"]
-            assert keys["semqa_free"] == "any"
-        told = semqa(*ASK, *at, "--constraint", "grammar", stdin=SOURCE.encode())
-        assert told.code == 2
-        assert "not supported by the endpoint" in told.err
-        told = semqa(*ASK, *at, "--format", "terminal", stdin=SOURCE.encode())
-        assert "(constraint: processor)" in told.out
-        told = semqa(*ASK, *at, "--json", stdin=SOURCE.encode())
-        assert told.json["constraint"] == "processor"
-    told = semqa(*ASK[:2], "--engine", "transformers:x", "--constraint", "grammar", stdin=b"x")
-    assert told.code == 2
-    assert "--constraint must be on or off" in told.err
-
-
-def test_an_answer_that_its_grammar_did_not_end_ends_behind_its_last_whole_word(
-    semqa: Command,
-) -> None:
-    obedient = FakeVllm(grammar=True)
-
-    def server_of(asked: Asked) -> Answer:
-        if "Crosby" in str(asked.body["messages"]):
-            return Answer("By [ 1 Bing Cro", "length")
-        return obedient(asked)
-
-    with serving(server_of) as server:
-        told = semqa(*ASK, "--base-url", server.url, stdin=SOURCE.encode())
-    assert told.out == "By [ 1 Bing ]\n"
-    assert "cut off at 7 tokens" in told.err
-    assert "constraint: grammar" in told.err
 
 
 def test_failures_have_their_exit_codes(semqa: Command) -> None:
@@ -135,31 +93,3 @@ def test_an_interrupt_stops_at_once(tmp_path: Path) -> None:
         assert (asked.returncode, out) == (130, b"")
         assert b"Traceback" not in err
         assert time.monotonic() - started < 10
-
-
-def test_a_benchmark_counts_ways_and_repairs(semqa: Command, tmp_path: Path) -> None:
-    data = EXAMPLES / "quotesum.jsonl"
-    with serving(Answer("Made [ 1 up ] of [ 9 nothing ].")) as server:
-        run = ("bench", "quotesum", "--data", data, "--engine", "openai:tiny")
-        told = semqa(*run, "--out", tmp_path / "run", env={**KEY, "SEMQA_BASE_URL": server.url})
-        assert told.code == 0, told
-        assert re.search(
-            r"throughput: [0-9.]+ answers per second, [0-9]+ tokens per second", told.out
-        )
-        assert re.search(
-            r"constraint: 3 by repair; 3 broke a rule; 5 marks lost their brackets", told.out
-        )
-        results: Any = json.loads((tmp_path / "run" / "results.json").read_text())
-        assert results["constraint"]["ways"] == {"repair": 3}
-        assert results["constraint"]["dropped_marks"] >= 3
-        assert results["config"]["options"]["base_url"] == server.url
-        assert results["config"]["model"] is None
-        everything = "".join(path.read_text() for path in (tmp_path / "run").iterdir())
-        assert "secret" not in everything
-        lines = (tmp_path / "run" / "examples.jsonl").read_text().splitlines()
-        rows = [json.loads(line) for line in lines]
-        assert all(row["constraint"] == "repair" for row in rows)
-        asked = len(server.asked)
-        told = semqa(*run, "--out", tmp_path / "run", "--base-url", server.url)
-        assert told.code == 0
-        assert len(server.asked) == asked

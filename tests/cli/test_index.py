@@ -16,7 +16,6 @@ from semqa.retrieval.passages import Library
 from semqa.server.middleware import given_owner
 from tests.cli.conftest import Command
 from tests.documents import makers
-from tests.terminal import Terminal
 
 
 @pytest.fixture
@@ -89,10 +88,6 @@ def test_a_collection_belongs_to_its_key(semqa: Command, docs: Path, tmp_path: P
     lost = semqa("index", docs, *WORDS, "--owner", "nobody", env=ENV)
     assert lost.code == 2
     assert "--owner must be the id of a valid key" in lost.err
-
-
-def test_a_terminal_sees_progress(docs: Path, tmp_path: Path, terminal: Terminal) -> None:
-    assert "2/2" in terminal("index", docs, *WORDS, "--data", tmp_path / "data")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")

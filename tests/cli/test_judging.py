@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from semqa.attribution.judges import Reading, Span
 from semqa.cli.eval.judging import JudgeOptions, judge_progress
-from semqa.cli.main import app
 from tests.cli.conftest import EXAMPLES, Command
 from tests.engines.openai.server import Answer, serving
 
@@ -63,20 +60,12 @@ def test_pages_show_the_judgement_and_texts_stay_alone(semqa: Command) -> None:
     assert plain.err == "Judged by lexical (a judgement, not a verification): 1 supported.\n"
 
 
-def test_judge_errors_come_before_answers(
-    fails: Callable[..., str],
-) -> None:
+def test_judge_errors_come_before_answers(fails: Callable[..., str]) -> None:
     assert "Judge 'lexicon'" in fails(*CHECK, "--judge", "lexicon", stdin=SOURCE)
     unknown = fails(*CHECK, "--judge", "engine:openai:x", "--judge-url", "nowhere", stdin=SOURCE)
     assert unknown.startswith("error: --judge-url must be an http")
     both = fails(*CHECK, "--no-judge-cache", stdin=SOURCE)
     assert "--no-judge-cache" in both
-
-
-def test_a_judge_from_the_environment_is_optional(semqa: Command) -> None:
-    env = {"SEMQA_JUDGE": "no-such-judge"}
-    assert semqa(*CHECK[:2], stdin=SOURCE, env=env).code == 0
-    assert semqa(*CHECK, stdin=SOURCE, env=env).code == 2
 
 
 def test_a_model_behind_an_endpoint_judges(semqa: Command) -> None:
@@ -139,15 +128,6 @@ def test_auto_ais_judges_answers_with_their_sources(semqa: Command, tmp_path: Pa
     assert sentences[2]["reason"] == "quotes and cites no source"
 
 
-def test_auto_ais_reads_answer_records(semqa: Command) -> None:
-    record = semqa(*CHECK, "--json", stdin=SOURCE)
-    run = ("eval", "auto-ais", "-", "--no-judge-cache", "--json")
-    found = semqa(*run, stdin=record.out.encode()).json
-    assert found["rows"][0]["checks"] == record.json["checks"]
-    both = semqa(*run, stdin=b"[%s]" % record.out.encode()).json
-    assert both["results"] == found["results"]
-
-
 def test_auto_ais_takes_predictions_with_references(semqa: Command, tmp_path: Path) -> None:
     semqa("bench", "quotesum", "--data", DATA, "--out", "run")
     run = ("eval", "auto-ais", "run/examples.jsonl", "-r", DATA, "--no-judge-cache")
@@ -184,46 +164,6 @@ def test_a_run_is_judged_when_it_is_done_or_later(semqa: Command, tmp_path: Path
     shown = semqa(*run, "--judge", "lexical")
     assert "judged by lexical" in shown.out
     assert "citation precision" in shown.out
-
-
-class Reader:
-    """A judge that can only answer questions."""
-
-    name = identity = "reader"
-
-    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        return [Span(one.passage[:4], 0, min(4, len(one.passage)), 1.0) for one in readings]
-
-
-def test_a_judge_that_only_reads_is_enough_for_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("semqa.attribution.judges.create_judge", lambda *_: Reader())
-    lines = DATA.read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    for row in rows:
-        numbers = [k for k in range(1, 9) if row.get(f"short_ans_{k}")]
-        row["disambig_questions"] = " | ".join(f"Which is {k}?" for k in numbers)
-    data = write(tmp_path / "data.jsonl", *rows)
-    runner = CliRunner()
-    args = ["bench", "quotesum", "--data", str(data), "--out", str(tmp_path / "run")]
-    told = runner.invoke(app, [*args, "--judge", "any", "--no-judge-cache"])
-    assert told.exit_code == 0, told.output
-    assert re.search(r"Disambig-F1 +[\d.]+ ", told.stdout)
-    assert re.search(r"DR +[\d.]+ ", told.stdout)
-    assert "AutoAIS" not in told.stdout
-    asked = ["answer", "Who?", "--source", "He did.", "--check", "--judge", "any"]
-    refused = runner.invoke(app, [*asked, "--no-judge-cache"])
-    assert "cannot judge entailment" in str(refused.exception)
-
-
-def test_a_record_is_not_taken_for_answers(semqa: Command, tmp_path: Path) -> None:
-    answers = write(tmp_path / "answers.jsonl", *LINES)
-    assert semqa("eval", "auto-ais", answers, "--out", "record.json").code == 0
-    for command in ("auto-ais", "citations"):
-        outcome = semqa("eval", command, "record.json")
-        assert outcome.code == 2
-        assert "record.json: The file is a record" in outcome.err
 
 
 @pytest.mark.parametrize("kept", [True, False])

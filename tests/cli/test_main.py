@@ -27,15 +27,6 @@ def test_changelog_top_is_the_version() -> None:
     assert top.group(1) == package.__version__
 
 
-@pytest.mark.parametrize(
-    "command", [[], ["answer"], ["verify"], ["score"], ["bench"], ["bench", "quotesum"], ["data"]]
-)
-def test_help_everywhere(semqa: Command, command: list[str]) -> None:
-    outcome = semqa(*command, "--help")
-    assert outcome.code == 0
-    assert "Usage:" in outcome.out
-
-
 def modules_after(code: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
@@ -153,19 +144,6 @@ def test_a_narrow_terminal_cuts_no_figure(semqa: Command, columns: str) -> None:
     args = ("bench", "quotesum", "--data", data, "--engine", "lead-1", "--out", "run")
     outcome = semqa(*args, env={"COLUMNS": columns})
     assert re.search(r"SEMQA +\d+\.\d\d +\d+\.\d\d – \d+\.\d\d +3", outcome.out)
-
-
-def test_results_can_go_to_a_pipe() -> None:
-    done = subprocess.run(
-        ["bash", "-c", f"{ANSWER} -f plain --out >(cat) | cat; {ANSWER} -f plain --out -"],
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    lines = done.stdout.splitlines()
-    assert len(lines) == 2
-    assert lines[0] == lines[1]
-    assert done.stderr == ""
 
 
 def test_inputs_are_not_overwritten(semqa: Command, tmp_path: Path) -> None:

@@ -65,16 +65,6 @@ def test_options_are_passed_to_the_engine(invoke: Invoke) -> None:
     }  # fmt: skip
 
 
-def test_rules_without_the_constraint_print_a_warning(invoke: Invoke) -> None:
-    result = invoke(*ASK, "--constraint", "off", "--free", "any", "--quote-bias", "2")
-    assert FakeModel.made[0].options == {"constraint": "off"}
-    assert "no effect with --constraint off: --free, --quote-bias" in result.stderr
-    told = result.stderr.splitlines()[-1]
-    assert told.startswith("constraint off: ✗ 7 quotes: 5 verified, 1 fabricated, 1 malformed.")
-    assert told.endswith("(cut off at 40 tokens)")
-    assert result.stdout.startswith("[ 1 Børge ] ")
-
-
 def test_a_cut_off_answer_is_reported(invoke: Invoke) -> None:
     shown = invoke(*ASK, "--constraint", "off", "--format", "terminal").stdout
     assert shown.rstrip().endswith("\n(cut off at 40 tokens)")
@@ -92,12 +82,6 @@ def test_the_prompt_is_checked_before_the_constraint_is_compiled(invoke: Invoke)
     assert "warm up" not in FakeModel.made[1].done
 
 
-def test_only_some_sources_may_be_quoted(invoke: Invoke) -> None:
-    record = json.loads(invoke(*ASK, "--quote-from", "3, 1", "--json").stdout)
-    assert FakeModel.made[0].options["quote_from"] == (1, 3)
-    assert record["options"]["quote_from"] == [1, 3]
-
-
 def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
     plain = invoke(*ASK, *RANDOM)
     shown = invoke(*ASK, *RANDOM, "--show-prompt")
@@ -109,13 +93,6 @@ def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
     completion = invoke(*ASK, *RANDOM, "--show-prompt", "--form", "completion").stderr
     assert "--- user ---" not in completion
     assert "Answer:\n---\n" in completion
-
-
-def test_dropped_exemplars_are_reported(invoke: Invoke) -> None:
-    result = invoke(*ASK, *RANDOM, "--context", "3000", "--json")
-    assert len(json.loads(result.stdout)["prompt"]["exemplars"]) == 1
-    assert result.stderr == "only 1 of 2 exemplars fit in the model's context\n"
-    assert "tokens without exemplars" in fails(invoke(*ASK, *RANDOM, "--context", "100"))
 
 
 def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
@@ -130,11 +107,6 @@ def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
     full = json.loads(invoke(*ASK, *RANDOM, "--json", "--show-prompt").stdout)["prompt"]
     assert full["text"].endswith("Answer:")
     assert full["messages"][0]["role"] == "system"
-
-
-def test_prompts_for_citations_print_a_warning(invoke: Invoke) -> None:
-    result = invoke(*ASK, "--prompt", "alce", "--constraint", "off")
-    assert "asks for citations such as [1], which count as malformed" in result.stderr
 
 
 def test_options_from_the_environment_are_optional(invoke: Invoke) -> None:
@@ -159,20 +131,6 @@ def test_bench_closes_its_engine(
     result = invoke(*args, str(tmp_path / "run"))
     assert (result.exit_code != 0) is broken
     assert [made.closed for made in FakeModel.made] == [True]
-
-
-def test_bench_takes_the_same_options(invoke: Invoke, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    args = ("bench", "quotesum", "--data", DATA, "--engine", "fake:model", "--out", str(out))
-    result = invoke(*args, *RANDOM, "--top-k", "3", "--json")
-    assert result.exit_code == 0, result.output
-    config = json.loads(result.stdout)["config"]
-    assert config["options"] == {"constraint": "on", "top_k": 3}
-    assert config["prompts"]["shots"] == 2
-    assert "another run: its options" in fails(invoke(*args, *RANDOM))
-    assert "--shots is not an option" in fails(
-        invoke(*args[:-1], str(tmp_path / "other"), "--engine", "lead-1", "--shots", "1")
-    )
 
 
 WATCH = """

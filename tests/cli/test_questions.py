@@ -42,19 +42,6 @@ def test_each_line_equals_the_answer_to_one_question(semqa: Command, asked: Path
     assert found[1]["verdict"] == "abstained"
 
 
-def test_people_see_answers_under_their_questions(semqa: Command, asked: Path) -> None:
-    out = semqa("answer", "--questions", asked, "--sources", ANTARCTICA).out
-    places = [out.index(f"> {question}\n") for question in QUESTIONS]
-    assert places == sorted(places)
-
-
-def test_documents_may_stand_where_the_question_would(semqa: Command, tmp_path: Path) -> None:
-    (tmp_path / "q.txt").write_text("Who built it?", "utf-8")
-    (tmp_path / "a.txt").write_text("Ada built the bridge.", "utf-8")
-    out = semqa("answer", "--questions", tmp_path / "q.txt", tmp_path / "a.txt", "--json")
-    assert json.loads(out.out)["plain"] == "Ada built the bridge."
-
-
 def test_a_question_may_bring_an_id_and_sources(semqa: Command, tmp_path: Path) -> None:
     line = {"id": "q7", "question": "Who built it?", "sources": [{"text": "Ada built the bridge."}]}
     (tmp_path / "q.jsonl").write_text(json.dumps(line) + "\n", "utf-8")

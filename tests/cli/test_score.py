@@ -60,19 +60,6 @@ def test_baseline(semqa: Command, tmp_path: Path, rows: list[dict[str, str]]) ->
     assert "against the baseline" in table
 
 
-def test_baseline_without_short_answers(
-    semqa: Command, tmp_path: Path, rows: list[dict[str, str]]
-) -> None:
-    lines = [json.loads(line) for line in REFERENCES.read_text(encoding="utf-8").splitlines()]
-    bare = write(tmp_path / "r.jsonl", [{**line, "covered_short_answers": ""} for line in lines])
-    predictions = write(tmp_path / "p.jsonl", rows)
-    outcome = semqa("score", "-r", bare, "-p", predictions, "--baseline", predictions, "--json")
-    baseline = outcome.json["baseline"]
-    assert [test["metric"] for test in baseline["tests"]] == ["rougeLsum", "sem_f1", "semqa"]
-    assert "have sem_recall in both systems" in baseline["untested"][0]
-    assert outcome.json["sem_recall"] is None
-
-
 def test_mistakes(
     semqa: Command, fails: Callable[..., str], tmp_path: Path, rows: list[dict[str, str]]
 ) -> None:

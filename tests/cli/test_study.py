@@ -96,31 +96,6 @@ def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> No
     assert again[: again.index(" seconds")] in shown
 
 
-def test_raters_of_compared_studies_are_different_people(run: Command, tmp_path: Path) -> None:
-    for name in "ab":
-        run(
-            "study", "new", "semqa", f"human={EXAMPLES}", "-o", name, "--raters=ann", "--per-item=1"
-        )
-        with served(open_study(tmp_path / name)) as site:
-            person = site.person("ann")
-            person.answer(person.next(), **dict.fromkeys(SCALES, 3))
-    assert "2 ratings of 1 answer by 2 raters" in run("study", "report", "a", "b").out
-
-
-def test_ratings_are_compared_with_experts(run: Command, tmp_path: Path) -> None:
-    row = {"item": "1", "system": "m", "interpretable": True}
-    write_lines(
-        tmp_path / "r.jsonl", [row | {"annotator": a, "attributable": a != "c"} for a in "abc"]
-    )
-    write_lines(tmp_path / "e.jsonl", [row | {"annotator": "x", "attributable": True}])
-    found = run("eval", "ais", "--ratings", "r.jsonl", "--experts", "e.jsonl", "--json").json
-    (_, ais, _) = found["experts"]
-    assert (ais["consensus"]["percent"], ais["single"]["value"]) == (100, pytest.approx(2 / 3))
-    assert (
-        "against experts" in run("eval", "ais", "--ratings", "r.jsonl", "--experts", "e.jsonl").out
-    )
-
-
 def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Path) -> None:
     (first, *_) = read_quotesum(EXAMPLES)
     predictions = [{"qid": first.qid, "prediction": f"{first.texts[0]} [ 1 no such words ]"}]
@@ -166,20 +141,3 @@ def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> Non
     done = run("study", "export", folder, "-o", out)
     assert len(read_quotesum(out)) == 1
     assert "1 finished answer left out" in done.err
-
-
-def test_a_survey_is_reported(run: Command, tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "outputs.jsonl", OUTPUTS)
-    new = ("--raters", "ann", "--per-item", "1", "--survey")
-    run("study", "new", "ais", path, "-o", "s", *new)
-    given = {"guidelines": 5, "hard_clear": 2, "hard_support": 4, "sure": 3, "reasons": ["long"]}
-    with served(open_study(tmp_path / "s")) as site:
-        ann = site.person("ann")
-        while "end" not in (task := ann.next()):
-            last = "guidelines" in (each["id"] for each in task["stages"][0]["questions"])
-            ann.answer(task, **(given if last else {"interpretable": False}))
-    (answers,) = run("study", "report", "s", "--json").json["survey"]
-    assert answers == {"rater": "ann", "design": "two-step", **given}
-    assert "The source was long 1" in run("study", "report", "s").out
-    failed = run("study", "new", "semqa", f"human={EXAMPLES}", "-o", "t", *new)
-    assert "--survey is not available for semqa studies" in failed.err

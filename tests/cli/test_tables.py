@@ -32,10 +32,7 @@ def shown(
 @pytest.mark.parametrize("columns", [1, 40, 60, 72, 80, 100, 200])
 @pytest.mark.parametrize("name", ["t5", "t5-base-no-evidence", NAME])
 def test_nothing_is_cut_off(
-    name: str,
-    columns: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = shown(name, columns, monkeypatch, capsys)
     words = [word for line in lines for word in line]

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from semqa import QuotedAnswer, Source
 from semqa.quotes import ABSTENTION
-from semqa.quotes.repair import repair
 from tests.cli.conftest import EXAMPLES, Command
 
 ANTARCTICA = EXAMPLES / "antarctica.jsonl"
@@ -74,12 +72,6 @@ def test_numbers_of_a_records_sources_are_checked(
     assert told in fails("verify", stdin=record.encode())
 
 
-def test_other_json_is_treated_as_an_answer(semqa: Command) -> None:
-    text = '{"text": "By [ 1 Børge Ousland ]."}'
-    outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text.encode())
-    assert (outcome.code, outcome.json["answer"]) == (0, text)
-
-
 @pytest.mark.parametrize("text", ["No idea.", "", "It was the one who did it. [sic]"])
 def test_nothing_quoted_does_not_pass(semqa: Command, text: str) -> None:
     outcome = semqa("verify", "--sources", ANTARCTICA, stdin=text.encode())
@@ -95,32 +87,6 @@ def test_an_abstention_passes_as_such(semqa: Command) -> None:
     assert (outcome.json["verdict"], outcome.json["verified"]) == ("abstained", False)
     record = json.dumps({"answer": ABSTENTION, "sources": []})  # as a server sends it
     assert semqa("verify", stdin=record.encode()).code == 0
-
-
-def test_claims_outside_quotes_are_listed(semqa: Command) -> None:
-    text = b"[1 B\xc3\xb8rge Ousland] is a British meteorologist."
-    outcome = semqa("verify", "--sources", ANTARCTICA, stdin=text)
-    assert outcome.code == 0
-    assert "Not quoted: “British meteorologist”." in outcome.out
-    assert "✓" not in outcome.out
-    record = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text).json
-    assert (record["verdict"], record["verified"]) == ("unquoted", False)
-    assert [claim["text"] for claim in record["claims"]] == ["British meteorologist"]
-
-
-def test_a_record_includes_question_and_dropped_marks(semqa: Command) -> None:
-    question, sources = "Is the drug approved?", [Source("The drug is safe.")]
-    quoted = QuotedAnswer.parse("The drug approved: [ 1 safe ].", sources).to_dict(question)
-    told = semqa("verify", stdin=json.dumps({**quoted, "question": question}).encode())
-    assert (told.code, "✓ 1 quote" in told.out) == (0, True)
-    dropped = repair("The [ 1 drug is not safe ], it is [ 1 safe ].", sources).to_dict(question)
-    told = semqa("verify", stdin=json.dumps({**dropped, "question": question}).encode())
-    assert told.code == 1
-    assert "⟦1 drug is not safe · dropped⟧" in told.out
-    assert "dropped mark: “drug is not safe”: source 1 does not contain" in told.out
-    again = semqa("verify", "--json", stdin=json.dumps(dropped).encode())
-    assert again.json["dropped"] == dropped["dropped"]
-    assert again.json["verdict"] == "unverified"
 
 
 def test_output_is_strict_json_for_any_bytes(semqa: Command) -> None:

@@ -61,7 +61,7 @@ def nodes() -> Iterator[Nodes]:
             )
             for _ in range(2):
                 cluster.add_node(num_cpus=1)
-            settings = RaySettings(ray_address=cluster.address, workers="2")
+            settings = RaySettings(ray_address=cluster.address, workers=2)
             with open_ray(settings) as workers:
                 ray.cloudpickle.register_pickle_by_value(plans)
                 yield Nodes(cluster.address, cluster, workers)

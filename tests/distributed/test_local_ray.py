@@ -16,10 +16,7 @@ import pytest
 
 from semqa.bench import Plan, run
 from tests.bench.test_run import many_questions
-from tests.cli.conftest import forks, semqa
 from tests.distributed.test_ray_runs import record_of, record_rows
-
-__all__ = ["forks", "semqa"]
 
 pytestmark = pytest.mark.slow
 

@@ -23,11 +23,7 @@ TEXTS = (
 def question(number: int, *, shorts: bool = True) -> Question:
     asked = ("who opened the bridge", "when was it opened", "why a new one", "what stopped")[number]
     references = tuple(
-        Reference(
-            f"u{number}-{k}",
-            text,
-            "[ 1 Ada Holm ] [ 2 1954 ]" if shorts and k else "",
-        )
+        Reference(f"u{number}-{k}", text, "[ 1 Ada Holm ] [ 2 1954 ]" if shorts and k else "")
         for k, text in enumerate(
             (
                 f"It was [ 1 Ada Holm ] , number {number} .",

@@ -14,45 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 SYLLABLES = [
-    "ka",
-    "lo",
-    "mi",
-    "ren",
-    "tor",
-    "val",
-    "dun",
-    "ash",
-    "ber",
-    "gol",
-    "fen",
-    "har",
-    "wick",
-    "mar",
-    "sel",
-    "nor",
-    "pra",
-    "eld",
-    "us",
-    "ton",
-    "ley",
-    "by",
-]
+    "ka", "lo", "mi", "ren", "tor", "val", "dun", "ash", "ber", "gol", "fen", "har", "wick", "mar",
+    "sel", "nor", "pra", "eld", "us", "ton", "ley", "by",
+]  # fmt: skip
 FIRST = [
-    "Anna",
-    "Boris",
-    "Clara",
-    "David",
-    "Edith",
-    "Felix",
-    "Greta",
-    "Hugo",
-    "Irene",
-    "Jonas",
-    "Karla",
-    "Leon",
-    "Maria",
-    "Nils",
-]
+    "Anna", "Boris", "Clara", "David", "Edith", "Felix", "Greta", "Hugo", "Irene", "Jonas", "Karla",
+    "Leon", "Maria", "Nils",
+]  # fmt: skip
 SPORTS = ["rowing", "chess", "cycling", "fencing", "judo", "sailing", "tennis", "archery"]
 FILLER = (
     "The event was reported in several newspapers of the region at the time",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from semqa.errors import InputError
 from semqa.questions import ambigqa
 from semqa.questions.ambigqa import find_answer, find_candidates, read_array, split_article
+from semqa.questions.run import Steps
 from tests.effort import effort
 
 values = st.recursive(
@@ -96,7 +99,10 @@ def item(**more: Any) -> dict[str, Any]:
 def candidates(tmp_path: Path, *items: dict[str, Any]) -> list[dict[str, Any]]:
     path = tmp_path / "train.json"
     path.write_text(json.dumps(items))
-    return [json.loads(line) for piece in find_candidates([path], None) for _, line in piece.lines]
+    with closing(sqlite3.connect(":memory:")) as database:
+        Steps(database)
+        list(find_candidates(database, [path], None))
+        return [json.loads(row) for (row,) in database.execute("SELECT row FROM candidate")]
 
 
 def test_passages_that_hold_an_answer(tmp_path: Path) -> None:

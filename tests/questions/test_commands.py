@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from semqa.data.quotesum import read_quotesum
-from tests.cli.conftest import Command, forks, semqa
+from tests.cli.conftest import Command, semqa
 from tests.questions.released import write_ambigqa, write_paq
 from tests.terminal import talking
 
-__all__ = ["forks", "semqa"]
+__all__ = ["semqa"]
 
 LINES = 2_000
 PATIENCE_SECONDS = 120.0
@@ -68,22 +68,25 @@ def test_what_is_collected_is_a_quotesum_file(collected: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["buckets.note.json", "merged.jsonl", "filtered.jsonl"])
+@pytest.mark.parametrize("seconds", [1.0, 3.0])
 def test_a_killed_collection_resumes(
-    released: tuple[Path, Path], collected: Path, tmp_path: Path, moment: str
+    released: tuple[Path, Path], collected: Path, tmp_path: Path, seconds: float
 ) -> None:
     out = tmp_path / "killed"
     with subprocess.Popen(command(released, out), stdout=subprocess.DEVNULL) as first:
-        end = time.monotonic() + PATIENCE_SECONDS
-        # The file of the current step or of the last one exists.
-        while not (out / "steps" / moment).exists() and first.poll() is None:
-            assert time.monotonic() < end, "waited in vain"
-            time.sleep(0.005)
+        wait_for(out / "steps.sqlite")
+        time.sleep(seconds)
         first.send_signal(signal.SIGKILL)
-    assert not (out / "questions.jsonl").exists()
     subprocess.run(command(released, out), check=True, stdout=subprocess.DEVNULL)
     for name in ("questions.jsonl", "counts.json"):
         assert (out / name).read_bytes() == (collected / name).read_bytes()
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not path.exists():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
 
 
 def test_a_finished_collection_is_shown_again(released: tuple[Path, Path], collected: Path) -> None:
@@ -102,10 +105,7 @@ def test_ctrl_c_says_how_to_resume(released: tuple[Path, Path], tmp_path: Path) 
     with subprocess.Popen(
         command(released, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as first:
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not (out / "steps" / "filtered.jsonl").exists():
-            assert time.monotonic() < end, "waited in vain"
-            time.sleep(0.005)
+        wait_for(out / "steps.sqlite")
         first.send_signal(signal.SIGINT)
         _, err = first.communicate(timeout=PATIENCE_SECONDS)
     assert first.returncode == 130

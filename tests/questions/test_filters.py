@@ -147,18 +147,6 @@ def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert bool(left) is not same
 
 
-def test_without_a_judge_of_equivalence_none_is_asked() -> None:
-    question = CollectedQuestion(
-        "q",
-        "How many bridges?",
-        (PassageAnswer("two", "A", "Bridges: two."), PassageAnswer("2", "B", "2 bridges.")),
-    )
-    rules = Rules(least_words=1, least_score=0.0, equivalence="none")
-    found = filter_questions(Task(rules, [question]))
-    assert len(found.questions) == 1
-    assert "equivalence.questions" not in found.counts
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

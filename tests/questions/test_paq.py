@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
 from semqa.questions import paq
 from semqa.questions.records import question_key
-from semqa.questions.run import run_step
+from semqa.questions.run import Steps
 from tests.effort import effort
 
 asked = st.sampled_from(("who sang it", "Who  sang it?", "when was it", "where is it", "why"))
@@ -45,20 +48,26 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def merged(files: list[Path], folder: Path, count: int) -> list[dict[str, Any]]:
-    buckets = [folder / f"bucket-{number}" for number in range(count)]
-    run_step(
-        folder / "note.json", buckets, lambda place: paq.sort_into_buckets(files, count, place)
-    )
-    return [json.loads(line) for bucket in buckets for line in paq.merge_bucket(bucket)[0]]
+@pytest.fixture
+def database() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        Steps(connection)
+        yield connection
+
+
+def merged(files: list[Path]) -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        Steps(connection)
+        list(paq.read_mentions(connection, files, None))
+        list(paq.merge_mentions(connection, None))
+        return [json.loads(row) for (row,) in connection.execute("SELECT row FROM candidate")]
 
 
 @settings(max_examples=effort(60), deadline=None)
-@given(given_=lines, count=st.integers(1, 5), cut=st.integers(0, 12), packed=st.booleans())
+@given(given_=lines, cut=st.integers(0, 12), packed=st.booleans())
 def test_questions_merge_as_in_a_dictionary(
     tmp_path_factory: pytest.TempPathFactory,
     given_: list[tuple[str, list[tuple[str, int]]]],
-    count: int,
     cut: int,
     packed: bool,
 ) -> None:
@@ -66,9 +75,7 @@ def test_questions_merge_as_in_a_dictionary(
     rows = [row(*each) for each in given_]
     name = "b.jsonl.gz" if packed else "b.jsonl"
     files = [write(folder / "a.jsonl", rows[:cut]), write(folder / name, rows[cut:])]
-    found = {
-        question_key(each["question"]): each["answers"] for each in merged(files, folder, count)
-    }
+    found = {question_key(each["question"]): each["answers"] for each in merged(files)}
     expected: defaultdict[str, dict[tuple[str, int], str]] = defaultdict(dict)
     for question, answers in given_:
         for text, passage in answers:
@@ -107,18 +114,18 @@ def test_lines_of_another_shape_are_refused(tmp_path: Path, line: str, message: 
     path = tmp_path / "questions.jsonl"
     path.write_text(line + "\n")
     with pytest.raises(InputError, match=message):
-        list(paq.sort_into_buckets([path], 2, None))
+        merged([path])
 
 
 def test_line_numbers_are_right_after_a_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paq, "LINES_PER_STEP", 1)
+    monkeypatch.setattr(paq, "ROWS", 1)
     path = tmp_path / "questions.jsonl"
-    path.write_text('\n{"question": "who", "answers": []}\n\n[1]\n')
-    first = next(paq.sort_into_buckets([path], 2, None))
+    path.write_text(f"\n{json.dumps(row('who', [('Ann', 1)]))}\n\n[1]\n")
+    first = next(paq.read_mentions(database, [path], None))
     with pytest.raises(InputError, match=r"questions\.jsonl:4"):
-        list(paq.sort_into_buckets([path], 2, first.place))
+        list(paq.read_mentions(database, [path], first.place))
 
 
 def test_a_damaged_gz_is_refused(tmp_path: Path) -> None:
@@ -126,7 +133,7 @@ def test_a_damaged_gz_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl.gz"
     path.write_bytes(whole[:-20])
     with pytest.raises(InputError, match="damaged"):
-        list(paq.sort_into_buckets([path], 2, None))
+        merged([path])
 
 
 TSV = (
@@ -137,49 +144,28 @@ TSV = (
 
 
 @pytest.mark.parametrize("text", [TSV, "\ufeff" + TSV, "\ufeff" + TSV.partition("\n")[2]])
-def test_passages_are_found_by_id(tmp_path: Path, text: str) -> None:
+def test_passages_are_found_by_id(database: sqlite3.Connection, tmp_path: Path, text: str) -> None:
     path = tmp_path / "psgs_w100.tsv"
     path.write_text(text, encoding="utf-8")
-    for _ in range(2):  # the second time from the index
-        with paq.PassageFile(path, tmp_path / "index.npy") as passages:
-            passages.prepare()
-            assert passages.find(1) == ("Aaron", 'Aaron Aaron (or "Ahärôn") is a prophet')
-            assert passages.find(3) == ('"Weird Al" Yankovic', "plain text here")
-            assert passages.find(2) is None
-            assert passages.find(99) is None
-
-
-@pytest.mark.parametrize("text", ["id\ttext\ttitle\nx\ty\tz\n", "id\ttext\ttitle\n1\ty\n"])
-def test_passages_of_another_shape_are_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "psgs_w100.tsv"
-    path.write_text(text)
-    with (
-        paq.PassageFile(path, tmp_path / "index.npy") as passages,
-        pytest.raises(InputError, match=r"psgs_w100\.tsv:2: must be id, text and title"),
-    ):
-        passages.prepare()
-    with pytest.raises(InputError, match="gunzip -k"):
-        paq.PassageFile(tmp_path / "psgs_w100.tsv.gz", tmp_path / "index.npy")
-
-
-def test_an_unclosed_quotation_mark_names_the_passage(tmp_path: Path) -> None:
-    path = tmp_path / "psgs_w100.tsv"
-    path.write_text('id\ttext\ttitle\n1\t"a b\tTitle\n')
-    with paq.PassageFile(path, tmp_path / "index.npy") as passages:
-        passages.prepare()
-        with pytest.raises(InputError, match=r"passage 1: .*not closed"):
-            passages.find(1)
-
-
-def test_answers_that_are_not_in_their_passage_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "psgs_w100.tsv"
-    path.write_text(TSV, encoding="utf-8")
-    given_ = Row(
-        "merged:1",
-        {"qid": "PAQ_1", "question": "who?", "answers": [["a PROPHET", 1], ["Al", 1], ["x", 2]]},
-    )
-    with paq.PassageFile(path, tmp_path / "index.npy") as passages:
-        passages.prepare()
-        question, counts = paq.with_passages(given_, passages)
+    database.executemany("INSERT INTO passage (id) VALUES (?)", [(1,), (2,), (3,)])
+    list(paq.read_passages(database, path, None))
+    assert database.execute("SELECT * FROM passage").fetchall() == [
+        (1, "Aaron", 'Aaron Aaron (or "Ahärôn") is a prophet'),
+        (2, None, None),
+        (3, '"Weird Al" Yankovic', "plain text here"),
+    ]
+    answers = [["a PROPHET", 1], ["Al", 1], ["x", 2]]
+    given_ = Row("merged:1", {"qid": "PAQ_1", "question": "who?", "answers": answers})
+    question, counts = paq.with_passages(database, given_)
     assert [each.answer for each in question.answers] == ["a PROPHET"]
     assert counts == {"absent": 1, "missing": 1}
+
+
+@pytest.mark.parametrize("line", ["x\ty\tz", "1\ty", '1\t"a b\tTitle'])
+def test_passages_of_another_shape_are_refused(
+    database: sqlite3.Connection, tmp_path: Path, line: str
+) -> None:
+    path = tmp_path / "psgs_w100.tsv"
+    path.write_text(f"id\ttext\ttitle\n{line}\n")
+    with pytest.raises(InputError, match=r"psgs_w100\.tsv:2: must be"):
+        list(paq.read_passages(database, path, None))

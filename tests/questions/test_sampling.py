@@ -17,7 +17,7 @@ SHARES = {"train": 0.60, "dev": 0.07, "test": 0.33}
 kinds = st.builds(Kind, st.sampled_from(("who", "when", "other")), st.integers(2, 4))
 pages = st.sets(st.integers(0, 30).map(str), min_size=1, max_size=3).map(frozenset)
 places = st.lists(st.tuples(kinds, pages), min_size=1, max_size=40).map(
-    lambda found: [Place(f"q{n}", n, kind, page) for n, (kind, page) in enumerate(found)]
+    lambda found: [Place(f"q{n}", kind, page) for n, (kind, page) in enumerate(found)]
 )
 
 
@@ -53,7 +53,7 @@ def test_splits_share_no_page(found: list[Place], seed: int) -> None:
 
 
 def test_shares_are_met_where_pages_leave_a_choice() -> None:
-    found = [Place(f"q{n}", n, Kind("who", 2), frozenset((f"page {n}",))) for n in range(1_000)]
+    found = [Place(f"q{n}", Kind("who", 2), frozenset((f"page {n}",))) for n in range(1_000)]
     made = split(found, SHARES, 0)
     assert {name: len(part) for name, part in made.places.items()} == {
         "train": 600,

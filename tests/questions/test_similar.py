@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from semqa.questions import similar
-from semqa.questions.similar import groups, similar_pairs
+from semqa.questions.similar import similar_pairs
 from tests.effort import effort
 
 WORDS = [
@@ -42,27 +42,3 @@ def test_pairs_are_those_of_all_with_all(texts: list[str], least: float, rows: i
     perhaps = {(a, b) for a, b in np.argwhere(expected >= least - 1e-6) if a < b}
     assert len(found) == len(set(found))
     assert sure <= set(found) <= perhaps
-
-
-@settings(max_examples=effort(100))
-@given(st.integers(1, 12), st.data())
-def test_groups_are_what_pairs_connect(count: int, data: st.DataObject) -> None:
-    number = st.integers(0, count - 1)
-    pairs = data.draw(st.lists(st.tuples(number, number), max_size=12))
-    reach = np.eye(count, dtype=bool)
-    for one, other in pairs:
-        reach[one, other] = reach[other, one] = True
-    for _ in range(count):
-        reach = reach @ reach
-    expected = {tuple(np.flatnonzero(row).tolist()) for row in reach}
-    assert groups(count, iter(pairs)) == sorted([*each] for each in expected if len(each) > 1)
-
-
-def test_other_words_for_the_same() -> None:
-    asked = [
-        "when was the battle of lincoln fought?",
-        "the battle of lincoln was fought when?",
-        "when was the battle of hastings fought?",
-        "who won the norval chess cup?",
-    ]
-    assert list(similar_pairs(asked, 0.9)) == [(0, 1)]

@@ -12,8 +12,9 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from semqa.engines import Engine, create_engine
-from semqa.server import ServerSettings, create_app
+from semqa.server.app import create_app
 from semqa.server.running import Running
+from semqa.server.settings import ServerSettings
 from tests.server.stand_ins import Library, Store
 
 DOCUMENT: dict[str, Any] = {

@@ -146,22 +146,6 @@ def test_passages_in_the_prompt_of_an_app_are_answered_from(
         assert quote == annotation["quote"] == "The bridge was opened in 1932 by the mayor."
 
 
-def test_open_webui_lists_the_passages_that_it_gave_itself() -> None:
-    body = {"messages": [{"role": "user", "content": f"{filled(OPEN_WEBUI)}\n{QUESTION}"}]}
-    with client() as server:
-        told = server.post("/v1/chat/completions", json={**body, "stream": True}).text
-    assert "by the mayor. [2]" in told
-    assert '"type":"source"' not in told
-    assert "annotations" not in told
-
-
-def test_a_prompt_longer_than_a_question_may_be_is_no_question() -> None:
-    long = OPEN_WEBUI.format(tower=TOWER * 500, bridge=BRIDGE)
-    with client() as server:
-        made = asked(server, [{"role": "user", "content": f"{long}\n{QUESTION}"}])
-    assert "1932" in made["choices"][0]["message"]["content"]
-
-
 HISTORY = f"<chat_history>\nUSER: {QUESTION}\nASSISTANT: In 1932.\nUSER: Who by?\n</chat_history>"
 FOLLOW_UP = "Suggest 3-5 relevant follow-up questions or prompts that the user might naturally ask"
 
@@ -276,17 +260,6 @@ def test_a_citation_opens_the_page_at_the_passage(tmp_path: Path) -> None:
         path = f"{url}/v1/collections/{named['collection'][0]}/documents/{named['document'][0]}"
         start, end = map(int, link.fragment.removeprefix("char=").split(","))
         assert annotation["quote"] in httpx.get(path).json()["text"][start:end]
-
-
-def test_citations_have_public_urls() -> None:
-    messages = [{"role": "user", "content": "When?"}]
-    public = "https://docs.example.org/semqa"
-    with client(MODEL, public_url=public) as server:
-        made = asked(server, messages, sources=SOURCES)
-        links = [a["url_citation"]["url"] for a in made["choices"][0]["message"]["annotations"]]
-        assert all(link.startswith(f"{public}/#title=") for link in links)
-        # Apps that count URLs show quotes of one passage as one citation.
-        assert links[0] == links[2] != links[1]
 
 
 def test_open_webui_gets_the_text_of_quotes() -> None:

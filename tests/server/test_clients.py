@@ -9,7 +9,6 @@ import anthropic
 import openai
 import pytest
 
-from semqa import Source
 from semqa.errors import UnavailableError
 from tests.server.serving import serving
 from tests.server.stand_ins import Library, Scripted, Store
@@ -111,38 +110,6 @@ def test_openai_names_engines_and_collections_as_models(chat: openai.OpenAI) -> 
         chat.models.retrieve("semqa/none")
 
 
-@pytest.mark.parametrize(
-    ("model", "more"),
-    [("semqa/towers", {"engine": "extractive"}), ("extractive", {"collection": "towers"})],
-)
-def test_openai_over_a_collection(chat: openai.OpenAI, model: str, more: dict[str, str]) -> None:
-    made = chat.chat.completions.create(
-        model=model,
-        messages=[{"role": "user", "content": "When was the tower opened?"}],
-        extra_body=more,
-    )
-    assert made.choices[0].message.content == "The tower was opened in 1889."
-    (annotation,) = annotated(made.choices[0].message)
-    assert annotation["url_citation"]["url"].startswith("http://127.0.0.1:")
-    assert made.model == "extractive"
-
-
-def test_openai_follow_up(chat: openai.OpenAI) -> None:
-    asked = LIBRARY.collection("", "bridges").asked
-    asked.clear()
-    chat.chat.completions.create(
-        model="extractive",
-        messages=[
-            {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": "Who built the grey bridge?"},
-            {"role": "assistant", "content": "The [ 1 mayor ]."},
-            {"role": "user", "content": [{"type": "text", "text": "When was it opened?"}]},
-        ],
-        extra_body={"collection": "bridges"},
-    )
-    assert asked == ["When was it opened? (Who built the grey bridge?)", "When was it opened?"]
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_openai_errors(chat: openai.OpenAI, stream: bool) -> None:
     def ask(**more: Any) -> None:
@@ -242,27 +209,6 @@ def test_anthropic_stream(messages: anthropic.Anthropic) -> None:
     assert cited == ["1932", "painted grey"]
     again = messages.messages.create(model="semqa", max_tokens=100, messages=ASKED)
     assert [b.to_dict() for b in made.content] == [b.to_dict() for b in again.content]
-
-
-def test_anthropic_conversation_goes_on(messages: anthropic.Anthropic) -> None:
-    made = messages.messages.create(model="semqa", max_tokens=100, messages=ASKED)
-    MODEL.asked.clear()
-    messages.messages.create(
-        model="semqa",
-        max_tokens=100,
-        messages=[
-            *ASKED,
-            {"role": "assistant", "content": made.content},
-            {"role": "user", "content": "And by whom?"},
-        ],
-    )
-    question, sources, (said,) = MODEL.asked[-1]
-    assert question == "And by whom?"
-    assert said.question == "When was the bridge opened?"
-    assert (
-        said.answer.split() == "\n".join(b.text for b in made.content if b.type == "text").split()
-    )
-    assert list(sources) == [Source("It rained.", "Weather"), Source(BRIDGE, "Bridge")]
 
 
 def test_anthropic_content_and_search_results(messages: anthropic.Anthropic) -> None:

@@ -23,104 +23,39 @@ BRIDGE, TOWER = "The bridge opened in 1932.", "The tower opened in 1889."
 
 
 FOLLOW_UPS = """What about the tower in Paris?
-Who is the second one there?
 Ok, and the kitchen?
-Thanks! And for students?
 When was it opened?
-And the deposit?
-What about a cat?
 Why?
 How much does that cost?
-Who is he?
-And for children?
-What else?
-Can they refuse?
-How long does it take?
-Is this also true for tenants?
-What happens then?
-And if I am late?
-Who else?
-How come?
-Who paid for it?
-What is its price?
-Where is that?
-How many of them?
-And in winter?
-Since when?
-By whom?
-How often?
 For how long?
-Where exactly?
 Tell me more.
-Is there an exception?
-What are the exceptions?
 Are there others?
 The second one?
-Or a dog?
 But what about Sunday?
-Which one is cheaper?
-How much?
-Even at night?
 Und die Kaution?
-Wann wurde er gebaut?
 Et le prix ?
-¿Y el depósito?
-Warum?"""
+¿Y el depósito?"""
 
 WHOLE = """When was the Sydney Harbour Bridge opened?
-Who wrote Hamlet and Macbeth?
 Wer baute die Brücke in Sydney?
 Hello, who is the chair?
 Are there showers?
-Who is the landlord?
-Who is the tenant?
-What is the deposit?
-What is the notice period?
-When is the library open?
-Where is the library?
-Who are the parties?
-What are the opening hours?
 How high is the rent?
-How much is the rent?
 How much does a roof cost?
 Is smoking allowed?
-Are pets allowed?
-Can I keep a dog?
-Who crossed Antarctica alone?
-What is a Quarter Day?
 What does E23 mean?
-Who attended the meeting?
-When does the lease end?
-How long is the warranty?
-What are the side effects?
-Who was the chair?
-What is Doloferan?
-Who signed the lease?
-Which fees apply?
-Does the price include VAT?
-How do I reset the router?
 Why is the fan blocked?
-When was the roof repaired?
-What is the price of the annual ticket?
-How many days of leave do I get?
-Who invented the telephone?
-Is there a garage?
-What is VaultSync?
 Opening hours?
-Wer ist der Vermieter?
 Wie hoch ist die Kaution?
 Qui est le propriétaire ?
 ¿Quién es el propietario?"""
 
 
-@pytest.mark.parametrize("question", FOLLOW_UPS.splitlines())
-def test_a_follow_up_needs_the_earlier_question(question: str) -> None:
-    assert not stands_alone(question)
-
-
-@pytest.mark.parametrize("question", WHOLE.splitlines())
-def test_a_whole_question_stands_alone(question: str) -> None:
-    assert stands_alone(question)
+def test_a_follow_up_needs_the_earlier_question() -> None:
+    assert not [question for question in FOLLOW_UPS.splitlines() if stands_alone(question)]
+    assert [
+        question for question in WHOLE.splitlines() if stands_alone(question)
+    ] == WHOLE.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -174,7 +109,7 @@ def test_context_goes_back_to_the_last_question_that_stands_alone() -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("said", ["thanks", "Ok!", "Hello", "Vielen Dank", "grazie mille"])
+@pytest.mark.parametrize("said", ["Ok!", "Vielen Dank"])
 def test_courtesies_are_not_answered_with_quotes(said: str, stream: bool) -> None:
     exchange = [
         {"role": "user", "content": "When did the bridge open?"},
@@ -272,54 +207,6 @@ def test_an_abstention_offers_what_is_nearest(renumber: bool) -> None:
     assert named.keys() == {near["source"] for near in final["nearest"]}
 
 
-class Unsure(Written):
-    """Abstains, with a part of a sentence as the closest text."""
-
-    def attempt(self, *_: Any) -> None:
-        return None
-
-
-def test_what_is_nearest_is_a_whole_sentence() -> None:
-    text = "It rained. The bridge was opened in 1905 by mayor Ann Olsen. It is grey."
-    with client(Unsure("[ 1 by mayor Ann ] [ 1 opened in 1905 ]")) as server:
-        final = ask(server, "Who is the king of Spain?", sources=[{"text": text}])
-    (near,) = final["nearest"]
-    assert near["text"] == "The bridge was opened in 1905 by mayor Ann Olsen."
-    assert text[near["source_start"] : near["source_end"]] == near["text"]
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_nothing_found_is_an_abstention(stream: bool) -> None:
-    with client(Written("[ 1 never asked ]"), library=Library(some=[BRIDGE])) as server:
-        body = {"question": "qwzx?", "stream": stream}
-        reply = server.post("/v1/answers", json=body).text
-        assert '"abstained":true' in reply
-        assert '"quotes":[]' in reply
-        assert "The sources do not answer this question." in reply
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_no_source_that_answers_is_an_abstention_in_every_interface(stream: bool) -> None:
-    sources = [{"text": BRIDGE}]
-    document = {"type": "document", "source": {"type": "text", "data": BRIDGE}}
-    question = "Who invented the telephone?"
-    said = [document, {"type": "text", "text": question}]
-    with client() as server:
-        for path, body in (
-            ("/v1/answers", {"question": question, "sources": sources}),
-            (
-                "/v1/chat/completions",
-                {"messages": [{"role": "user", "content": question}], "sources": sources},
-            ),
-            ("/v1/messages", {"messages": [{"role": "user", "content": said}]}),
-        ):
-            reply = server.post(path, json={**body, "stream": stream}).text
-            assert '"abstained":true' in reply
-            assert "The sources do not answer this question." in reply
-            assert '"quotes":[]' in reply
-            assert "event: quote" not in reply
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_conversation_is_kept_and_is_the_history(stream: bool) -> None:
     store = Store()
@@ -351,17 +238,6 @@ def test_a_question_that_fails_is_kept_but_is_no_history() -> None:
         body = {"question": "When was it?", "conversation": "c1", "sources": [{"text": "a"}]}
         assert server.post("/v1/answers", json=body).status_code == 200
     assert engine.asked[0].history == ()
-
-
-def test_a_conversation_of_another_owner_is_not_found() -> None:
-    store = Store(ann="sk-ann-key", bob="sk-bob-key")
-    store.kept["ann", "c1"] = Conversation()
-    with client(Written("a"), store=store) as server:
-        body = {"question": "Who?", "conversation": "c1", "sources": [{"text": "a"}]}
-        for key, status in (("sk-ann-key", 200), ("sk-bob-key", 404)):
-            headers = {"Authorization": f"Bearer {key}"}
-            assert server.post("/v1/answers", json=body, headers=headers).status_code == status
-    assert len(store.kept["ann", "c1"].messages) == 2
 
 
 def test_a_collection_deleted_meanwhile_is_ignored() -> None:

@@ -78,12 +78,6 @@ def test_no_more_files_are_read_than_may_be_answered_from(extracted: Extracted) 
     assert extracted.calls == 2
 
 
-def test_a_question_that_is_refused_has_no_file_read(extracted: Extracted) -> None:
-    with client(Written("a"), max_question=5) as server:
-        assert "at most 5" in told(server.post("/v1/messages", json=asking("a")))
-    assert extracted.calls == 0
-
-
 def test_reading_files_times_out(extracted: Extracted) -> None:
     extracted.delay = 0.1
     with client(Written("a"), request_timeout=0.35) as server:
@@ -143,13 +137,3 @@ def test_a_computation_stops_at_its_timeout() -> None:
         assert server.post("/v1/answers", json=body).status_code == 504
         workers = server.app.state.workers  # type: ignore[attr-defined]
         assert eventually(lambda: workers.under_way == 0, 5)
-
-
-def test_a_disconnect_stops_a_computation() -> None:
-    text = "The bridge was opened in 1932 by the mayor of the town, who sang. " * 60
-    body = {"question": "When was the bridge opened?", "sources": [{"text": text}] * 900}
-    with serving() as url:
-        with calling(url, raw("/v1/answers", body)):
-            assert eventually(lambda: url.app.state.workers.under_way == 1)
-            time.sleep(0.2)
-        assert eventually(lambda: nothing_left(url), 5)

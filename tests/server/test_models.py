@@ -75,17 +75,6 @@ def test_a_disconnect_cancels_the_request_to_the_model() -> None:
         assert eventually(lambda: nothing_left(url), seconds=5)
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_missing_model_is_a_server_error(status: int, caplog: pytest.LogCaptureFixture) -> None:
-    gone = endpoint.error(status, "secret inside")
-    with model(gone) as (engine, _), here.client(engine) as server:
-        reply = server.post("/v1/answers", json=ASKED)
-        assert reply.status_code == 503
-        assert reply.json()["error"]["type"] == "overloaded_error"
-    (logged,) = [each for each in caplog.records if each.message == "the engine failed"]
-    assert vars(logged)["http"] == status
-
-
 @pytest.mark.parametrize(
     ("path", "more"),
     [

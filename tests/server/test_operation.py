@@ -202,17 +202,6 @@ def test_an_answer_that_cannot_be_stored_is_an_error() -> None:
         assert "disk is full" in streamed.text
 
 
-def test_a_full_temporary_folder_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "write", full)
-    with client() as server:
-        reply = server.post("/v1/collections/c/documents", files={"file": ("a.txt", b"text")})
-        assert reply.status_code == 507
-        assert "disk is full" in reply.json()["error"]["message"]
-
-
 STUCK = """
 import time
 from contextlib import asynccontextmanager
@@ -221,7 +210,8 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from semqa.server import ServerSettings, running
+from semqa.server import running
+from semqa.server.settings import ServerSettings
 
 running.GRACE = 0.5
 
@@ -250,3 +240,14 @@ def test_the_server_exits_even_if_a_thread_hangs(sent: signal.Signals, tmp_path:
     finally:
         server.kill()
         server.communicate()
+
+
+def test_a_full_temporary_folder_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "write", full)
+    with client() as server:
+        reply = server.post("/v1/collections/c/documents", files={"file": ("a.txt", b"text")})
+        assert reply.status_code == 507
+        assert "disk is full" in reply.json()["error"]["message"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semqa import InputError
-from semqa.server import ServerSettings
+from semqa.server.settings import ServerSettings
 from tests.server.serving import client
 from tests.server.stand_ins import Written
 
@@ -63,19 +63,6 @@ def test_preflight_requests_need_no_key() -> None:
         assert all(name in allowed for name in ("authorization", "x-stainless-lang"))
         refused = server.options("/v1/chat/completions", headers=from_page(OTHER) | asking)
         assert "access-control-allow-origin" not in refused.headers
-
-
-def test_a_page_on_the_net_may_use_a_server_in_a_private_network() -> None:
-    asking = {
-        "access-control-request-method": "POST",
-        "access-control-request-private-network": "true",
-    }
-    with client(Written("a"), allowed_origins=(CHAT,)) as server:
-        told = server.options("/v1/answers", headers=from_page(CHAT) | asking)
-        assert told.status_code == 200
-        assert told.headers["access-control-allow-private-network"] == "true"
-        refused = server.options("/v1/answers", headers=from_page(OTHER) | asking)
-        assert refused.status_code == 400
 
 
 def test_a_page_can_read_refusals() -> None:

@@ -9,7 +9,8 @@ from importlib.resources import files
 import pytest
 from fastapi.testclient import TestClient
 
-from semqa.server import ServerSettings, create_app
+from semqa.server.app import create_app
+from semqa.server.settings import ServerSettings
 
 FOLDER = files("semqa.server") / "page"
 ASSETS = sorted(

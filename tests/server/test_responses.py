@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import anthropic
-import httpx
 import openai
 import pytest
 
@@ -249,39 +248,6 @@ def test_messages_lists_what_has_no_effect(url: str) -> None:
         "messages.1", "system", "messages.0.content.1", f"{first}.context",
         f"{first}.source.languge", f"{first}.citations.style",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("path", ["answers", "chat/completions", "responses"])
-def test_a_misspelt_field_of_a_source_is_refused(url: str, path: str) -> None:
-    body = {"sources": [{"text": "Opened in 1932.", "titel": "Bridge"}], "question": "When?"}
-    body |= {"messages": [{"role": "user", "content": "When?"}], "input": "When?"}
-    body = {"question": "When?", "sources": body["sources"]} if path == "answers" else body
-    error = httpx.post(f"{url}/v1/{path}", json=body).json()["error"]
-    assert error["param"] == "sources.0.titel"
-
-
-@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "max_output_tokens"])
-@pytest.mark.parametrize(
-    ("path", "more"),
-    [
-        ("chat/completions", {"messages": [{"role": "user", "content": "When?"}]}),
-        ("responses", {"input": "When?", "tools": [{"type": "function", "name": "f"}]}),
-    ],
-)
-def test_the_token_limit_may_have_any_of_its_names(
-    url: str, path: str, more: dict[str, Any], name: str
-) -> None:
-    body = {"sources": SOURCES, **more, name: 3}
-    reply = httpx.post(f"{url}/v1/{path}", json=body).json()
-    assert [quote["text"] for quote in reply["semqa"]["quotes"]] == ["1932"]
-    assert reply["semqa"]["unused"] == (["tools"] if "tools" in more else [])
-
-
-def test_an_unknown_field_of_our_own_interface_is_refused() -> None:
-    with client() as server:
-        reply = server.post("/v1/answers", json={"question": "Who?", "collections": ["a"]})
-    assert reply.status_code == 400
-    assert reply.json()["error"]["param"] == "collections"
 
 
 def test_unknown_fields_of_messages_are_listed_and_errors_name_one_field() -> None:

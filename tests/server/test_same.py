@@ -79,7 +79,7 @@ many = settings(
 ENGINES = st.sampled_from([STREAMED.name, WHOLE.name])
 
 
-def source_fields(sources: list[Source]) -> list[dict[str, Any]]:
+def listed(sources: list[Source]) -> list[dict[str, Any]]:
     return [{"text": s.text, "title": s.title} for s in sources]
 
 
@@ -95,39 +95,31 @@ def test_answers(
 ) -> None:
     text, sources = drawn
     tell(text, seed)
-    body = {
-        "question": "Who?",
-        "sources": source_fields(sources),
-        "engine": engine,
-        "renumber": renumber,
-    }
+    body = {"question": "Who?", "sources": listed(sources), "engine": engine, "renumber": renumber}
     final = whole(server, "/v1/answers", body)
     told = events(server, "/v1/answers", {**body, "stream": True})
-    assert told[0][0] == "sources"
-    assert told[-1][0] == "done"
+    assert (told[0][0], told[-1][0]) == ("sources", "done")
     assert wire(told[-1][1]) == wire(final)
     assert "".join(data["text"] for name, data in told if name == "text") == final["plain"]
     # The streamed quotes are those of the final answer.
     places = ("field", "source_start", "source_end", "occurrences", "relevance")
     shown = [data for name, data in told if name == "quote"]
-    for early, late in zip(shown, final["quotes"], strict=True):
-        assert {k: v for k, v in early.items() if k not in places} == {
-            k: v for k, v in late.items() if k not in places
-        }
+    assert [{k: v for k, v in quote.items() if k not in places} for quote in shown] == [
+        {k: v for k, v in quote.items() if k not in places} for quote in final["quotes"]
+    ]
     # Parsing the answer with its own sources gives the same result.
+    numbers = [s["number"] for s in final["sources"]]
     if renumber:
-        listed = [Source(s["text"], s["title"], s["url"]) for s in final["sources"]]
-        again = QuotedAnswer.parse(final["answer"], listed)
-        assert [q.to_dict() for q in again.quotes] == unrated(final["quotes"])
-        assert [s["number"] for s in final["sources"]] == [*range(1, len(listed) + 1)]
+        read = QuotedAnswer.parse(
+            final["answer"], [Source(s["text"], s["title"], s["url"]) for s in final["sources"]]
+        )
+        assert numbers == [*range(1, len(numbers) + 1)]
     else:
         read = QuotedAnswer.parse(text, sources)
-        assert [q.to_dict() for q in read.quotes] == unrated(final["quotes"])
-    named = {q["source"] for q in final["quotes"] if q["status"] != "malformed"}
-    named |= {k for q in final["quotes"] for k in q["found_in"]}
-    if not renumber:
-        existing = {k for k in named if 0 < k <= len(sources)}
-        assert [s["number"] for s in final["sources"]] == sorted(existing)
+        named = {q["source"] for q in final["quotes"] if q["status"] != "malformed"}
+        named |= {k for q in final["quotes"] for k in q["found_in"]}
+        assert numbers == sorted(k for k in named if 0 < k <= len(sources))
+    assert [q.to_dict() for q in read.quotes] == unrated(final["quotes"])
     assert final["verified"] == (final["verdict"] == "quoted")
     assert not final["verified"] or final["quotes"]
     for claim in final["claims"]:
@@ -153,28 +145,17 @@ def test_chat_completions(
 ) -> None:
     text, sources = drawn
     tell(text, seed)
-    body = {
-        "model": "semqa",
-        "messages": [{"role": "user", "content": "Who?"}],
-        "sources": source_fields(sources),
-        "engine": engine,
-        "format": form,
-        "renumber": renumber,
-    }
-    final = whole(server, "/v1/chat/completions", body)
-    told = [
-        data
-        for _, data in events(
-            server,
-            "/v1/chat/completions",
-            {**body, "stream": True, "stream_options": {"include_usage": True}},
-        )
-    ]
+    path, asked = "/v1/chat/completions", [{"role": "user", "content": "Who?"}]
+    same = {"sources": listed(sources), "engine": engine, "renumber": renumber}
+    body = {**same, "messages": asked, "format": form}
+    final = whole(server, path, body)
+    usage = {"stream": True, "stream_options": {"include_usage": True}}
+    told = [data for _, data in events(server, path, {**body, **usage})]
     message: dict[str, Any] = {"role": None, "content": "", "refusal": None, "annotations": []}
-    reason = semqa = usage = None
+    again: dict[str, Any] = {}
+    reason = None
     for chunk in told:
-        usage = chunk.get("usage", usage)
-        semqa = chunk.get("semqa", semqa)
+        again |= {name: chunk[name] for name in ("usage", "semqa") if name in chunk}
         for choice in chunk["choices"]:
             delta = choice["delta"]
             message["role"] = delta.get("role", message["role"])
@@ -186,31 +167,22 @@ def test_chat_completions(
                 message["annotations"].append(annotation)
             reason = choice["finish_reason"] or reason
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-    again = {
-        "id": "",
-        "object": "chat.completion",
-        "created": 0,
-        "model": engine,
-        "choices": [choice],
-        "usage": usage,
-        "semqa": semqa,
-    }
-    assert wire(again) == wire(final)
+    head = {"object": "chat.completion", "model": engine, "choices": [choice]}
+    assert wire({**head, "usage": again["usage"], "semqa": again["semqa"]}) == wire(final)
+    numbered = {s["number"]: s for s in final["semqa"]["sources"]}
     for annotation in message["annotations"]:
         at = annotation["url_citation"]
         assert message["content"][at["start_index"] : at["end_index"]] == annotation["quote"]
         # Strict clients reject replies with annotations of other types.
         assert (annotation["type"], annotation["status"]) == ("url_citation", "verified")
-        assert all(isinstance(at[name], str) for name in ("url", "title"))
-        listed = {s["number"]: s for s in final["semqa"]["sources"]}[annotation["source_index"]]
-        field = listed["title" if annotation["field"] == "title" else "text"]
+        source = numbered[annotation["source_index"]]
+        field = source["title" if annotation["field"] == "title" else "text"]
         assert field[annotation["source_start"] : annotation["source_end"]] == annotation["quote"]
     # The details have all quotes with their places, as in our own API.
-    same = {name: body[name] for name in ("sources", "engine", "renumber")}
     own = whole(server, "/v1/answers", {**same, "question": "Who?"})
     assert final["semqa"]["quotes"] == own["quotes"]
-    verified = [q for q in final["semqa"]["quotes"] if q["status"] == "verified"]
-    assert [a["quote"] for a in message["annotations"]] == [q["text"] for q in verified]
+    verified = [q["text"] for q in own["quotes"] if q["status"] == "verified"]
+    assert [a["quote"] for a in message["annotations"]] == verified
 
 
 @many
@@ -220,7 +192,7 @@ def test_messages(
 ) -> None:
     text, sources = drawn
     tell(text, seed)
-    documents = [
+    content: list[dict[str, Any]] = [
         {
             "type": "document",
             "title": source.title,
@@ -229,13 +201,8 @@ def test_messages(
         }
         for source in sources
     ]
-    asked = {"type": "text", "text": "Who?"}
-    body = {
-        "model": "m",
-        "max_tokens": 100_000,
-        "messages": [{"role": "user", "content": [*documents, asked]}],
-        "engine": engine,
-    }
+    content.append({"type": "text", "text": "Who?"})
+    body = {"messages": [{"role": "user", "content": content}], "engine": engine}
     final = whole(server, "/v1/messages", body)
     message: dict[str, Any] = {}
     opened: list[int] = []
@@ -260,10 +227,8 @@ def test_messages(
             message |= data["delta"] | {"usage": data["usage"], "semqa": data["semqa"]}
     assert not opened
     assert wire(message) == wire(final)
-    assert (
-        "".join(block["text"] for block in final["content"])
-        == QuotedAnswer.parse(text, sources).plain
-    )
+    plain = "".join(block["text"] for block in final["content"])
+    assert plain == QuotedAnswer.parse(text, sources).plain
     for block in final["content"]:
         for citation in block["citations"] or []:
             document = sources[citation["document_index"]]

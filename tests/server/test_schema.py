@@ -17,7 +17,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from semqa.server import ServerSettings, create_app
+from semqa.server.app import create_app
+from semqa.server.settings import ServerSettings
 from tests.effort import effort
 from tests.server.stand_ins import Scripted
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from semqa.errors import NotFoundError, UnavailableError
+from semqa.errors import NotFoundError
 from semqa.server import work
 from semqa.server.errors import BusyError
 from semqa.server.work import DocumentWorkers, EncoderLoader
@@ -126,18 +126,6 @@ def test_readyz_shows_the_state_of_the_encoder() -> None:
         left: list[int] = []
         begun.end(lambda: left.append(1))
         assert left == []
-
-
-@pytest.mark.parametrize("fails", [UnavailableError("no package"), RuntimeError("broken")])
-def test_a_load_error_of_the_encoder_is_logged(
-    fails: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
-    library = Encoded(fails)
-    library.go.set()
-    begun = EncoderLoader(library)
-    begun.begin()
-    assert eventually(lambda: begun.state == "failed")
-    assert "the encoder cannot be loaded" in caplog.text
 
 
 def test_shutdown_does_not_wait_for_the_encoder() -> None:

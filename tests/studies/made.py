@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from semqa.server.settings import ServerSettings
 from semqa.studies.app import create_app
+from semqa.studies.folder import kind_of
 from semqa.studies.kind import Input, Settings, Study
-from semqa.studies.kinds import kind_of
 from semqa.studies.store import Store, new_study
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "quotesum.jsonl"

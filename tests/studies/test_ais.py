@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,9 @@ from semqa.attribution.ais.ratings import read_ratings
 from semqa.attribution.ais.released import read_released
 from semqa.errors import InputError
 from semqa.studies.ais import Ais
-from semqa.studies.analysis import survey_report
-from semqa.studies.folder import open_study
+from semqa.studies.folder import kind_of, open_study
 from semqa.studies.kind import Input, Settings
-from semqa.studies.kinds import kind_of
-from semqa.studies.store import Store, new_study
+from semqa.studies.store import new_study
 from tests.attribution.ais.makers import released_csv
 from tests.studies.made import OUTPUTS, Site, make_study, served, write_lines
 
@@ -50,11 +47,6 @@ def test_ratings_of_each_design_are_read_by_the_analysis(tmp_path: Path, design:
         ratings = site.store.rated()
     path = tmp_path / "ratings.jsonl"
     path.write_bytes(b"".join(study.kind.export(study, ratings, "jsonl")))
-    again = make_study(tmp_path / "again", design=design, raters="x,y,z")
-    with closing(Store(again)) as store:
-        store.take_in("released", again.kind.imported(again, [Input(path)]))
-        assert store.missing() == 0
-        assert b"".join(again.kind.export(again, store.rated(), "jsonl")) == path.read_bytes()
     read = read_ratings(path)
     assert len(read) == 9
     asked = design != "attribution-only"
@@ -142,22 +134,6 @@ def test_an_export_changes_only_the_rated_rows_of_a_released_file(
         assert fresh[item.item, item.system].agree_int == 3
 
 
-def test_released_files_come_back_byte_for_byte(tmp_path: Path, shared: Path) -> None:
-    paths = [shared / "data" / "ais" / f"ann_{task}.csv" for task in ("qrecc", "wow")]
-    items = {row.verdict.item for path in paths for row in read_released(path).rows}
-    texts = [{"item": item, "source": "A text."} for item in items]
-    released = [Input(path) for path in paths]
-    inputs = [*released, Input(write_lines(tmp_path / "texts.jsonl", texts))]
-    study = make_study(tmp_path, inputs=inputs, per_item=1)
-    with closing(Store(study)) as store:
-        store.take_in("released", study.kind.imported(study, released))
-        assert len(store.rated()) == len(study.ordinary) > 2300
-        files = study.kind.released(study, store.rated())
-    assert {name: b"".join(lines) for name, lines in files.items()} == {
-        path.name: path.read_bytes() for path in paths
-    }
-
-
 TOTTO: dict[str, Any] = {
     "table_page_title": "'Weird Al' Yankovic",
     "table_webpage_url": "https://en.wikipedia.org/wiki/%22Weird_Al%22_Yankovic",
@@ -202,39 +178,6 @@ def test_tables_of_totto_are_read(tmp_path: Path) -> None:
         Ais().read([Input(wrong)], "two-step")
 
 
-def test_every_rater_answers_the_survey_last(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    path = write_lines(tmp_path / "in" / "outputs.jsonl", OUTPUTS)
-    items = [*Ais().read([Input(path)], "two-step"), Ais().survey()]
-    names = ["ann", "ben"]
-    new_study(tmp_path / "study", Settings(kind_of("ais"), "AIS", "two-step", 1), items, names)
-    study = open_study(tmp_path / "study")
-    with served(study) as site:
-        for name in names:
-            person = site.person(name)
-            for _ in range(person.next()["total"] - 1):
-                person.answer(person.next(), interpretable=False)
-            task = person.next()
-            assert task["stages"][0]["title"] == "A few last questions"
-            given = {"guidelines": 5, "hard_clear": 2, "hard_support": 4, "sure": 3}
-            person.answer(task, 400, **given, reasons=["long", "nothing"])
-            person.answer(task, **given, reasons=["long"], remark="More time.")
-            assert person.next()["end"] == "done"
-        assert (site.store.missing(), site.store.wanted()) == (0, len(site.store.rated()))
-        progress = site.store.progress()
-        assert sum(each.done for each in progress) == len(site.store.rated()) == len(OUTPUTS)
-        surveys = site.store.surveys()
-    found = survey_report([(study, surveys)])
-    assert [(row["rater"], row["guidelines"]) for row in found.record["survey"]] == [
-        ("ann", 5),
-        ("ben", 5),
-    ]
-    ((_, rows),) = found.tables
-    assert rows[0] == ["How clear were the instructions?", "2", "Fully 2"]
-    assert rows[-1] == ["What made it hard?", "2", "The source was long 2"]
-    assert found.notes == ["ann: More time.", "ben: More time."]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -257,18 +200,4 @@ def test_invalid_outputs_are_refused_when_the_study_is_made(
         tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, {**OUTPUTS[0], "item": "x", **change}]
     )
     with pytest.raises(InputError, match=message):
-        make_study(tmp_path, inputs=[Input(path)])
-
-
-def test_a_released_file_needs_sources(tmp_path: Path) -> None:
-    path = tmp_path / "ann_x.csv"
-    path.write_text(released_csv([{}]), encoding="utf-8")
-    with pytest.raises(InputError, match=r"ann_x\.csv: No item has a source"):
-        Ais().read([Input(path)], "two-step")
-
-
-def test_duplicate_outputs_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, OUTPUTS[1]])
-    with pytest.raises(InputError, match="Item 4 duplicates item 2"):
         make_study(tmp_path, inputs=[Input(path)])

@@ -58,7 +58,7 @@ def test_existing_citations_are_shown_as_citations(design: str) -> None:
 
 def rated(system: str, qid: str, rater: str, level: int, seconds: float = 20.0) -> Rated:
     values = dict.fromkeys(SCALES, level)
-    return Rated(item("By [ 1 Bing ] it was .", qid, system), rater, values, seconds, 0, 1)
+    return Rated(item("By [ 1 Bing ] it was .", qid, system), rater, values, seconds, 1)
 
 
 def test_statistics_equal_those_computed_by_hand(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from semqa.errors import InputError
 from semqa.studies.folder import open_study
-from semqa.studies.kind import ImportedRating, Input, Study
+from semqa.studies.kind import Input, Rated, Study
 from semqa.studies.store import Store
 from tests.studies.made import OUTPUTS, make_study, served, write_lines
 
@@ -30,16 +30,6 @@ def test_the_source_is_not_sent_before_the_first_stage_is_saved(study: Study) ->
             assert "HIDDEN" in json.dumps(after)
             assert ann.answer(after, attributable=True)["finished"]
         assert ann.next()["end"] == "done"
-
-
-def test_raters_do_not_see_the_system(study: Study) -> None:
-    with served(study) as site:
-        ann = site.person("ann")
-        for _ in OUTPUTS:
-            task = ann.next()
-            done = ann.answer(ann.answer(task, interpretable=True), attributable=False)
-            assert "system" not in json.dumps([task, done])
-            assert "q1" not in json.dumps([task, done]).replace('"q1-', "")
 
 
 def test_the_first_stage_cannot_change_after_the_source_is_shown(study: Study) -> None:
@@ -89,7 +79,7 @@ def test_a_draft_after_its_answer_is_ignored(study: Study) -> None:
         path = f"/v1/tasks/{task['id']}"
         ann.draft(done, seconds=0.0, attributable=False)  # of before the answer
         assert ann.get(path)["draft"] == {}
-        ann.draft(done, attributable=False)  # a correction
+        ann.draft(done, seconds=1e6, attributable=False)  # a correction
         assert ann.get(path)["draft"] == {"attributable": False}
 
 
@@ -147,29 +137,12 @@ def test_raters_who_fail_the_qualification_are_excluded(tmp_path: Path) -> None:
         assert [people[name].total for name in ("ben", "eve")] == [4, 4]
 
 
-def test_the_threshold_itself_is_enough_to_qualify(tmp_path: Path) -> None:
-    tmp_path.joinpath("in").mkdir()
-    gold = [
-        {**OUTPUTS[0], "item": f"gold {n}", "expected": {"interpretable": n >= 14}}
-        for n in range(25)
-    ]
-    path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, *gold])
-    study = make_study(
-        tmp_path, inputs=[Input(path)], raters="ann", per_item=1, qualify=25, threshold=0.56
-    )
-    with served(study) as site:
-        ann = site.person("ann")
-        for _ in gold:
-            ann.answer(ann.next(), interpretable=False)
-        assert "end" not in ann.next()
-
-
 def test_surplus_ratings_of_an_item_do_not_hide_what_another_lacks(study: Study) -> None:
     store = Store(study)
     store.remove_rater("eve")
     assert store.missing() == len(OUTPUTS)
     for name in ("v", "w", "x", "y", "z"):
-        store.take_in(name, [ImportedRating(1, {"interpretable": False})])
+        store.take_in([Rated(study.items[0], name, {"interpretable": False}, 1.0, 1)])
     assert store.missing() == len(OUTPUTS) - 1
     store.close()
 
@@ -189,7 +162,17 @@ def test_removed_raters_keep_their_ratings_and_lose_their_link(tmp_path: Path) -
 
 def test_a_study_opens_in_two_processes_at_once(study: Study) -> None:
     one, other = Store(study), Store(open_study(study.folder))
-    task = one.next("ann")
-    assert task == other.next("ann")
+    tasks = [store.next("ann") for store in (one, other)]
+    assert len({task.id for task in tasks if task is not None}) == 1
     one.close()
     other.close()
+
+
+def test_raters_do_not_see_the_system(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        for _ in OUTPUTS:
+            task = ann.next()
+            done = ann.answer(ann.answer(task, interpretable=True), attributable=False)
+            assert "system" not in json.dumps([task, done])
+            assert "q1" not in json.dumps([task, done]).replace('"q1-', "")

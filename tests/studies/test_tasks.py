@@ -15,7 +15,7 @@ from semqa.attribution.attrscore.files import read_examples
 from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.tofueval.data import read_annotations, read_key_points
 from semqa.errors import InputError
-from semqa.studies.kind import Format, ImportedRating, Input, Option, Question, Stage, Study
+from semqa.studies.kind import Format, Input, Option, Question, Rated, Stage, Study
 from semqa.studies.store import Store
 from semqa.studies.tables import INDEPENDENT
 from tests.studies.made import Person, make_study, served, write_lines
@@ -66,13 +66,6 @@ def test_spans_that_are_not_in_the_text_are_refused(spans: object) -> None:
         Question("s", "Mark", "spans", part="p", length=10).check(spans)
 
 
-def test_an_exclusive_option() -> None:
-    question = Question("q", "Which?", "several", (Option(1, "one"), Option(0, "none", alone=True)))
-    assert question.check([0]) == [0]
-    with pytest.raises(InputError):
-        question.check([0, 1])
-
-
 def test_the_lines_of_an_answer_become_options() -> None:
     later = Stage("", (), (Question("q", "", "several", (Option(0, "none"),), lines_of="w"),))
     assert later.check({"q": [2]}, {"w": "one\n\n two "}) == {"q": [2]}
@@ -113,14 +106,6 @@ def test_a_summary_is_rated_sentence_by_sentence(summaries: Study) -> None:
         ann.answer(task, 400, relevance=4, covered=[1, 0])
         done = ann.answer(task, relevance=4, covered=[1, 3])
         assert done["finished"]
-
-
-def test_a_duplicate_summary_is_reported_with_its_line(tmp_path: Path) -> None:
-    _, documents = tofueval_inputs(tmp_path / "in", points=False)
-    row = {"doc_id": "council-3", "topic": TOPIC, "summary": "Ortiz spoke."}
-    written = write_lines(tmp_path / "summaries.jsonl", [row, row])
-    with pytest.raises(InputError, match=r"duplicates .*:1"):
-        make_study(tmp_path, "tofueval", [Input(written), documents], raters="ann,ben", per_item=2)
 
 
 def test_an_earlier_sentence_can_be_changed(summaries: Study) -> None:
@@ -396,110 +381,7 @@ def test_labels_of_a_gold_file_are_the_expected_answers(tmp_path: Path) -> None:
     assert "gold" not in exported(study, "csv").decode()
 
 
-# Released files through import and export
-
-
-def through(study: Study, paths: list[Path], out: Path) -> None:
-    with closing(Store(study)) as store:
-        store.take_in("released", study.kind.imported(study, [Input(path) for path in paths]))
-        out.mkdir()
-        for name, lines in study.kind.released(study, store.rated()).items():
-            (out / name).write_bytes(b"".join(lines))
-
-
-def same_bytes(paths: list[Path], out: Path) -> None:
-    assert sorted(path.name for path in paths) == sorted(path.name for path in out.iterdir())
-    for path in paths:
-        assert (out / path.name).read_bytes() == path.read_bytes()
-
-
-@pytest.fixture
-def released(shared: Path) -> Path:
-    return shared / "data"
-
-
-def test_released_labels_of_q2_round_trip(released: Path, tmp_path: Path) -> None:
-    paths = [released / "q2" / f"dodeca_{kind}.csv" for kind in ("consistent", "inconsistent")]
-    study = make_study(tmp_path, "q2", [Input(p) for p in paths], per_item=2)
-    through(study, paths, tmp_path / "out")
-    same_bytes(paths, tmp_path / "out")
-
-
-def test_imported_labels_are_exported_as_released(released: Path, tmp_path: Path) -> None:
-    """The study starts from the table without labels, so each label comes from a rating."""
-    path = released / "q2" / "cross_annotation.csv"
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    columns = list(rows[0])
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    with (bare / path.name).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows({**row, "dodeca_label": "", "memnet_label": ""} for row in rows)
-    study = make_study(tmp_path, "q2", [Input(bare / path.name)], per_item=2)
-    through(study, [path], tmp_path / "out")
-    same_bytes([path], tmp_path / "out")
-    record = reported(study)
-    assert record["contexts"]["inconsistent"] == {"dodeca": 186, "memnet": 274}
-    assert record["contexts"]["exactly_one"] == 244
-
-
-def test_labels_of_q2_go_to_the_rows_with_their_ids(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    rows = [{"id": n, "response": f"{n} is so", "knowledge": "2 is so."} for n in ("1", "2", "x")]
-    path = write_csv(folder / "responses.csv", list(rows[0]), rows)
-    study = make_study(
-        tmp_path, "q2", [Input(path)], raters="ann", per_item=1, design="independent"
-    )
-    with served(study) as site:
-        ann = site.person("ann")
-        while "end" not in (task := ann.next()):
-            ann.answer(task, consistent='2 is so"' in json.dumps(task["stages"]), claims=[[0, 1]])
-    assert [(row["id"], row["label"]) for row in cells_of(study)] == [
-        ("1", "1"),
-        ("2", "0"),
-        ("x", "1"),
-    ]
-
-
-def test_responses_move_to_the_file_of_their_class(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    rows = [{"response": f"{n} is so", "knowledge": f"{n} is so."} for n in ("one", "two", "three")]
-    paths = [
-        write_csv(folder / "a_consistent.csv", ["response", "knowledge"], rows[:2]),
-        write_csv(folder / "a_inconsistent.csv", ["response", "knowledge"], rows[2:]),
-    ]
-    study = make_study(
-        tmp_path, "q2", [Input(p) for p in paths], raters="ann", per_item=1, design="independent"
-    )
-    with served(study) as site:
-        ann = site.person("ann")
-        while "end" not in (task := ann.next()):
-            ann.answer(task, consistent="two" not in json.dumps(task["stages"]), claims=[[0, 3]])
-        found = study.kind.released(study, site.store.rated())
-    texts = {name: b"".join(lines).decode() for name, lines in found.items()}
-    assert texts["a_consistent.csv"].splitlines()[1:] == [
-        "one is so,one is so.",
-        "three is so,three is so.",
-    ]
-    assert texts["a_inconsistent.csv"].splitlines()[1:] == ["two is so,two is so."]
-    # The moved rows are found again.
-    out = [tmp_path / name for name in texts]
-    for path in out:
-        path.write_text(texts[path.name], encoding="utf-8", newline="")
-    other = make_study(
-        tmp_path / "b",
-        "q2",
-        [Input(p) for p in paths],
-        raters="x",
-        per_item=1,
-        design="independent",
-    )
-    through(other, out, tmp_path / "out")
-    same_bytes(out, tmp_path / "out")
+# Exports and imports
 
 
 def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> None:
@@ -513,153 +395,32 @@ def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> No
     study = make_study(tmp_path, "q2", [Input(path)], raters="ann", per_item=1, design=INDEPENDENT)
     with closing(Store(study)) as store:
         store.take_in(
-            "x",
-            [
-                ImportedRating(n, {"consistent": item.item == "b"})
-                for n, item in enumerate(study.items, 1)
-            ],
+            [Rated(item, "x", {"consistent": item.item == "b"}, 1.0, 1) for item in study.items]
         )
-        moved = study.kind.released(study, store.rated())
+        released = study.kind.released(study, store.rated())
     assert [(row["id"], row["label"]) for row in cells_of(study)] == [("b", "0"), ("a", "1")]
-    assert {name: b"".join(lines).splitlines()[1:] for name, lines in moved.items()} == {
-        "own_consistent.csv": [b"b,m,b is so,No."],
-        "own_inconsistent.csv": [b"a,m,a is so,No."],
+    assert {name: b"".join(lines) for name, lines in released.items()} == {
+        path.name: exported(study, "csv")
     }
 
 
-def test_names_of_systems_and_ids_may_have_capitals(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    row = {"MemNet_response": "It is so", "MemNet_label": "", "knowledge": "No."}
-    table = write_csv(folder / "talk.csv", list(row), [row])
-    claim = {"ID": "x7", "query": "", "answer": "It is so.", "reference": "No.", "label": ""}
-    claims = write_csv(folder / "claims.csv", list(claim), [claim])
-    for kind, path, values in (
-        ("q2", table, {"consistent": False}),
-        ("attrscore", claims, {"label": "Contradictory"}),
-    ):
-        study = make_study(
-            tmp_path / kind, kind, [Input(path)], raters="ann", per_item=1, design=INDEPENDENT
-        )
-        with closing(Store(study)) as store:
-            store.take_in("x", [ImportedRating(1, values)])
-        (cells,) = cells_of(study)
-        label = cells.pop("MemNet_label" if kind == "q2" else "label")
-        assert label == ("1" if kind == "q2" else "Contradictory")
-        assert len(cells) == (2 if kind == "q2" else 4)
-
-
-def test_released_sentences_round_trip(released: Path, tmp_path: Path) -> None:
-    folder = released / "tofueval"
-    paths = [folder / f"mediasum_factual_eval_{split}.csv" for split in ("dev", "test")]
-    ids = dict.fromkeys(each.key.doc_id for each in read_annotations(paths))
-    rows = [{"doc_id": each, "source": "Not part of the release."} for each in ids]
-    documents = write_lines(tmp_path / "documents.jsonl", rows)
-    given = [*paths, documents, folder / "mediasum_topic_category.json"]
-    study = make_study(tmp_path, "tofueval", [Input(p) for p in given], per_item=2)
-    through(study, paths, tmp_path / "out")
-    same_bytes(paths, tmp_path / "out")
-    whole = [r for r in reported(study)["rates"] if (r["model"], r["category"]) == ("all", "all")]
-    found = {each["level"]: (each["errors"], each["n"]) for each in whole if each["split"] == "all"}
-    assert found == {"sentence": (526, 2546), "summary": (371, 893)}
-
-
-def test_released_key_points_round_trip(released: Path, tmp_path: Path) -> None:
-    path = released / "tofueval" / "mediasum_completeness_final.csv"
-    ids = dict.fromkeys(each.doc_id for each in read_key_points([path]))
-    rows = [{"doc_id": each, "source": "Not part of the release."} for each in ids]
-    documents = write_lines(tmp_path / "documents.jsonl", rows)
-    study = make_study(
-        tmp_path, "tofueval", [Input(path), Input(documents)], per_item=1, design="key-points"
-    )
-    through(study, [path], tmp_path / "out")
-    same_bytes([path], tmp_path / "out")
-
-
-def test_labels_of_attrscore_round_trip(tmp_path: Path) -> None:
-    """With a file in the format of AttrEval, which is not part of the test data."""
-    paths = [each.path for each in attrscore_inputs(tmp_path / "in")]
-    study = make_study(tmp_path, "attrscore", [Input(p) for p in paths], per_item=2)
-    through(study, paths, tmp_path / "out")
-    same_bytes(paths, tmp_path / "out")
-
-
-def test_an_export_under_another_name_is_imported(tmp_path: Path) -> None:
-    study = make_study(tmp_path / "a", "attrscore", attrscore_inputs(tmp_path / "in"), per_item=2)
-    path = write_csv(tmp_path / "labels.csv", list(CLAIMS[0]), CLAIMS)
-    assert [each.item for each in study.kind.imported(study, [Input(path)])] == [1, 2, 3]
-    fewer = write_csv(tmp_path / "fewer.csv", list(CLAIMS[0]), CLAIMS[1:])
-    assert [each.item for each in study.kind.imported(study, [Input(fewer)])] == [2, 3]
-    changed = [{**CLAIMS[0], "answer": "It never opened."}]
-    other = write_csv(tmp_path / "other.csv", list(CLAIMS[0]), changed)
-    with pytest.raises(InputError, match=r"other.csv:2: This row .* the rows of claims.csv"):
-        study.kind.imported(study, [Input(other)])
-
-
-def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
-    paths = [each.path for each in attrscore_inputs(tmp_path / "in")]
-    study = make_study(tmp_path, "attrscore", [Input(p) for p in paths], per_item=2)
-    store = Store(study)
-    given = study.kind.imported(study, [Input(path) for path in paths])
-    store.take_in("released", given)
-    assert store.owner_of(store.rater("released").token) is None
-    assert sum(each.total for each in store.progress() if each.state == "active") == len(CLAIMS)
-    with pytest.raises(InputError, match="already"):
-        store.take_in("released", given)
-    with pytest.raises(InputError, match="not active: owner"):
-        store.take_in("owner", given)
-    store.close()
-
-
-def test_imported_ratings_of_an_active_rater_are_their_own(tmp_path: Path) -> None:
-    inputs = attrscore_inputs(tmp_path / "in")
-    study = make_study(tmp_path, "attrscore", inputs, per_item=2)
-    place = {"start": 0, "end": 3}
-    row = {"file": "claims.csv", "id": "1", **CLAIMS[0], "rater": "ann", "evidence": [place]}
-    path = write_lines(tmp_path / "ann.jsonl", [row])
-    with served(study) as site:
-        site.store.take_in("released", study.kind.imported(study, [Input(path)]))
-        ann = site.person("ann")
-        total = ann.next()["total"]
-        task = ann.get(f"/v1/tasks/{site.store.order('ann')[0][0]}")
-        assert (task["finished"], task["stages"][0]["number"]) == (True, 0)
-        assert ann.answer(task, label="Extrapolatory")["values"] == {"label": "Extrapolatory"}
-        for _ in range(total - 1):
-            ann.answer(ann.next(), label="Extrapolatory")
-        assert ann.next()["end"] == "done"
-        with pytest.raises(InputError, match="already has item 1"):
-            site.store.take_in("x", study.kind.imported(study, [Input(path)]))
-        assert len(site.store.rated()) == total
-
-
-def test_imported_annotations_are_exported_as_released(released: Path, tmp_path: Path) -> None:
-    """The study starts from the table with all sentences labelled consistent."""
-    path = released / "tofueval" / "mediasum_factual_eval_dev.csv"
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    (tmp_path / "bare").mkdir()
-    blank = {"sent_label": "yes", "exp": "", "type": ""}
-    bare = write_csv(tmp_path / "bare" / path.name, list(rows[0]), [r | blank for r in rows])
-    documents = [{"doc_id": row["doc_id"], "source": "Not part of the release."} for row in rows]
-    texts = write_lines(tmp_path / "documents.jsonl", documents)
-    study = make_study(tmp_path, "tofueval", [Input(bare), Input(texts)], per_item=2)
-    through(study, [path], tmp_path / "out")
-    with (tmp_path / "out" / path.name).open(newline="", encoding="utf-8") as file:
-        found = list(csv.DictReader(file))
-    # Whitespace around an explanation is stripped.
-    assert found == [row | {"exp": row["exp"].strip()} for row in rows]
-
-
-def test_annotated_sentences_can_be_gold(tmp_path: Path) -> None:
-    inputs = tofueval_inputs(tmp_path / "in", systems="AB")
-    other = tofueval_inputs(tmp_path / "gold", systems="C")[0]
-    gold = [*inputs, Input(other.path, gold=True)]
-    study = make_study(
-        tmp_path, "tofueval", gold, raters="ann,ben", per_item=2, qualify=1, threshold=1.0
-    )
-    with served(study) as site:
-        for name, label in (("ann", "yes"), ("ben", "no")):
-            person = site.person(name)
-            task = rate_sentences(person, person.next(), "yes", label)
-            person.answer(task, relevance=5, covered=[1])
-            assert ("end" in person.next()) is (label == "no")
+@pytest.mark.parametrize("kind", ["attrscore", "q2", "tofueval"])
+def test_tables_come_back_byte_for_byte_without_ratings(
+    tmp_path: Path, shared: Path, kind: str
+) -> None:
+    folder = shared / "data" / kind
+    if kind == "attrscore":
+        inputs = attrscore_inputs(tmp_path / "in")
+    elif kind == "q2":
+        inputs = [Input(path) for path in folder.glob("*_annotation.csv")]
+    else:
+        paths = [folder / f"mediasum_factual_eval_{split}.csv" for split in ("dev", "test")]
+        ids = dict.fromkeys(each.key.doc_id for each in read_annotations(paths))
+        rows = [{"doc_id": each, "source": "Not part of the release."} for each in ids]
+        inputs = [Input(path) for path in (*paths, write_lines(tmp_path / "d.jsonl", rows))]
+    study = make_study(tmp_path, kind, inputs, per_item=2)
+    tables = {each.path.name: each.path for each in inputs if each.path.suffix == ".csv"}
+    found = study.kind.released(study, [])
+    assert {name: b"".join(lines) for name, lines in found.items()} == {
+        name: path.read_bytes() for name, path in tables.items()
+    }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import UnavailableError
 from semqa.training.folder import TrainingFolder
 
 
@@ -94,17 +94,6 @@ def test_the_newest_complete_checkpoint_counts(tmp_path: Path) -> None:
     assert names() == {"checkpoint-10", "checkpoint-13", "checkpoint-14"}
     folder.seal(14)  # an old one is removed only once the new one is complete
     assert names() == {"checkpoint-13", "checkpoint-14"}
-
-
-def test_unknown_values_of_a_plan_match_any_value(tmp_path: Path) -> None:
-    """The commit of a Hub model is known only after the download."""
-    folder = TrainingFolder(tmp_path / "out", "scores.json")
-    folder.claim({"options": {"device": None}, "model_identity": "a"})
-    folder.check({"options": {"device": None}, "model_identity": None})
-    with pytest.raises(InputError, match="model_identity"):
-        folder.check({"options": {"device": None}, "model_identity": "b"})
-    with pytest.raises(InputError, match="options"):
-        folder.check({"options": {"device": "cpu"}, "model_identity": "a"})
 
 
 def test_a_failed_write_keeps_the_previous_model(tmp_path: Path) -> None:

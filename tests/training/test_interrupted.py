@@ -17,12 +17,7 @@ from semqa.training.folder import Progress, TrainingFolder
 from semqa.training.train import train
 from semqa.training.trainer import GuardedTrainer
 from tests.training.configs import BRIEF, DECODER, command, options
-from tests.training.processes import (
-    die_at_save,
-    run_command,
-    signal_at_step,
-    small_files,
-)
+from tests.training.processes import die_at_save, run_command, signal_at_step, small_files
 
 Brief = tuple[Path, dict[str, Any]]
 FILES = ("model/model.safetensors", "model/config.json", "training.json")

@@ -120,11 +120,3 @@ def test_micro_batches_and_gradient_checkpointing_do_not_change_the_weights(
     for name in ("parts", "saving"):
         for key, value in weights["plain"].items():
             assert float((value - weights[name][key]).abs().max()) < 1e-5, (name, key)
-
-
-def test_the_model_keeps_use_cache_of_its_base(
-    learned: tuple[Path, dict[str, Any]], folder: Path
-) -> None:
-    out, _ = learned
-    base = json.loads((folder / "t5/config.json").read_text())
-    assert json.loads((out / "model/config.json").read_text())["use_cache"] == base["use_cache"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.attribution.attrscore.options import TrainingOptions
-from semqa.cli.declared import taking
+from semqa.cli.command import taking
 from semqa.cli.eval.judging import (
     JudgeCommand,
     Limit,

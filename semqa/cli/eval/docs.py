@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import Choice, EngineOptions, choose, warm_up, with_default
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import STOPPED, json_line, progress_bar, say, write_result

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.declared import taking
+from semqa.cli.command import taking
 from semqa.cli.output import json_line, progress_bar, say, write_result
 from semqa.errors import InputError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from semqa.cli.declared import taking
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import EngineOptions
+from semqa.cli.command import taking
 from semqa.cli.eval import ais, attrscore, citations, docs, q2, tofueval
 from semqa.cli.eval.judging import JudgeCommand
 

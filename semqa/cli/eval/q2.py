@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.cli.command import Group
 from semqa.cli.eval.judging import (
     EntailmentPrompt,
     JudgeCommand,
@@ -24,7 +25,6 @@ from semqa.cli.eval.judging import (
     shown,
     span,
 )
-from semqa.cli.help import Group
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_file, write_result

@@ -36,11 +36,7 @@ from semqa.harness.quotesum import MAX_NEW_TOKENS, MEANS, HarnessSettings, Quest
 from semqa.metrics import METRICS
 from semqa.prompting import Form, Prompt
 
-_TURNS = {
-    "system": ChatMessageSystem,
-    "user": ChatMessageUser,
-    "assistant": ChatMessageAssistant,
-}
+_TURNS = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 _SAMPLING_PROVIDERS = ("hf", "nnterp")
 """Providers that always sample and reject a temperature of 0."""

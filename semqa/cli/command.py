@@ -1,7 +1,11 @@
-"""Short help: `--help` shows the main options, `--help-all` shows all of them.
+"""Commands with short help, and with options that several commands share.
 
-Main options have no panel; options with a panel are shown by `--help-all`, grouped by panel. Help
-is plain text because typer's boxes cut off long flags.
+`--help` shows the options without a panel; `--help-all` shows all, grouped by panel. Help is plain text
+because typer's boxes cut off long flags.
+
+Shared options are declared once, as a dataclass. A command of the class ``taking(JudgeOptions)`` has the
+options of `JudgeOptions` after its own, and finds the object made from their values in its context:
+``judge_options: JudgeOptions = ctx.obj[JudgeOptions]``.
 """
 
 from __future__ import annotations
@@ -9,7 +13,8 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class Command(TyperCommand):
@@ -77,6 +82,46 @@ class Command(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+@cache
+def declared(declaration: Callable[..., Any]) -> Any:
+    """Return typer's command for a dataclass or function, for its `params` and `callback`."""
+    app = typer.Typer(add_completion=False)
+    app.command()(declaration)
+    return typer.main.get_command(app)
+
+
+class DeclaredCommand(Command):
+    """A command that also has the options of its `declarations`."""
+
+    declarations: ClassVar[tuple[Callable[..., Any], ...]] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for each in self.declarations:
+            self.params = [*self.params, *_params(each)]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command with the objects made from the options in `ctx.obj`."""
+        with self.naming_flags():
+            ctx.obj = {}
+            for each in self.declarations:
+                values = {param.name: ctx.params.pop(param.name) for param in _params(each)}
+                make = getattr(each, "collect", None)
+                ctx.obj[each] = make(ctx, values) if make else declared(each).callback(**values)
+            return super().invoke(ctx)
+
+
+def _params(declaration: Any) -> list[Any]:
+    own = getattr(declaration, "params", None)
+    params: list[Any] = own() if own else declared(declaration).params
+    return params
+
+
+def taking(*declarations: Callable[..., Any]) -> type[DeclaredCommand]:
+    """Return a class of commands that have the options of these dataclasses."""
+    return type("Command", (DeclaredCommand,), {"declarations": declarations})
 
 
 class Group(TyperGroup):

@@ -8,13 +8,16 @@ store lone surrogates.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    Connection,
+    Engine,
     ForeignKey,
     Index,
     Integer,
@@ -32,12 +35,6 @@ from sqlalchemy.pool import QueuePool
 from semqa.data.sqlite import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Connection, Engine
-
 
 metadata = MetaData(
     naming_convention={

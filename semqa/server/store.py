@@ -1,4 +1,7 @@
-"""The store of API keys, conversations and messages."""
+"""The store of API keys, conversations and messages, in SQLite (the default) or PostgreSQL.
+
+It does not depend on HTTP, engines or documents.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,18 @@ import json
 import re
 import secrets
 import time
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sqlalchemy import Connection, Row, text
 
 from semqa.data.files import make_folder
 from semqa.errors import InputError, NotFoundError
-from semqa.extras import require
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from sqlalchemy import Connection, Row
-
-    from semqa.server.settings import ServerSettings
-
+from semqa.server.database import Database, conversations, keys, messages
+from semqa.server.settings import ServerSettings
 
 Role = Literal["user", "assistant"]
 """The speaker of a message."""
@@ -40,66 +39,34 @@ class Key:
     id: str
     name: str
     created: datetime
-    revoked: datetime | None = None
+    revoked: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """A message of a conversation.
-
-    Attributes:
-        content: a JSON-ready object: ``{"question": …}`` of a user, or the final object of
-            ``POST /v1/answers`` of an assistant.
-    """
+class MessageInfo:
+    """A message: `{"question"}` of a user, or the final object of `/v1/answers` of an assistant."""
 
     id: str
     role: Role
     content: dict[str, Any]
-    created: datetime
-
-    def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON-ready object."""
-        return {
-            "id": self.id,
-            "role": self.role,
-            "content": self.content,
-            "created": self.created.isoformat(),
-        }
+    created: str
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
-    """A sequence of questions and answers.
-
-    Attributes:
-        messages: the messages in order; empty in a list of conversations.
-    """
+class ConversationInfo:
+    """A conversation without its messages; times are ISO 8601 in UTC."""
 
     id: str
     title: str
-    created: datetime
-    updated: datetime
-    messages: tuple[Message, ...] = field(default=())
-
-    def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON-ready object, without messages."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "created": self.created.isoformat(),
-            "updated": self.updated.isoformat(),
-        }
+    created: str
+    updated: str
 
 
-def from_microseconds(microseconds: int) -> datetime:
-    """Convert a stored time to a datetime.
+@dataclass(frozen=True, slots=True)
+class FullConversation(ConversationInfo):
+    """A conversation with its messages in order."""
 
-    Example:
-        >>> from_microseconds(1_500_000).isoformat()
-        '1970-01-01T00:00:01.500000+00:00'
-    """
-    whole, rest = divmod(microseconds, 1_000_000)
-    return datetime.fromtimestamp(whole, UTC).replace(microsecond=rest)
+    messages: list[MessageInfo]
 
 
 LONGEST_TITLE = 200
@@ -111,18 +78,6 @@ class Store:
 
     Each owner sees only their own conversations. When a method that writes returns, its changes are
     on disk.
-
-    Example:
-        >>> import tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> store = Store(f"sqlite:///{folder.name}/semqa.sqlite")
-        >>> store.migrate()
-        >>> talk = store.create_conversation("")
-        >>> message = store.add_message("", talk.id, "user", {"question": "Who sang it?"})
-        >>> [each.title for each in store.conversations("")]
-        ['Who sang it?']
-        >>> store.close()
-        >>> folder.cleanup()
     """
 
     def __init__(self, url: str | Path) -> None:
@@ -132,11 +87,7 @@ class Store:
             url: a URL such as ``sqlite:////var/lib/semqa/semqa.sqlite`` or
                 ``postgresql://user:password@host/name``, or the path of an SQLite file.
         """
-        require("sqlalchemy", extra="serve", purpose="the store of conversations")
-        from semqa.server.store import database
-
-        self._tables = database
-        self._database = database.Database(url)
+        self._database = Database(url)
 
     def migrate(self) -> None:
         """Create missing tables, in one transaction, and check the schema version."""
@@ -144,8 +95,6 @@ class Store:
 
     def check(self) -> None:
         """Raise if the database is unavailable."""
-        from sqlalchemy import text
-
         with self._database.reading() as connection:
             connection.execute(text("SELECT 1"))
 
@@ -161,58 +110,52 @@ class Store:
         Returns:
             The id and the secret. The secret cannot be retrieved later: only its digest is stored.
         """
-        if not _single_line(name):
-            raise InputError("must not be empty.", field="name", value=name)
+        name = _single_line(name)
+        if not name:
+            raise InputError("must not be empty.", field="name")
         identifier, secret = _new_id("key"), f"semqa_{secrets.token_urlsafe(32)}"
+        row = {"id": identifier, "name": name, "digest": _digest(secret), "created": _now()}
         with self._database.writing() as connection:
-            connection.execute(
-                self._tables.keys.insert().values(
-                    id=identifier, name=_single_line(name), digest=_digest(secret), created=_now()
-                )
-            )
+            connection.execute(keys.insert().values(**row))
         return identifier, secret
 
     def keys(self) -> list[Key]:
         """Return all keys, revoked ones included, oldest first."""
-        table = self._tables.keys
         with self._database.reading() as connection:
-            rows = connection.execute(table.select().order_by(table.c.created, table.c.id)).all()
+            rows = connection.execute(keys.select().order_by(keys.c.created, keys.c.id)).all()
         return [
             Key(
                 row.id,
                 row.name,
-                from_microseconds(row.created),
-                None if row.revoked is None else from_microseconds(row.revoked),
+                _datetime(row.created),
+                None if row.revoked is None else _datetime(row.revoked),
             )
             for row in rows
         ]
 
     def revoke(self, key: str) -> None:
         """Revoke a key. Its collections and conversations remain."""
-        table = self._tables.keys
-        where = table.c.id == _check_id("key", key)
+        where = keys.c.id == _check_id("key", key)
         with self._database.writing() as connection:
-            if connection.execute(table.select().where(where)).first() is None:
+            if connection.execute(keys.select().where(where)).first() is None:
                 raise _not_found("key", key)
             connection.execute(
-                table.update().where(where, table.c.revoked.is_(None)).values(revoked=_now())
+                keys.update().where(where, keys.c.revoked.is_(None)).values(revoked=_now())
             )
 
     def owner_of(self, secret: str) -> str | None:
         """Return the id of the key with a secret; None if it is unknown or revoked."""
-        table = self._tables.keys
+        valid = (keys.c.digest == _digest(secret)) & keys.c.revoked.is_(None)
         with self._database.reading() as connection:
-            found = connection.execute(
-                table.select().where(table.c.digest == _digest(secret), table.c.revoked.is_(None))
-            ).first()
+            found = connection.execute(keys.select().where(valid)).first()
         return None if found is None else str(found.id)
 
     # Conversations
 
     def conversations(
         self, owner: str, limit: int = 500, *, offset: int = 0, title: str = ""
-    ) -> list[Conversation]:
-        """Return the conversations of an owner without messages, most recently used first.
+    ) -> list[ConversationInfo]:
+        """Return the conversations of an owner, most recently used first.
 
         Args:
             limit: maximum number.
@@ -220,55 +163,46 @@ class Store:
             title: text that the title must contain, ignoring case. PostgreSQL with the C locale
                 ignores the case of ASCII letters only.
         """
-        table = self._tables.conversations
+        table = conversations
         query = table.select().where(table.c.owner == owner)
-        if text := _single_line(title):
-            query = query.where(table.c.title.icontains(text, autoescape=True))
+        if wanted := _single_line(title):
+            query = query.where(table.c.title.icontains(wanted, autoescape=True))
         query = query.order_by(table.c.updated.desc(), table.c.created.desc(), table.c.id)
         with self._database.reading() as connection:
             rows = connection.execute(query.limit(limit).offset(offset)).all()
-        return [_conversation(row) for row in rows]
+        return [ConversationInfo(*_fields(row)) for row in rows]
 
-    def create_conversation(self, owner: str, title: str = "") -> Conversation:
+    def create_conversation(self, owner: str, title: str = "") -> ConversationInfo:
         """Create a conversation; the default title is its first question."""
-        now = _now()
-        row = {"id": _new_id("conv"), "owner": owner, "title": _single_line(title)}
+        identifier, title, now = _new_id("conv"), _single_line(title), _now()
+        row = {"id": identifier, "owner": owner, "title": title, "created": now, "updated": now}
         with self._database.writing() as connection:
-            connection.execute(
-                self._tables.conversations.insert().values(**row, created=now, updated=now)
-            )
-        return Conversation(row["id"], row["title"], from_microseconds(now), from_microseconds(now))
+            connection.execute(conversations.insert().values(**row))
+        return ConversationInfo(identifier, title, _iso(now), _iso(now))
 
-    def conversation(self, owner: str, conversation: str) -> Conversation:
+    def conversation(self, owner: str, conversation: str) -> FullConversation:
         """Return a conversation with its messages."""
-        table = self._tables.messages
         with self._database.reading() as connection:
             row = self._find(connection, owner, conversation)
+            inside = messages.c.conversation == row.id
             found = connection.execute(
-                table.select().where(table.c.conversation == row.id).order_by(table.c.number)
+                messages.select().where(inside).order_by(messages.c.number)
             ).all()
-        messages = tuple(
-            Message(each.id, each.role, json.loads(each.content), from_microseconds(each.created))
-            for each in found
-        )
-        return _conversation(row, messages)
+        said = [MessageInfo(m.id, m.role, json.loads(m.content), _iso(m.created)) for m in found]
+        return FullConversation(*_fields(row), said)
 
-    def rename(self, owner: str, conversation: str, title: str) -> Conversation:
-        """Rename a conversation, and return it without messages."""
-        table = self._tables.conversations
+    def rename(self, owner: str, conversation: str, title: str) -> ConversationInfo:
+        """Rename a conversation."""
         with self._database.writing() as connection:
             row = self._find(connection, owner, conversation, lock=True)
-            connection.execute(
-                table.update().where(table.c.id == row.id).values(title=_single_line(title))
-            )
-            return _conversation(self._find(connection, owner, conversation))
+            self._change(connection, row, title=_single_line(title))
+            return ConversationInfo(*_fields(self._find(connection, owner, conversation)))
 
     def delete(self, owner: str, conversation: str) -> None:
         """Delete a conversation and its messages."""
-        table = self._tables.conversations
         with self._database.writing() as connection:
             row = self._find(connection, owner, conversation, lock=True)
-            connection.execute(table.delete().where(table.c.id == row.id))
+            connection.execute(conversations.delete().where(conversations.c.id == row.id))
 
     def add_message(
         self,
@@ -278,7 +212,7 @@ class Store:
         content: Mapping[str, Any],
         *,
         replace: str | None = None,
-    ) -> Message:
+    ) -> MessageInfo:
         """Append a message to a conversation.
 
         If the conversation has no title, the question becomes its title.
@@ -295,7 +229,6 @@ class Store:
         except (TypeError, ValueError) as error:
             raise InputError(f"must be JSON: {error}.", field="content") from error
         identifier = _new_id("msg")
-        table = self._tables.conversations
         with self._database.writing() as connection:
             found = self._find(connection, owner, conversation, lock=True)
             now = _now()
@@ -306,19 +239,20 @@ class Store:
                 titled = "" if is_first and titled == _single_line(asked) else titled
             if not titled and role == "user":
                 changes["title"] = _single_line(str(content.get("question", "")))
-            connection.execute(table.update().where(table.c.id == found.id).values(**changes))
-            connection.execute(
-                self._tables.messages.insert().values(
-                    id=identifier, conversation=found.id, role=role, content=written, created=now
-                )
-            )
-        return Message(identifier, role, json.loads(written), from_microseconds(now))
+            self._change(connection, found, **changes)
+            row = {"id": identifier, "conversation": found.id, "role": role, "content": written}
+            connection.execute(messages.insert().values(**row, created=now))
+        return MessageInfo(identifier, role, json.loads(written), _iso(now))
+
+    def _change(self, connection: Connection, conversation: Row[Any], **values: object) -> None:
+        table = conversations
+        connection.execute(table.update().where(table.c.id == conversation.id).values(**values))
 
     def _remove_from(
         self, connection: Connection, conversation: str, question: str
     ) -> tuple[str, bool]:
         """Delete a question and all that follows; return its text and whether it was the first."""
-        table = self._tables.messages
+        table = messages
         inside = table.c.conversation == conversation
         asked = table.c.id == _check_id("question", question), table.c.role == "user"
         row = connection.execute(table.select().where(inside, *asked)).first()
@@ -332,7 +266,7 @@ class Store:
         self, connection: Connection, owner: str, conversation: str, *, lock: bool = False
     ) -> Row[Any]:
         """Return the row of a conversation; `lock` locks it until the end of the transaction."""
-        table = self._tables.conversations
+        table = conversations
         query = table.select().where(
             table.c.id == _check_id("conversation", conversation), table.c.owner == owner
         )
@@ -342,14 +276,20 @@ class Store:
         return row
 
 
-def _conversation(row: Row[Any], messages: tuple[Message, ...] = ()) -> Conversation:
-    return Conversation(
-        row.id, row.title, from_microseconds(row.created), from_microseconds(row.updated), messages
-    )
+def _fields(row: Row[Any]) -> tuple[str, str, str, str]:
+    return row.id, row.title, _iso(row.created), _iso(row.updated)
 
 
 def _now() -> int:
     return time.time_ns() // 1000
+
+
+def _datetime(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
+
+
+def _iso(microseconds: int) -> str:
+    return _datetime(microseconds).isoformat()
 
 
 def _new_id(kind: str) -> str:
