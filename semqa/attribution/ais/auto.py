@@ -207,15 +207,11 @@ def _check(
     return SentenceCheck(text, start, end, real, support, judged, reason)
 
 
-RESAMPLES = 1_000
-NO_SENTENCE = "no answer has a sentence"
-
-
 def summarise_checks(
     checks: Sequence[AnswerCheck],
     *,
     qids: Sequence[str] | None = None,
-    resamples: int = RESAMPLES,
+    resamples: int = 1_000,
     seed: int = 0,
 ) -> dict[str, object]:
     """Summarise checks of many answers.
@@ -252,7 +248,7 @@ def summarise_checks(
         "n": {"answers": len(scored), "sentences": total, "empty": len(checks) - len(scored)},
     }
     if not scored:
-        return record | {"unscored": NO_SENTENCE}
+        return record | {"unscored": "no answer has a sentence"}
     whole = sum(bool(check.supported) for check in scored)
     if len(groups) == len(scored):
         interval: list[float] | None = [100 * end for end in wilson_interval(whole, len(scored))]

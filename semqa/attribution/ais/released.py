@@ -23,8 +23,6 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from semqa.data.files import ByteBudget
-
 
 COLUMNS = (
     *("ex-idx", "doc-url", "doc-url-hash", "model-name", "output", "INT", "INT & AIS", "Flagged"),
@@ -80,20 +78,17 @@ class ReleasedFile:
         return tuple(row.verdict for row in self.rows)
 
 
-def read_released(
-    path: Path | str, *, task: str | None = None, budget: ByteBudget | None = None
-) -> ReleasedFile:
-    """Read a released file; ``-`` is standard input.
+def read_released(path: Path | str) -> ReleasedFile:
+    """Read a released file; ``-`` is standard input."""
+    return released_of(read_csv(path))
 
-    By default, the task is the file name without ``ann_`` and suffix.
+
+def released_of(file: CsvFile) -> ReleasedFile:
+    """Like `read_released`, for a table that was read.
+
+    The task is the file name without ``ann_`` and suffix.
     """
-    return released_of(read_csv(path, budget), task)
-
-
-def released_of(file: CsvFile, task: str | None = None) -> ReleasedFile:
-    """Like `read_released`, for a table that was read."""
-    if task is None:
-        task = Path(file.name).stem.removeprefix("ann_").strip("<>")  # of <stdin>
+    task = Path(file.name).stem.removeprefix("ann_").strip("<>")  # of <stdin>
     columns = _columns(file)
     return ReleasedFile(tuple(_row(each, columns, task) for each in file.records), file)
 

@@ -100,12 +100,8 @@ class CitationScores:
         }
 
 
-def citation_scores(
-    answer: QuotedAnswer, judge: EntailmentJudge, *, at_most: int | None = None
-) -> CitationScores:
+def citation_scores(answer: QuotedAnswer, judge: EntailmentJudge) -> CitationScores:
     """Score one quoted answer, where each quote, verified or not, cites its source.
-
-    At most `at_most` citations count per sentence; None counts all.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -121,7 +117,7 @@ def citation_scores(
         (67, 100.0)
     """
     cited = CitedAnswer(cited_sentences(answer), answer.sources)
-    return score_citations([cited], judge, at_most=at_most)[0]
+    return score_citations([cited], judge)[0]
 
 
 def score_citations(

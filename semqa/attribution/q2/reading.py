@@ -217,20 +217,10 @@ def _one_per_row(
         if key in ids:
             raise InputError(f"The id {shown(key)} is already used at {ids[key]}.", where=row.where)
         ids[key] = row.where
-        system = row.fields.get("system")
-        found.append(
-            Response(
-                key,
-                _required_text(row, "response"),
-                _required_text(row, "knowledge"),
-                _label(row, "label", inconsistent),
-                str(system) if system not in (None, "") else None,
-                None,
-                row.where,
-                _read_scores(row, measures, ""),
-                _rating(row),
-            )
-        )
+        given = row.fields.get("system")
+        system = None if given in (None, "") else str(given)
+        one = _response(row, key, "", measures, inconsistent)
+        found.append(replace(one, system=system, rating=_rating(row)))
     return found
 
 
@@ -238,19 +228,28 @@ def _one_per_system(
     rows: Iterable[Row], systems: Sequence[str], measures: Sequence[str]
 ) -> list[Response]:
     return [
-        Response(
-            f"{number}/{system}",
-            _required_text(row, f"{system}_response"),
-            _required_text(row, "knowledge"),
-            _label(row, f"{system}_label", None),
-            system,
-            str(number),
-            row.where,
-            _read_scores(row, measures, f"{system}_"),
+        replace(
+            _response(row, f"{number}/{system}", f"{system}_", measures),
+            system=system,
+            context=str(number),
         )
         for number, row in enumerate(rows)
         for system in systems
     ]
+
+
+def _response(
+    row: Row, key: str, prefix: str, measures: Sequence[str], inconsistent: bool | None = None
+) -> Response:
+    """Return the response in the columns that begin with a prefix."""
+    return Response(
+        key,
+        _required_text(row, f"{prefix}response"),
+        _required_text(row, "knowledge"),
+        _label(row, f"{prefix}label", inconsistent),
+        where=row.where,
+        scores=_read_scores(row, measures, prefix),
+    )
 
 
 def _id(row: Row) -> str:

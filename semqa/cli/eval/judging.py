@@ -251,9 +251,9 @@ def finish(
         say(f"record: {out}")
 
 
-def unparsed_note(judge: CachedJudge, taken_for: str = "neutral") -> list[str]:
+def unparsed_note(judge: CachedJudge) -> list[str]:
     """Return a note on unparsed replies of a language model, if any."""
-    return count_note(judge.unparsed, taken_for)
+    return count_note(judge.unparsed)
 
 
 def count_note(unparsed: int, taken_for: str = "neutral") -> list[str]:

@@ -32,12 +32,12 @@ from semqa.cli.tables import make_table, print_tables
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.table import Table
 
     from semqa.attribution.judges import CachedJudge
-    from semqa.attribution.q2 import Response, Settings
+    from semqa.attribution.q2 import Q2, Response, Settings
     from semqa.attribution.q2.meta import Judged
     from semqa.attribution.q2.reading import ResponseFile
     from semqa.attribution.q2.responses import ResponseScore
@@ -166,11 +166,11 @@ def run(
     read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
     responses = combine_responses(read)[:limit]
     with judging(ctx, prompt=prompt) as judge:
-        score = _scorer(read, judge, spans, settings)
+        measure = _measure(read, judge, spans, settings)
         baselines, described = _baselines(
             baseline, responses, judge, bertscore_model, bertscore_layer, official=official
         )
-        scores, finder = score(responses)
+        scores, finder = _scores(read, responses, judge, measure, settings)
         judged_by = describe_judge(judge)
     packages = ["spacy"] if finder.startswith("spacy") else []
     record = run_record(
@@ -245,48 +245,49 @@ def _baselines(
     return scores, {"baselines": described, "versions": versions(*packages)}
 
 
-def _scorer(
+def _measure(
     files: Sequence[ResponseFile], judge: CachedJudge, spans: str, settings: Settings
-) -> Callable[[Sequence[Response]], tuple[list[ResponseScore], str]]:
-    """Return a function that scores responses and names how their spans were found.
-
-    A file of steps already has the questions and answers, so only the answers are compared.
-    """
+) -> Q2 | None:
+    """Return the measure, or None for a file of steps, which already has the questions."""
     from semqa.attribution.judges import require_ability
     from semqa.attribution.q2 import Q2, create_span_finder
-    from semqa.attribution.q2.measure import compare_answers
-    from semqa.attribution.q2.reading import class_from_name, scores_of_steps
 
     if all(file.kind != "steps" for file in files):
-        measure = Q2(judge, create_span_finder(spans), settings)
-
-        def score(responses: Sequence[Response]) -> tuple[list[ResponseScore], str]:
-            with progress_bar("Q²", "examples") as update:
-                return measure.score(responses, update), measure.finder.name
-
-        return score
+        return Q2(judge, create_span_finder(spans), settings)
     if len(files) > 1:
         raise InputError(
             f"A file with steps of the released code must be the only file, got {len(files)} files."
         )
-    entails = require_ability(judge, "entailment")
-    (file,) = files
+    require_ability(judge, "entailment")
+    return None
 
-    def compare(responses: Sequence[Response]) -> tuple[list[ResponseScore], str]:
-        label, kept = class_from_name(file.name), {each.id for each in responses}
-        scores = scores_of_steps(file.steps, label, official=settings.official)
-        with judge_bar(judge, "Q²"):
-            scores = compare_answers([s for s in scores if s.response.id in kept], entails)
-        return scores, "steps of a file"
 
-    return compare
+def _scores(
+    files: Sequence[ResponseFile],
+    responses: Sequence[Response],
+    judge: CachedJudge,
+    measure: Q2 | None,
+    settings: Settings,
+) -> tuple[list[ResponseScore], str]:
+    """Return the scores of responses, and how their spans were found."""
+    from semqa.attribution.q2.measure import compare_answers
+    from semqa.attribution.q2.reading import class_from_name, scores_of_steps
+
+    if measure is not None:
+        with progress_bar("Q²", "examples") as update:
+            return measure.score(responses, update), measure.finder.name
+    label, kept = class_from_name(files[0].name), {each.id for each in responses}
+    scores = scores_of_steps(files[0].steps, label, official=settings.official)
+    with judge_bar(judge, "Q²"):
+        scores = compare_answers([each for each in scores if each.response.id in kept], judge)
+    return scores, "steps of a file"
 
 
 def _run_tables(record: Mapping[str, Any]) -> Iterator[Table]:
     """Yield a table of all responses, and one per system if there are several."""
-    yield _scores("", record["scores"], record["bootstrap"]["confidence"])
+    yield _scores_table("", record["scores"], record["bootstrap"]["confidence"])
     for name, scores in record["systems"].items():
-        yield _scores(name or "no system", scores, record["bootstrap"]["confidence"])
+        yield _scores_table(name or "no system", scores, record["bootstrap"]["confidence"])
 
 
 def _run_notes(record: Mapping[str, Any]) -> Iterator[str]:
@@ -388,7 +389,7 @@ def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
     return table
 
 
-def _scores(title: str, scores: Mapping[str, Mapping[str, Any]], confidence: float) -> Table:
+def _scores_table(title: str, scores: Mapping[str, Mapping[str, Any]], confidence: float) -> Table:
     table = make_table(title, "score", f"{confidence:.0%} interval", "n")
     for name, score in scores.items():
         table.add_row(

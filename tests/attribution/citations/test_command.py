@@ -71,15 +71,6 @@ def test_a_run_of_alce(semqa: Command) -> None:
     assert "judge: lexical" in table.err
 
 
-def test_official(semqa: Command) -> None:
-    record = semqa("citations", "run.json", "--official", "--json").json
-    first, second = record["rows"]
-    # The first line alone; [2] counts for the sentence that follows it.
-    assert [s["citations"] for s in first["sentences"]] == [[1], [], [2, 1, 2]]
-    assert second["precision"] == 0
-    assert record["results"]["precision"]["n"] == 2
-
-
 def test_quoted_answers(semqa: Command) -> None:
     sources = [
         {"text": "Bing Crosby sang it in 1943."},

@@ -20,34 +20,6 @@ def answer(*sentences: tuple[str, tuple[int, ...]]) -> CitedAnswer:
     return CitedAnswer(tuple(CitedSentence(*each) for each in sentences), PASSAGES)
 
 
-@pytest.mark.parametrize(
-    ("text", "citations", "supported", "precise"),
-    [
-        ("a b", (1,), True, (True,)),
-        ("a c", (1,), False, (False,)),
-        ("a c", (1, 2), True, (True, True)),  # neither alone, both needed
-        ("a b", (1, 2), True, (True, False)),  # 2 does not support alone, 1 does without it
-        ("a", (1, 3), True, (True, True)),  # each supports alone
-        ("b c", (1, 3, 2), True, (True, False, True)),
-        ("a b", (), False, ()),
-        ("a b", (9,), False, (False,)),
-        ("a b", (1, 9), True, (True, False)),  # what does not exist spoils nothing else
-        ("a b", (0, 1), True, (False, True)),
-        ("a b", (1, 1), True, (True,)),
-        ("T d", (4,), True, (True,)),  # a title is part of its passage
-    ],
-)
-def test_sentences(
-    text: str, citations: tuple[int, ...], supported: bool, precise: tuple[bool, ...]
-) -> None:
-    (scores,) = score_citations([answer((text, citations))], WordJudge())
-    (sentence,) = scores.sentences
-    assert (sentence.supported, sentence.precise) == (supported, precise)
-    assert scores.recall == 100 * supported
-    counts = scores.to_dict()
-    assert (counts["n_citations"], counts["n_precise"]) == (len(precise), sum(precise))
-
-
 numbers = st.lists(st.integers(0, 5), max_size=5).map(tuple)
 sentences = st.lists(
     st.tuples(st.sampled_from(["a", "b", "c", "d", "a b", "a c", "b d", "a b c"]), numbers),

@@ -82,14 +82,6 @@ def test_all_questions_are_kept_as_they_were_answered(tmp_path: Path) -> None:
     assert (cached.asked, cached.kept) == (0, 4)
 
 
-def test_progress_counts_inputs_of_a_call() -> None:
-    cached = CachedJudge(Counting(), None, chunk=4)
-    seen: list[tuple[int, int]] = []
-    cached.on_progress = lambda done, total: seen.append((done, total))
-    cached.entailment([*PAIRS[:6], PAIRS[0]])
-    assert seen == [(0, 7), (5, 7), (7, 7)]
-
-
 def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "kept.sqlite3"
     damage = b"SQLite format 3\0" + b"x" * 8000
