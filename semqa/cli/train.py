@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from semqa.training.options import TrainingOptions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from semqa.training.folder import Progress
+    from semqa.training.folder import Fit, Progress
 
 TERMINATED = 128 + 15  # exit code after SIGTERM
 
@@ -62,7 +63,7 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
     """Report the training in the block on standard error, including interruptions.
 
     Args:
-        quiet: leave out messages about slow operations.
+        quiet: leave out progress and time estimates.
     """
     from semqa.training.folder import Progress, Ranks, Terminated
 
@@ -72,14 +73,22 @@ def training_progress(*, quiet: bool) -> Iterator[Progress]:
             yield Progress()
             return
         with progress_bar("train", "examples") as bar:
-            tell = None if quiet else say
-            yield Progress(bar, lambda at: say(f"resuming from step {at}"), tell)
+            reports = (None, None) if quiet else (say, _report_fit)
+            yield Progress(bar, lambda at: say(f"resuming from step {at}"), *reports)
     except KeyboardInterrupt as error:
         if first:
             say("interrupted; run the same command again to continue from the last checkpoint")
         if isinstance(error, Terminated):
             raise typer.Exit(TERMINATED) from error
         raise
+
+
+def _report_fit(found: Fit, steps: int) -> None:
+    say(
+        f"micro-batch {found.micro_batch}, {found.needed / 1e9:.1f} GB of "
+        f"{found.free / 1e9:.1f} GB free; about {_duration(found.seconds)} per step, "
+        f"{_duration(found.seconds * steps)} for {steps:,} steps, without evaluations"
+    )
 
 
 def _show(record: Mapping[str, Any]) -> None:
@@ -102,3 +111,8 @@ def _show(record: Mapping[str, Any]) -> None:
     ):
         if record[key]:
             write_result(f"{label}: {record[key]}")
+
+
+def _duration(seconds: float) -> str:
+    """Format a duration, such as 62 seconds as 0:01:02."""
+    return str(timedelta(seconds=round(seconds)))

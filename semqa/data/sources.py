@@ -28,8 +28,9 @@ from semqa.data.files import (
 )
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, read_as
 from semqa.documents import SUFFIXES, Limits, extract
-from semqa.documents.document import stem_of
+from semqa.documents.document import one_line, stem_of
 from semqa.documents.extract import kind_of
+from semqa.documents.structure import plain
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.quote import Dropped  # noqa: TC001 - read at run time
@@ -56,8 +57,9 @@ def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
     """Read each file as one source, numbered in the order given.
 
     HTML, PDF, Word, CSV and e-mail files are read as in collections, with their own titles. Other
-    files are plain text. Their title is the file name without folder and extension, or empty for
-    standard input (``-``). Their text is the unchanged content of the file without a byte order mark.
+    files are plain text: the unchanged content without a byte order mark. The title of a Markdown
+    file is its first line if that is a heading ``# ...``. Otherwise titles are file names without
+    folder and extension, or empty for standard input (``-``).
 
     Raises:
         InputError: there are no files, a file is invalid or blank, or the files are too many or too
@@ -87,7 +89,13 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
     if kind_of(Path(path).name, raw) in _EXTRACTED:
         document = extract(Path(path).name, raw, Limits(seconds=_SECONDS))
         return Source(document.text, document.title)
-    return _text_source(raw, name, title=stem_of(name))
+    source = _text_source(raw, name, title=stem_of(name))
+    heading = _HEADING.match(source.text) if SUFFIXES.get(ending) == "md" else None
+    title = one_line(plain(heading[1])) if heading else ""
+    return Source(source.text, title) if title else source
+
+
+_HEADING = re.compile(r"\s*# +(.*)")
 
 
 def _text_source(raw: bytes, name: str, title: str) -> Source:

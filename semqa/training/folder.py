@@ -306,6 +306,22 @@ class Ranks(NamedTuple):
             destroy_process_group()
 
 
+class Fit(NamedTuple):
+    """How a batch is split, with the estimated memory and time.
+
+    Attributes:
+        micro_batch: number of examples computed at once.
+        needed: bytes needed in addition to the loaded model.
+        free: bytes of free memory.
+        seconds: time of a step, without evaluations.
+    """
+
+    micro_batch: int
+    needed: int
+    free: int
+    seconds: float
+
+
 class Progress(NamedTuple):
     """Callbacks that report progress.
 
@@ -313,11 +329,14 @@ class Progress(NamedTuple):
         on_progress: called with the number of finished steps and the total.
         on_resume: called with the step that the run resumes from.
         say: called with messages about slow operations.
+        on_fit: called before the first step with the estimated memory and time, and the number of
+            steps.
     """
 
     on_progress: Callable[[int, int | None], None] | None = None
     on_resume: Callable[[int], None] | None = None
     say: Callable[[str], None] | None = None
+    on_fit: Callable[[Fit, int], None] | None = None
 
 
 class Session(NamedTuple):

@@ -31,9 +31,6 @@ class TrainingOptions:
     batch_size: Annotated[
         int, Option(min=1, help="Examples per optimizer step, in all processes.")
     ] = 32
-    micro_batch_size: Annotated[
-        int, Option(min=1, help="Examples in memory at a time, per process.")
-    ] = 8
     pack: Annotated[
         bool, Option("--pack", help="Train all answers to a question in one sequence.")
     ] = False

@@ -1,4 +1,4 @@
-"""A training run with transformers' Trainer: batches, evaluations and checkpoints.
+"""A training run with transformers' Trainer: memory, batches, evaluations and checkpoints.
 
 The Trainer computes the steps; `Run` decides when to evaluate and save, keeps the best model, and
 handles interruptions. This module imports torch and transformers.
@@ -7,11 +7,15 @@ handles interruptions. This module imports torch and transformers.
 from __future__ import annotations
 
 import math
+import os
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import torch
 from accelerate.utils.memory import should_reduce_batch_size
 from transformers import (
@@ -26,11 +30,10 @@ from transformers import (
 from semqa.errors import InputError
 from semqa.metrics import METRICS
 from semqa.training.examples import IGNORED, prompt_size, unpack
-from semqa.training.folder import Interrupt
+from semqa.training.folder import Fit, Interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from semqa.training.examples import DevScorer, Encoded
     from semqa.training.folder import Ranks, Session, TrainingFolder
@@ -269,6 +272,8 @@ def _finished(checkpoint: Path | None) -> TrainerState | None:
 
 
 _NOT_PACKED = "is not supported: this model cannot keep packed answers apart."
+_PRECISIONS = {(False, False): None, (True, False): torch.bfloat16, (False, True): torch.float16}
+"""Data type of the computation, by bf16 and fp16."""
 
 
 def make_run(
@@ -279,7 +284,7 @@ def make_run(
     session: Session,
     options: TrainingOptions,
 ) -> Run:
-    """Set up the Trainer of a run."""
+    """Prepare a training run: measure memory, and set up the Trainer."""
 
     def save(folder: str) -> None:
         model.save_pretrained(folder)
@@ -307,7 +312,18 @@ def make_run(
     )
     if options.pack:
         _check_packing(model, padding, examples.features)
-    micro_batch = next(n for n in range(options.micro_batch_size, 0, -1) if share % n == 0)
+    found = fit(
+        model,
+        padding,
+        examples.features,
+        share=share,
+        state_bytes=0 if options.optimizer == "adafactor" else 2,
+        precision=_PRECISIONS[options.bf16, options.fp16],
+        gradient_checkpointing=options.gradient_checkpointing,
+    )
+    micro_batch = min(ranks.join_spread([found.micro_batch]))
+    if session.progress.on_fit is not None and ranks.rank == 0:
+        session.progress.on_fit(found, options.max_steps)
     trainer = _ScoringTrainer(
         dev,
         model=model,
@@ -428,16 +444,146 @@ class _ScoringTrainer(GuardedTrainer):
 _SCHEDULES = {"constant": "constant_with_warmup"}  # the same without warmup
 
 
+_CPU_TOKENS = 2_048
+"""Maximum tokens of a micro-batch on a CPU; larger ones are not faster."""
+_MEMORY_SHARE = 0.8
+"""Share of the free memory that training may use."""
+_BACKWARD = 1.25
+"""Memory of a backward pass, relative to the activations kept by the forward pass."""
+_RECOMPUTED = 2.0
+"""The same with gradient checkpointing, including one layer's recomputed activations."""
+
+
+def fit(
+    model: Any,
+    collate: Callable[[Any], dict[str, torch.Tensor]],
+    examples: Sequence[Mapping[str, Sequence[int]]],
+    *,
+    share: int,
+    state_bytes: int,
+    precision: torch.dtype | None = None,
+    gradient_checkpointing: bool = False,
+) -> Fit:
+    """Measure a model on the longest example and choose the largest micro-batch that fits.
+
+    Args:
+        model: the model to train, on its device.
+        collate: builds a batch of examples.
+        examples: examples with ``input_ids`` and ``labels``.
+        share: examples per step in this process; the micro-batch divides it.
+        state_bytes: bytes of optimizer state per byte of trained weights.
+        precision: data type of the computation, if it differs from the weights.
+        gradient_checkpointing: whether activations are recomputed.
+    """
+    ordered = sorted(examples, key=_length)
+    device = next(model.parameters()).device
+    trained = sum(each.nbytes for each in model.parameters() if each.requires_grad)
+    copies = 1 + state_bytes + torch.distributed.is_initialized()  # DDP has buckets of gradients
+    free = free_memory(device)
+    budget = int(free * _MEMORY_SHARE) - copies * trained
+    factor = _RECOMPUTED if gradient_checkpointing else _BACKWARD
+
+    def step(batch: dict[str, torch.Tensor], most: float) -> int:
+        given = {name: _moved(value, device) for name, value in batch.items()}
+        autocast = torch.autocast(device.type, precision, enabled=precision is not None)
+        with autocast, _kept(model, most) as kept:
+            loss = model(**given).loss
+        loss.backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return sum(kept.values())
+
+    if gradient_checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    training = model.training
+    model.train()
+    with torch.random.fork_rng([device] if device.type == "cuda" else []), memory_errors(free):
+        each = max(1, int(factor * step(collate([ordered[-1]]), budget / factor)))
+        most = min(share, budget // each)
+        if device.type == "cpu":
+            most = min(most, max(1, _CPU_TOKENS // _length(ordered[-1])))
+        micro = next((size for size in range(most, 0, -1) if share % size == 0), 0)
+        if not micro:
+            raise MemoryError
+        model.zero_grad(set_to_none=True)
+        begun = time.perf_counter()
+        middle = range(len(ordered) // (2 * micro), len(ordered), max(1, len(ordered) // micro))
+        step(collate([ordered[place] for place in middle][:micro]), float("inf"))
+        seconds = (time.perf_counter() - begun) * share / micro
+    model.zero_grad(set_to_none=True)
+    model.train(training)
+    return Fit(micro, copies * trained + micro * each, free, seconds)
+
+
 @contextmanager
-def memory_errors() -> Iterator[None]:
-    """Turn an out-of-memory error in the block into an InputError with a hint."""
+def memory_errors(free: int | None = None) -> Iterator[None]:
+    """Turn an out-of-memory error in the block into an InputError with a hint.
+
+    Args:
+        free: bytes that were free before, if known.
+    """
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not should_reduce_batch_size(error):
             raise
+        detail = "" if free is None else f" ({free / 1e9:.1f} GB are free)"
         raise InputError(
-            "Training does not fit into memory.",
-            hint="Lower --micro-batch-size or --max-length, use --gradient-checkpointing or --method "
-            "lora, or choose a smaller model.",
+            f"The longest example does not fit into memory{detail}.",
+            hint="Lower --max-length, use --gradient-checkpointing or --method lora, or choose a "
+            "smaller model.",
         ) from error
+
+
+def free_memory(device: torch.device) -> int:
+    """Return the number of bytes that this process can still allocate on a device."""
+    if device.type == "cuda":
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + cached)
+    limits = [int(psutil.virtual_memory().available), *_container_memory()]
+    return max(0, min(limits) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+def _container_memory() -> list[int]:
+    """Return the free memory of the container, if limited; its page cache counts as free."""
+    group = Path("/sys/fs/cgroup")
+    try:
+        most = int((group / "memory.max").read_text())
+        used = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return [most - int(used["anon"])]
+    except (OSError, ValueError, KeyError):  # no limit, or another operating system
+        return []
+
+
+@contextmanager
+def _kept(model: Any, most: float) -> Iterator[dict[int, int]]:
+    """Record the bytes that forward passes in the block keep for the backward pass, by address.
+
+    Raises:
+        MemoryError: if they exceed `most`.
+    """
+    weights = {each.untyped_storage().data_ptr() for each in model.parameters()}
+    kept: dict[int, int] = {}
+    total = 0
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal total
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if address not in weights and address not in kept:
+            kept[address] = storage.nbytes()
+            total += kept[address]
+            if total > most:
+                raise MemoryError
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        yield kept
+
+
+def _moved(value: Any, device: torch.device) -> Any:
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+def _length(example: Mapping[str, Sequence[int]]) -> int:
+    return max(len(example["input_ids"]), len(example["labels"]))

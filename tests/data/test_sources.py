@@ -28,7 +28,7 @@ def test_a_text_file_is_one_source() -> None:
     Path("notes.on.harbours.md").write_text("# שלום [ 1 x ] e\u0301 👩‍👩‍👧", "utf-8")
     assert read_sources([Path("The Tower.txt"), "notes.on.harbours.md"]) == (
         Source("Built in 1801.\r\n\r\nBurnt down.\n", "The Tower"),
-        Source("# שלום [ 1 x ] e\u0301 👩‍👩‍👧", "notes.on.harbours"),
+        Source("# שלום [ 1 x ] e\u0301 👩‍👩‍👧", "שלום [ 1 x ] e\u0301 👩‍👩‍👧"),
     )
 
 
@@ -44,8 +44,15 @@ def test_documents_are_read_as_collections_read_them() -> None:
         Source("| ship | length |\n| --- | --- |\n| Oda | 12 |", "b"),
         Source("The ferry leaves.\n\nIt returns.", "Ferries"),
         Source("One.\n\nTwo.", "d"),
-        Source("# Kept\r\n", "e"),
+        Source("# Kept\r\n", "Kept"),
     )
+
+
+def test_a_markdown_file_without_a_heading_at_its_start_has_its_name() -> None:
+    Path("a.b.md").write_text("Notes\n\n# Harbour\n", "utf-8")
+    Path("c.txt").write_text("# a comment\n", "utf-8")
+    Path("d.md").write_text("# **\nx\n", "utf-8")
+    assert [each.title for each in read_sources(["a.b.md", "c.txt", "d.md"])] == ["a.b", "c", "d"]
 
 
 def test_content_decides_over_the_name() -> None:

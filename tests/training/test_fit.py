@@ -1,4 +1,4 @@
-"""Batches: padding and packing."""
+"""Batches: padding, packing, and splitting to fit into memory."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from transformers import (
 
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
+from semqa.training import trainer
 from semqa.training.examples import IGNORED, pack, unpack
+from semqa.training.folder import Fit, Progress
 from semqa.training.train import train
 from semqa.training.trainer import Padding
-from tests.training.configs import DECODER, options
+from tests.training.configs import BRIEF, DECODER, options
 
 
 def examples() -> list[dict[str, list[int]]]:
@@ -74,6 +76,41 @@ def test_padding_and_packing_do_not_change_the_loss(kind: str, folder: Path) -> 
         found = model(**batch)
         assert found.logits.shape[1] == (8 if known is names else 22)
         torch.testing.assert_close(found.loss, total / count)
+
+
+@pytest.mark.parametrize(("kind", "method"), [("t5", "full"), ("chat", "full"), ("chat", "lora")])
+def test_the_micro_batch_fits_into_memory(
+    kind: str,
+    method: str,
+    folder: Path,
+    tmp_path: Path,
+    questions: list[Question],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[Fit] = []
+
+    def run(free: int) -> Fit:
+        monkeypatch.setattr(trainer, "free_memory", lambda _: free)
+        wanted = options(
+            folder, kind, **{**(BRIEF if kind == "t5" else DECODER), "max_steps": 1}, method=method
+        )
+        train(
+            questions,
+            questions[:1],
+            tmp_path / str(free),
+            wanted,
+            progress=Progress(on_fit=lambda each, _: found.append(each)),
+        )
+        return found[-1]
+
+    much = run(10**10)
+    assert much.micro_batch == 10
+    less = run(much.needed)
+    assert less.micro_batch in (1, 2, 5)
+    assert less.needed < 0.8 * much.needed
+    with pytest.raises(InputError, match="does not fit into memory"):
+        run(much.needed // 100)
+    assert not (tmp_path / str(much.needed // 100) / "plan.json").exists()
 
 
 def test_packing_is_rejected_for_models_that_ignore_the_mask(
