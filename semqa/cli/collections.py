@@ -1,5 +1,7 @@
 """`semqa collections`: list, show, share and delete collections."""
 
+# Annotations are not postponed, because other modules inherit from the options.
+
 import sys
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -46,11 +48,15 @@ class LibraryOptions:
     database: Database = None
 
     def owner_id(self, *, revoked: bool = False) -> str:
-        """Return the id of the owner, also of a revoked key; empty for local collections."""
+        """Return the id of the owner; empty for local collections.
+
+        Args:
+            revoked: also accept a revoked key.
+        """
         return self.key_id(self.owner, revoked=revoked) if self.owner is not None else ""
 
     def key_id(self, key: str, *, revoked: bool = False) -> str:
-        """Return the id of a key; raise if it does not exist or is revoked."""
+        """Return the id if there is such a key, which must not be revoked unless `revoked`."""
         with self.key_database() as store:
             keys = store.keys()
         if key not in [each.id for each in keys if revoked or each.revoked is None]:
@@ -82,7 +88,7 @@ class OwnerOptions(LibraryOptions):
     ] = None
 
     def owner_id(self, *, revoked: bool = False) -> str:
-        """Return the id of the owner, also of a revoked key; empty for local collections."""
+        """Return the id of the owner; empty for local collections."""
         if self.owner is not None or not self.api_key:
             return super().owner_id(revoked=revoked)
         from semqa.server.middleware import given_owner

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -99,6 +98,8 @@ def _shown(default: dict[str, Any]) -> str:
 
 def _endpoints() -> list[dict[str, Any]]:
     """Return the local servers that list their models; they are probed in parallel."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(len(ENDPOINTS)) as pool:
         return [found for found in pool.map(_ask, ENDPOINTS) if found is not None]
 

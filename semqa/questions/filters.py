@@ -102,29 +102,17 @@ def _finish(
     after: Callable[[str, Iterable[CollectedQuestion]], list[CollectedQuestion]],
 ) -> list[CollectedQuestion]:
     """Apply the filters after the score."""
-    if rules.one_per_page:
-        found = after("pages", (_with(each, one_per_page(each.answers)) for each in found))
-    else:
-        found = after("pages", (_with(each, without_overlap(each.answers)) for each in found))
-    found = [_with(each, by_score(each.answers)) for each in found]
-    comparisons: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
-        ("edits", lambda a, b: few_edits(a, b, rules.least_edits)),
-        ("words", lambda a, b: same_words(a, b, rules.most_overlap)),
-    )
-    for name, same in comparisons:
-        found = after(name, (_with(each, _distinct(each.answers, same)) for each in found))
+    choose = one_per_page if rules.one_per_page else without_overlap
+    found = after("pages", (_with(each, choose(each.answers)) for each in found))
+    # Stable, so ties stay in order.
+    found = [_with(q, sorted(q.answers, key=lambda each: -each.score)) for q in found]
+
+    least, most = rules.least_edits, rules.most_overlap
+    found = after("edits", (_distinct(q, lambda a, b: few_edits(a, b, least)) for q in found))
+    found = after("words", (_distinct(q, lambda a, b: same_words(a, b, most)) for q in found))
     if rules.equivalence != "none":
-        equal = [
-            lambda a, b, pairs=pairs: frozenset((a, b)) in pairs
-            for pairs in _equivalent(found, rules)
-        ]
-        found = after(
-            "equivalence",
-            (
-                _with(each, _distinct(each.answers, same))
-                for each, same in zip(found, equal, strict=True)
-            ),
-        )
+        pairs = iter(_equivalent(found, rules))
+        found = after("equivalence", (_distinct(q, _in(next(pairs))) for q in found))
     return after("most", (_with(each, each.answers[: rules.most_sources]) for each in found))
 
 
@@ -160,11 +148,6 @@ def _scored(questions: Sequence[CollectedQuestion], rules: Rules) -> list[Collec
                 kept.append(answer._replace(score=round(score, 6)))
         found.append(_with(each, kept))
     return found
-
-
-def by_score(answers: Sequence[PassageAnswer]) -> list[PassageAnswer]:
-    """Return answers sorted by score, best first; ties stay in order."""
-    return sorted(answers, key=lambda each: -each.score)
 
 
 def one_per_page(answers: Sequence[PassageAnswer]) -> list[PassageAnswer]:
@@ -269,15 +252,17 @@ def same_words(one: str, other: str, most: float) -> bool:
     return bool(a | b) and len(a & b) / len(a | b) >= most
 
 
-def _distinct(
-    answers: Sequence[PassageAnswer], same: Callable[[str, str], bool]
-) -> list[PassageAnswer]:
-    """Return the answers that are not the same as an earlier one."""
+def _distinct(question: CollectedQuestion, same: Callable[[str, str], bool]) -> CollectedQuestion:
+    """Return the question with the answers that are not the same as an earlier one."""
     kept: list[PassageAnswer] = []
-    for each in answers:
+    for each in question.answers:
         if not any(same(each.answer, other.answer) for other in kept):
             kept.append(each)
-    return kept
+    return _with(question, kept)
+
+
+def _in(pairs: set[frozenset[str]]) -> Callable[[str, str], bool]:
+    return lambda one, other: frozenset((one, other)) in pairs
 
 
 def _equivalent(questions: Sequence[CollectedQuestion], rules: Rules) -> list[set[frozenset[str]]]:

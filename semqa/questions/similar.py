@@ -10,6 +10,7 @@ ours.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from semqa.extras import require
@@ -80,7 +81,7 @@ def groups(count: int, pairs: Iterator[tuple[int, int]]) -> list[list[int]]:
     np: Any = require("numpy", extra="questions", purpose="merging similar questions")
     sparse: Any = require("scipy.sparse", extra="questions", purpose="merging similar questions")
     graph: Any = require("scipy.sparse.csgraph", extra="questions", purpose="grouping questions")
-    ends = np.array([*pairs], dtype=int).reshape(-1, 2).T
+    ends = np.fromiter(chain.from_iterable(pairs), np.int32).reshape(-1, 2).T
     edges = sparse.coo_matrix((np.ones(ends.shape[1]), tuple(ends)), shape=(count, count))
     found: dict[int, list[int]] = {}
     for at, label in enumerate(graph.connected_components(edges, directed=False)[1]):

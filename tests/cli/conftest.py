@@ -27,6 +27,7 @@ class Outcome(NamedTuple):
 
     @property
     def json(self) -> Any:
+        assert self.out, self.err
         return json.loads(self.out)
 
 
