@@ -605,7 +605,8 @@ class _Reader:
         if at == 0 and more and whole[-1:] not in ".;,?!:" and len(whole.split()) <= 25:
             self._add_heading(block[at].start, end, 7)
         elif (
-            0 < len(words) <= 8
+            not self._goes_on_with_list(number, at, alone=first[1] == end)
+            and 0 < len(words) <= 8
             and words[-1][-1] in ".:"
             and 2 * capitals >= len(words)
             and words[0][:1].isupper()
@@ -618,6 +619,14 @@ class _Reader:
         else:
             return False
         return True
+
+    def _goes_on_with_list(self, number: int, at: int, *, alone: bool) -> bool:
+        """Whether a numbered line such as "5. Click **OK**." follows an item or begins a list."""
+        if self.units and self.units[-1].kind in CONTENT and self._last_text().endswith(":"):
+            return True
+        if self._list is None or self.units[-1].group != self._list[0]:
+            return False
+        return at > 0 or (alone and self._list[2] == number - 1)
 
     def _read_code(self, block: Sequence[_Line]) -> None:
         """Read a fenced code block as one item of the sentence that introduces it."""

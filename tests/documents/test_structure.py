@@ -450,3 +450,16 @@ def test_a_quoted_message_is_read_without_its_marks() -> None:
 def test_fields_may_follow_a_line_without_words() -> None:
     found = units("Text here.\n\n|---|---|\nName: Ann\nPhone: 12")
     assert [text for _, text in found] == ["Text here.", "Name: Ann", "Phone: 12"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Select the file.\n2. Check it. All is shown.\n3. Click **Accept**.\n\nYou can undo it.",
+        "1. Select the file.\n\n2. Check it with care.\n\n3. Click **Accept**.\n\nYou can undo it.",
+        "Do this:\n\n1. Press Start. The lamp blinks.\n2. Press Stop. It is off.\n\nYou can undo it.",
+    ],
+)
+def test_short_steps_are_no_headings(text: str) -> None:
+    assert headings(text, "undo it.") == []
+    assert "heading" not in [kind for kind, _ in units(text)]

@@ -356,6 +356,28 @@ def test_all_steps_below_a_heading_say_how_to_do_it(question: str, first: str, l
     assert found[-1].endswith(last)
 
 
+def test_steps_are_quoted_whole_even_if_their_heading_has_other_words() -> None:
+    steps = "\n".join(
+        f"{n}. Press the {n}th of the buttons on the left for {n} seconds." for n in range(1, 9)
+    )
+    manual = f"# Radio\n\n## Stations\n\nStations can be stored by day only.\n\n{steps}\n\n## Care\n\nKeep it dry."
+    for question in ("How do I store stations by day?", "how can I press the 3th of the buttons?"):
+        found = quotes(question, manual)
+        assert [text[:2] for text in found][-8:] == [f"{n}." for n in range(1, 9)]
+
+
+def test_a_step_of_two_sentences_is_one_quote() -> None:
+    text = "To reset it:\n\n1. Press Start. The lamp blinks.\n2. Wait."
+    assert "1. Press Start. The lamp blinks." in quotes("How do I reset it?", text)
+
+
+@pytest.mark.parametrize("told", ["Raise it if drops stay.", "To change one, turn the dial."])
+def test_the_sentence_before_an_instruction_is_quoted_too(told: str) -> None:
+    text = f"The machine is white.\n\nThe dose of rinse aid has five levels. {told}\n\nIt is heavy."
+    (found,) = quotes("What if drops stay, or to change and turn the dial?", text)
+    assert found == f"The dose of rinse aid has five levels. {told}"
+
+
 def test_headings_of_several_sections_do_not_say_which_steps_are_meant() -> None:
     radio = BOILER.replace("Ember 24 boiler", "Ember 24 radio").replace("Open", "Pull")
     rows, _ = direct_rows(match("How do I switch it on?", [Source(BOILER), Source(radio)]))

@@ -163,13 +163,13 @@ def test_footnotes_of_a_conversation_are_numbered_by_answer() -> None:
 def test_low_relevance_has_no_tick() -> None:
     answer = parse("[1 Bing Crosby] [1 1943]")
     assert "Relevance" not in to_ansi(answer)
-    good, poor = answer.with_relevance([0.2, 0.9]), answer.with_relevance([0.1, 0.15], ["and why"])
+    good, poor = answer.with_relevance([0.2, 0.9]), answer.with_relevance([0.1, 0.45], ["and why"])
     assert "check quoted doubtful" in to_html(poor)
     assert "check quoted doubtful" not in to_html(good)
     for shown in (to_ansi(good, color=False), to_markdown(good), to_html(good)):
         assert "90%" in shown
     for shown in (to_ansi(poor, color=False), to_markdown(poor), to_html(poor)):
-        assert "15%" in shown
+        assert "45%" in shown
         assert "and why" in shown
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Match
 
-__all__ = ["direct_rows", "missing_codes"]
+__all__ = ["ASKS_HOW", "direct_rows", "missing_codes"]
 
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
@@ -121,7 +121,7 @@ def _usual_rows(found: Match) -> list[int]:
     return []
 
 
-_ASKS_HOW = re.compile(
+ASKS_HOW = re.compile(
     r"\W*(?:how (?:do|does|can|could|should|must|would) (?:I|we|you|one|he|she|they|people)\b|how to\b"
     r"|(?:what are |list )?(?:the )?(?:steps|instructions) (?:to|for)\b)",
     re.IGNORECASE,
@@ -138,7 +138,7 @@ def _steps(found: Match) -> list[int]:
     name a part: "How do I reset the boiler?" is answered below "Resetting" in "The boiler". None if
     several sections have such a heading.
     """
-    if not _ASKS_HOW.match(found.question):
+    if not ASKS_HOW.match(found.question):
         return []
     asked = set(question_terms(found.question))
     sections: dict[tuple[int, int], list[int]] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from semqa.documents.structure import NEGATES
-from semqa.engines.extractive.direct import missing_codes
+from semqa.engines.extractive.direct import ASKS_HOW, missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.matching import match, read_units
 from semqa.quotes.marks import canonical_mark
@@ -55,7 +55,12 @@ _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
 """The number or letter of a list item, which is quoted; bullets are not."""
 _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
-_PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\W*(?:(?:it|they|he|she)\b|to \w+ (?:it|them|one)\b|"
+    r"(?!(?:as|because|but|did|does|has|if|is|once|since|so|that|was|when|while)\b)[a-z]+ (?:it|them)\b)",
+    re.IGNORECASE,
+)
+"""A sentence about something named in the one before it, such as "It is red" or "Turn it off"."""
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
     r"before|after|then|there)\b",
@@ -284,6 +289,7 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
     of partly quoted lists. Except for the first, a unit that would exceed `max_words` is left out.
     """
     found, chances = reading.found, reading.judgement.chances
+    asks_how = ASKS_HOW.match(found.question) is not None
     rows = _chosen(reading)
     chosen = {found.places[row] for row in rows}
     kept: dict[tuple[int, int], float] = {}
@@ -291,7 +297,8 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
 
     def add(place: tuple[int, int], chance: float) -> None:
         s, u = place
-        more = {(s, needed): 0.0 for needed in _needed(found.sources[s], u)}
+        steps = _steps(found.sources[s], u) if asks_how else []
+        more = {(s, needed): 0.0 for needed in (*_needed(found.sources[s], u), *steps)}
         members = [(s, member) for member in _members(found.sources[s], u)]
         if not chosen.intersection(members):  # a lead-in alone is no answer
             more |= dict.fromkeys(members, 0.0)
@@ -363,6 +370,22 @@ def _rest_of_lists(
             yield from members
 
 
+def _steps(units: Units, u: int) -> list[int]:
+    """Return all units of the numbered list that a unit belongs to or is directly above, if short."""
+    found = units.structure.units
+    for after in range(u, len(found)):
+        if found[after].headings != found[u].headings or found[after].group == -1:
+            return []
+        if found[after].kind == "item" or found[after].group > found[u].group:
+            break
+    else:
+        return []
+    group = [i for i, unit in enumerate(found) if unit.group == found[after].group]
+    items = [i for i in group if found[i].kind == "item"]
+    numbered = all(_NUMBERED.match(units.structure.of(i)) for i in items)
+    return group if numbered and 1 < len(items) <= LONGEST_LIST else []
+
+
 def _has_lead_in(found: Match, s: int, u: int) -> bool:
     units = found.sources[s].structure.units
     over = units[u].over
@@ -413,6 +436,8 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     least one unit is quoted, and cut if it exceeds `max_words`. Empty if there are no units.
     """
     kept = choose(reading, sources, max_words)
+    if ASKS_HOW.match(reading.found.question):
+        max_words = max_words * 3 // 2  # steps that were left out would mislead
     while len(kept) > 1 and _length(kept, sources) > max_words:
         kept.remove(min(kept, key=lambda each: (each.chance, -each.start)))
     if len(kept) == 1:
@@ -471,14 +496,15 @@ def _quotable(title: str) -> bool:
 
 
 def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]:
-    """Merge adjacent sentences of a paragraph into one quote."""
+    """Merge adjacent sentences of a paragraph or list item into one quote."""
     out: list[Quoted] = []
     for each in quoted:
         before = out[-1] if out else None
         if (
             before is not None
             and (before.source, before.group) == (each.source, each.group)
-            and before.kind == each.kind == "sentence"
+            and before.kind in ("sentence", "item")
+            and each.kind == "sentence"
             and before.end <= each.start
             and not sources[each.source - 1].text[before.end : each.start].strip()
         ):

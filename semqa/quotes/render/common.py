@@ -42,7 +42,7 @@ def web_address(url: str | None) -> str | None:
 Part = Quote | Dropped | Claim | str
 """A quote, a mark that lost its brackets, words that make a claim, or other free text."""
 
-LOW, DOUBTFUL = 0.2, 0.75
+LOW, DOUBTFUL = 0.5, 0.75
 """Readers are warned if the best quote's relevance, or the answer's `answerable`, is lower."""
 
 MOST_CLAIMS = 5
@@ -103,7 +103,7 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
     if answer.relevance is not None:
         low = "; see whether it answers the question" if is_low(answer) else ""
         sentences.append(f"Relevance: {percent(answer.relevance)}{low}.")
-    sentences += [f"Nothing found for: “{' '.join(part.split())}”." for part in answer.unanswered]
+    sentences += [f"No clear answer to: “{' '.join(part.split())}”." for part in answer.unanswered]
     return " ".join(sentences)
 
 

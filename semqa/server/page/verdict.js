@@ -39,7 +39,7 @@ export const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
 
 const STATUSES = ["verified", "misattributed", "fabricated", "malformed"];
 const MOST_CLAIMS = 5;
-const LOW = 0.2;
+const LOW = 0.5;
 const DOUBTFUL = 0.75;
 
 // The verdict of an answer, the same as semqa.quotes.render.verdict_text; a test compares both.
@@ -64,7 +64,7 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     sentences.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
   }
   if (relevance !== null) sentences.push(`Relevance: ${percent(relevance)}${isLow({ relevance, answerable }) ? "; see whether it answers the question" : ""}.`);
-  for (const part of unanswered) sentences.push(`Nothing found for: “${part.trim().replace(SPACES, " ")}”.`);
+  for (const part of unanswered) sentences.push(`No clear answer to: “${part.trim().replace(SPACES, " ")}”.`);
   return sentences.join(" ");
 }
 
