@@ -59,7 +59,7 @@ def test_a_pipe_asks_one_question_per_line_with_history(letting: Path, tmp_path:
     assert "\x1b" not in done.stdout
     saved = (tmp_path / "talk.md").read_text("utf-8")
     assert "## Who keeps a key?" in saved
-    assert "[^2-1]: Source 1: letting" in saved
+    assert "[^2-1]: Letting of the mill" in saved
 
 
 def test_an_error_in_a_pipe_does_not_stop_the_chat(letting: Path, tmp_path: Path) -> None:
