@@ -137,3 +137,21 @@ def test_a_shared_collection_is_read_and_not_changed(client: TestClient) -> None
         assert gone.status_code == 404
     library.unshare("ann", "notes", "bob")
     assert client.get(f"{at}/documents", headers=bob).status_code == 404
+
+
+def test_write_access_changes_the_documents_of_the_owner(client: TestClient) -> None:
+    ann, bob = as_("ann"), as_("bob")
+    client.post("/v1/collections", json={"name": "notes"}, headers=ann)
+    library = client.app.state.library  # type: ignore[attr-defined]
+    library.share("ann", "notes", "bob", "notes")
+    library.share("ann", "notes", "bob", "notes", write=True)  # again, with write access
+    done = upload(client, ("b.txt", HARBOUR), **bob)
+    assert done.status_code == 201
+    listed = client.get("/v1/collections/notes/documents", headers=ann).json()["documents"]
+    assert [each["name"] for each in listed] == ["b.txt"]
+    assert client.delete("/v1/collections/notes", headers=bob).status_code == 403
+    assert client.delete("/v1/collections/notes", headers=ann).status_code == 204
+    assert client.get("/v1/collections", headers=bob).json() == {"collections": []}
+    # A new collection of that name is not shared.
+    client.post("/v1/collections", json={"name": "notes"}, headers=ann)
+    assert client.get("/v1/collections/notes/documents", headers=bob).status_code == 404

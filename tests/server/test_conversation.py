@@ -334,3 +334,25 @@ def test_a_question_waits_for_a_document_that_is_still_being_read(tmp_path: Path
         go_on.set()
         assert upload.result().status_code == 201
         assert "1932" in asked.result().json()["plain"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_no_source_that_answers_is_an_abstention_in_every_interface(stream: bool) -> None:
+    sources = [{"text": BRIDGE}]
+    document = {"type": "document", "source": {"type": "text", "data": BRIDGE}}
+    question = "Who invented the telephone?"
+    said = [document, {"type": "text", "text": question}]
+    with client() as server:
+        for path, body in (
+            ("/v1/answers", {"question": question, "sources": sources}),
+            (
+                "/v1/chat/completions",
+                {"messages": [{"role": "user", "content": question}], "sources": sources},
+            ),
+            ("/v1/messages", {"messages": [{"role": "user", "content": said}]}),
+        ):
+            reply = server.post(path, json={**body, "stream": stream}).text
+            assert '"abstained":true' in reply
+            assert "The sources do not answer this question." in reply
+            assert '"quotes":[]' in reply
+            assert "event: quote" not in reply

@@ -3,17 +3,47 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
 
-from semqa import Source
+from semqa import QuotedAnswer, Source
+from semqa.engines.generation import Generation
+from semqa.prompting import PromptBuilder
 from semqa.quotes import ABSTENTION
+from semqa.quotes.repair import Repairer, repair
 from tests.server.serving import client
 from tests.server.stand_ins import Scripted, Written
 
 SOURCES = [Source("The drug is safe."), Source("Colin O'Brady crossed Antarctica in 2018.")]
 QUESTION = "Who crossed Antarctica?"
+
+
+class Repaired(Written):
+    """Writes a text whose quotes are repaired."""
+
+    name = "repaired"
+
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
+        return repair(self.text, sources)
+
+
+class RepairedStream(Scripted):
+    """The same, streamed."""
+
+    name = "repaired:x"
+
+    def stream(
+        self, question: str, sources: Sequence[Source], history: Any = ()
+    ) -> Generator[str, None, Generation | None]:
+        repairer, shown = Repairer(sources), ""
+        for piece in (*self.pieces, None):
+            text = repairer.end() if piece is None else repairer.add(piece)
+            shown += text
+            yield text
+        prompt = PromptBuilder("zero-shot").build(question, sources)
+        return Generation(shown, prompt, 1, 1, finished=True, repairs=repairer.repairs)
 
 
 def request_to(path: str, engine: str, stream: bool) -> dict[str, Any]:
@@ -73,3 +103,19 @@ def test_verdict(path: str, stream: bool, text: str, verdict: str, claims: list[
     assert [claim["text"] for claim in told["claims"]] == claims
     assert told["dropped"] == []
     assert ('"verified":true' in reply) == (verdict == "quoted")
+
+
+@EVERYWHERE
+@BOTH_WAYS
+def test_dropped_marks_are_reported(path: str, stream: bool) -> None:
+    made: Written = RepairedStream(["The [ 1 drug is", " not safe ]."])
+    if not stream:
+        made = Repaired("The [ 1 drug is not safe ].")
+    with client(made) as server:
+        reply = server.post(path, json=request_to(path, made.name, stream)).text
+    told = details(path, reply, stream)
+    assert (told["verdict"], told["verified"], told["abstained"]) == ("unverified", False, False)
+    (mark,) = told["dropped"]
+    assert mark["text"] == "drug is not safe"
+    assert "source 1 does not contain this text" in mark["reason"]
+    assert "The drug is not safe."[mark["plain_start"] : mark["plain_end"]] == mark["text"]
