@@ -49,10 +49,12 @@ MOST_CLAIMS = 5
 """Most claims listed by name; the rest are counted."""
 
 
-def is_low(answer: QuotedAnswer) -> bool:
-    """Tell whether readers should check that the answer fits the question."""
+def _doubt(answer: QuotedAnswer) -> str:
+    """Return why readers should check that the answer fits the question; empty if they need not."""
+    if answer.answerable is not None and answer.answerable < DOUBTFUL:
+        return "; the sources may lack the answer"
     low = answer.relevance is not None and answer.relevance < LOW
-    return low or (answer.answerable is not None and answer.answerable < DOUBTFUL)
+    return "; see whether it answers the question" if low else ""
 
 
 def has_tick(answer: QuotedAnswer, question: str = "") -> bool:
@@ -61,7 +63,7 @@ def has_tick(answer: QuotedAnswer, question: str = "") -> bool:
     It needs the verdict ``quoted``, no quote that cuts a word, no part of the question without an
     answer, and a relevance that is not low.
     """
-    doubtful = is_low(answer) or answer.unanswered or any(quote.cut for quote in answer.quotes)
+    doubtful = _doubt(answer) or answer.unanswered or any(quote.cut for quote in answer.quotes)
     return answer.verdict(question) is Verdict.QUOTED and not doubtful
 
 
@@ -101,8 +103,7 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
             f"Not quoted: {', '.join(named)}{f' and {more} more' if more > 0 else ''}."
         )
     if answer.relevance is not None:
-        low = "; see whether it answers the question" if is_low(answer) else ""
-        sentences.append(f"Relevance: {percent(answer.relevance)}{low}.")
+        sentences.append(f"Relevance: {percent(answer.relevance)}{_doubt(answer)}.")
     sentences += [f"No clear answer to: “{' '.join(part.split())}”." for part in answer.unanswered]
     return " ".join(sentences)
 

@@ -28,12 +28,15 @@ export function outcome(quote) {
   return `Verified, ${noteOf(quote) || "character for character"}${suffix}`;
 }
 
-const isLow = ({ relevance = null, answerable = null }) =>
-  (relevance !== null && relevance < LOW) || (answerable !== null && answerable < DOUBTFUL);
+// Why readers should check that an answer fits the question; empty if they need not.
+function doubt({ relevance = null, answerable = null }) {
+  if (answerable !== null && answerable < DOUBTFUL) return "; the sources may lack the answer";
+  return relevance !== null && relevance < LOW ? "; see whether it answers the question" : "";
+}
 
 // Whether an answer has a tick, the same as semqa.quotes.render.common.has_tick.
 export const hasTick = ({ verdict, quotes, relevance, answerable, unanswered = [] }) =>
-  verdict === "quoted" && !isLow({ relevance, answerable }) && !unanswered.length && !quotes.some((quote) => quote.cut);
+  verdict === "quoted" && !doubt({ relevance, answerable }) && !unanswered.length && !quotes.some((quote) => quote.cut);
 
 export const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
 
@@ -63,7 +66,7 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     const more = claims.length - MOST_CLAIMS;
     sentences.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
   }
-  if (relevance !== null) sentences.push(`Relevance: ${percent(relevance)}${isLow({ relevance, answerable }) ? "; see whether it answers the question" : ""}.`);
+  if (relevance !== null) sentences.push(`Relevance: ${percent(relevance)}${doubt({ relevance, answerable })}.`);
   for (const part of unanswered) sentences.push(`No clear answer to: “${part.trim().replace(SPACES, " ")}”.`);
   return sentences.join(" ");
 }
