@@ -41,7 +41,8 @@ def nearest(engine: Engine, request: Request) -> tuple[Quote, ...]:
     for quote in finder.answer(*request).quotes:
         if quote.field == "body":
             whole = _whole_sentences(quote, request.sources[quote.source - 1].text)
-            found.setdefault((whole.source, whole.source_start), whole)
+            if not whole.text.rstrip("*_ ").endswith(":"):  # a lead-in alone says nothing
+                found.setdefault((whole.source, whole.source_start), whole)
     return tuple(found.values())[:NEAREST]
 
 

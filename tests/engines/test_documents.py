@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semqa.engines import Request
+from semqa.engines.abstention import nearest
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.direct import direct_rows
 from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
+from semqa.history import Exchange
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
 from semqa.quotes import QuotedAnswer, Source
 from semqa.retrieval.encoder import PACKAGED_ENCODER, TUNED_ENCODER, SentenceEncoder
@@ -458,6 +462,18 @@ def test_sources_are_named_if_there_are_several() -> None:
 
 def test_unrelated_questions_are_not_answered() -> None:
     assert engine().attempt("Who painted the Mona Lisa?", [Source(CONTRACT)]) is None
+
+
+def test_a_lead_in_is_not_offered_as_nearest() -> None:
+    class Unsure(ExtractiveEngine):
+        def answer(
+            self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+        ) -> QuotedAnswer:
+            return QuotedAnswer.parse("[ 1 Some points: ] [ 1 It rains. ]", sources)
+
+    sources = (Source("Some points:\n\nIt rains."),)
+    (near,) = nearest(Unsure(encoder="none"), Request("Who sang?", sources))
+    assert near.text == "It rains."
 
 
 def test_a_paraphrased_question_is_answered_by_meaning() -> None:
