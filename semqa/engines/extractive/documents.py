@@ -56,14 +56,14 @@ _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
 _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(
-    r"\W*(?:(?:it|they|he|she)\b|to \w+ (?:it|them|one)\b|"
+    r"\W*(?:(?:it|they|he|she|then)\b|to \w+ (?:it|them|one)\b|"
     r"(?!(?:as|because|but|did|does|has|if|is|once|since|so|that|was|when|while)\b)[a-z]+ (?:it|them)\b)",
     re.IGNORECASE,
 )
 """A sentence about something named in the one before it, such as "It is red" or "Turn it off"."""
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
-    r"before|after|then|there)\b",
+    r"before|after|then|there|his|her|how many (?:can|could|do|does|may|must|of|should|will))\b",
     re.IGNORECASE,
 )
 """Words by which one part of a question refers to the subject of another."""
