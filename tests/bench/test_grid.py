@@ -157,7 +157,7 @@ def test_flags_and_keys_of_ray_go_together(bench: Bench) -> None:
     text = "engine: lead-1\nworkers: 2\n"
     assert wrong(bench(text)) == "runs.yaml:3: workers needs --distributed ray."
     text = "engine: lead-1\ndistributed: ray\nworkers: 0\n"
-    assert wrong(bench(text)).startswith("runs.yaml:4: workers must be a number or a range")
+    assert wrong(bench(text)).startswith("runs.yaml:4: workers cannot be '0'")
     text = "engine: lead-1\ndistributed: ray\n"
     said = wrong(bench(text, "--ray-address", "127.0.0.1:9"))  # not that it needs --distributed
     assert "is not reachable" in said
