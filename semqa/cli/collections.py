@@ -98,12 +98,15 @@ class OwnerOptions(LibraryOptions):
 
 
 def open_library(data: Path | None, name: str, **given: Any) -> "Library":
-    """Open the library of a data folder; raise if there is none.
+    """Open the library in a data folder.
 
     Args:
         data: the data folder.
         name: the collection to look for, for the message.
         given: arguments of the `Library`.
+
+    Raises:
+        InputError: the folder has no library.
     """
     from semqa.retrieval.passages import Library
 

@@ -139,9 +139,10 @@ def explore(h: Any, s: Any, node: int, out: Any, task: int, inside: bool) -> int
 
 @jit
 def _close(h: Any, s: Any, task: int) -> None:
+    """Close a quote; costs only consider short runs, because longer ones may be used up."""
     close(h, s)
     if task == COST and h[GLUE]:
-        s[WORDS] = HEAD_WORDS  # longer runs may be refused, depending on earlier runs
+        s[WORDS] = HEAD_WORDS
 
 
 @jit

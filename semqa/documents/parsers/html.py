@@ -394,7 +394,7 @@ def _is_around_text(element: Any) -> bool:
 
 
 def _around_heading(root: Any) -> frozenset[Any]:
-    """Return the ancestors of the first visible ``h1``; empty if there is none."""
+    """Return the ancestors of the first visible ``h1``, or an empty set."""
     for heading in islice(root.iter("h1"), _MAX_HEADINGS):
         around = frozenset(heading.iterancestors())
         if not any(map(_is_hidden, around)):

@@ -128,7 +128,7 @@ ASKS_HOW = re.compile(
 )
 
 MOST_STEPS, LONGEST_STEPS = 10, 800
-"""Maximum number of steps to quote together, and maximum of their characters."""
+"""Maximum number of units below a heading to quote together, and of their characters."""
 
 
 def _steps(found: Match) -> list[int]:
@@ -147,20 +147,19 @@ def _steps(found: Match) -> list[int]:
             sections.setdefault((s, headings[-1]), []).append(row)
     fitting = []
     for (s, heading), rows in sections.items():
-        units = found.sources[s]
-        named = set(stems_of(units.texts[heading]))
-        outer = {w for text in (units.title, *units.above[heading]) for w in stems_of(text)}
+        source = found.sources[s]
+        named = set(stems_of(source.texts[heading]))
+        outer = {w for text in (source.title, *source.above[heading]) for w in stems_of(text)}
         if asked - outer and asked - outer <= named and asked & named:
             fitting.append(rows)
     if len(fitting) != 1:
         return []
     (rows,) = fitting
-    kinds = {
-        row: found.sources[s].structure.units[u] for row in rows for s, u in [found.places[row]]
-    }
-    first = next((kinds[row] for row in rows if kinds[row].kind == "item"), kinds[rows[0]])
-    steps = [row for row in rows if kinds[row].group == first.group]
-    length = sum(kinds[row].end - kinds[row].start for row in steps)
+    places = [found.places[row] for row in rows]
+    units = [found.sources[s].structure.units[u] for s, u in places]
+    group = next((unit for unit in units if unit.kind == "item"), units[0]).group
+    steps = [row for row, unit in zip(rows, units, strict=True) if unit.group == group]
+    length = sum(unit.end - unit.start for unit in units if unit.group == group)
     return steps if len(steps) <= MOST_STEPS and length <= LONGEST_STEPS else []
 
 

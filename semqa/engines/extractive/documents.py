@@ -297,7 +297,7 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
 
     def add(place: tuple[int, int], chance: float) -> None:
         s, u = place
-        steps = _steps(found.sources[s], u) if asks_how else []
+        steps = _whole_steps(found.sources[s], u) if asks_how else []
         more = {(s, needed): 0.0 for needed in (*_needed(found.sources[s], u), *steps)}
         members = [(s, member) for member in _members(found.sources[s], u)]
         if not chosen.intersection(members):  # a lead-in alone is no answer
@@ -370,8 +370,8 @@ def _rest_of_lists(
             yield from members
 
 
-def _steps(units: Units, u: int) -> list[int]:
-    """Return all units of the numbered list that a unit belongs to or is directly above, if short."""
+def _whole_steps(units: Units, u: int) -> list[int]:
+    """Return the units of the short numbered list that a unit is in or directly above, if any."""
     found = units.structure.units
     for after in range(u, len(found)):
         if found[after].headings != found[u].headings or found[after].group == -1:
