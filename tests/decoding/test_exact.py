@@ -102,6 +102,23 @@ def test_a_run_that_may_be_used_up_is_not_the_only_way_to_close_a_quote() -> Non
         CopyConstraint(Vocabulary.from_tokens(tokens, [5]), [Source("x y")])
 
 
+def costs_are_those_computed_from_nothing(constraint: CopyConstraint, state: State) -> bool:
+    reused, plain = constraint.view(state.used, 0), constraint.view(state.used, UNLIMITED)
+    computed = constraint._with_costs(plain, plain._replace(handle=constraint._laid.handle))
+    tables = (DISTANCE, CONTROL)
+    return all(np.array_equal(reused.arrays[each], computed.arrays[each]) for each in tables)
+
+
+def test_a_quote_changes_the_costs_of_tokens_that_reach_it_from_afar() -> None:
+    tokens = [*BYTES, b"abcdefgh ij ]", b" abc", b" kl ]", b""]
+    constraint = CopyConstraint(Vocabulary.from_tokens(tokens, [259]), [Source("abcdefgh ij, kl")])
+    state = constraint.start()
+    for byte in b"[ 1 ij ] [ 1 ":
+        state = constraint.advance(state, byte)
+    assert 256 not in constraint.allowed(state)
+    assert costs_are_those_computed_from_nothing(constraint, state)
+
+
 @settings(relaxed, max_examples=effort(40))
 @given(case=cases(), rng=st.randoms(use_true_random=False))
 def test_costs_after_quotes_equal_those_computed_from_nothing(
@@ -117,10 +134,7 @@ def test_costs_after_quotes_equal_those_computed_from_nothing(
         state = constraint.advance(state, choose(constraint, state, case.vocabulary, rng))
         if constraint.has_ended(state):
             break
-        reused, plain = constraint.view(state.used, 0), constraint.view(state.used, UNLIMITED)
-        computed = constraint._with_costs(plain, plain._replace(handle=constraint._laid.handle))
-        for table in (DISTANCE, CONTROL):
-            assert np.array_equal(reused.arrays[table], computed.arrays[table])
+        assert costs_are_those_computed_from_nothing(constraint, state)
 
 
 @settings(relaxed, max_examples=effort(30))
