@@ -157,11 +157,6 @@ def test_no_reference_names_the_question(official: bool) -> None:
     assert isinstance(caught.value, ValueError)
 
 
-def test_a_string_for_references_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="references"):
-        example("x", references="x")
-
-
 def test_leave_one_out_pairs_short_answers_with_references() -> None:
     rows = leave_one_out("q1", REFERENCES, SHORTS, (1, 2))
     others = []
