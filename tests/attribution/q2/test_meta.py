@@ -117,23 +117,3 @@ def test_a_perfect_measure_ranks_perfectly_and_a_constant_one_not_at_all() -> No
     assert constant is not None
     assert (constant["spearman"], constant["interval"], constant["unscored"]) == (None, None, 20)
     assert system_level([]) is None
-
-
-def test_float_noise_decides_no_rank() -> None:
-    """Scores that are equal but for the order of their sums are ties."""
-    noisy = [0.1 + 0.2, 0.3, 0.3, 0.1 + 0.2]
-    plain = [0.3] * 4
-    found = [
-        response_level(
-            [
-                Judged(Response(str(i), "t", "k", inconsistent=i % 2 == 0), {"m": score})
-                for i, score in enumerate(scores)
-            ],
-            "m",
-        )
-        for scores in (noisy, plain)
-    ]
-    assert found[0] is not None
-    assert found[1] is not None
-    for name in ("roc_auc", "average_precision_consistent", "average_precision_inconsistent"):
-        assert found[0][name] == found[1][name]
