@@ -68,7 +68,6 @@ def calling(url: Address, sent: bytes) -> Iterator[socket.socket]:
     ("path", "more"),
     [
         ("/v1/answers", {}),
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "When?"}]}),
         ("/v1/messages", DOCUMENT),
     ],
 )
@@ -107,19 +106,9 @@ def test_a_client_that_reads_nothing_times_out(stream: bool) -> None:
         assert eventually(lambda: nothing_left(url))
 
 
-@pytest.mark.parametrize("sent", [b"", b"POST /v1/answers HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: a\r\n"])
 def test_incomplete_headers_time_out(sent: bytes) -> None:
     with serving(Slow(), read_timeout=0.3) as url, calling(url, sent) as connection:
-        assert connection.recv(1000) == b""
-        assert eventually(lambda: nothing_left(url))
-
-
-def test_incomplete_headers_of_a_second_request_time_out() -> None:
-    ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with serving(Slow(), read_timeout=0.3) as url, calling(url, ask) as connection:
-        until(connection, b"}")
-        connection.sendall(ask[:20])
-        time.sleep(0.1)
         assert connection.recv(1000) == b""
         assert eventually(lambda: nothing_left(url))
 
@@ -131,13 +120,6 @@ def test_an_idle_connection_stays_open() -> None:
         time.sleep(0.6)
         connection.sendall(ask)
         until(connection, b"}")
-
-
-def test_an_incomplete_body_times_out() -> None:
-    with serving(Slow(), read_timeout=0.3) as url:
-        with calling(url, raw("/v1/answers", ASKED, cut=5)) as connection:
-            assert connection.recv(4000).startswith(b"HTTP/1.1 408")
-        assert eventually(lambda: nothing_left(url))
 
 
 def test_a_slow_body_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
