@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from semqa.attribution.q2 import Response
 from semqa.attribution.q2.meta import (
     Judged,
     response_level,
-    spearman_rows,
     system_level,
     three_way,
 )
@@ -77,15 +75,6 @@ def test_three_labels_have_the_thresholds_of_the_best_accuracy(
     again = three_way(given_scores, "m", 0.75, 0.25)
     assert again is not None
     assert (again["accuracy"], again["chosen"]) == (right(0.25, 0.75), False)
-
-
-def test_spearman_is_scipys() -> None:
-    from scipy.stats import spearmanr
-
-    rows = np.random.default_rng(0).integers(0, 4, (40, 5)).astype(float)
-    rows[0] = 1
-    wanted = [spearmanr(row, range(5)).statistic for row in rows if len(set(row)) > 1]
-    assert spearman_rows(rows, range(5)) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_bleu_and_bertscore_are_put_on_a_scale_of_one() -> None:
