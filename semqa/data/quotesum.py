@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, decode_row, read_lines, read_rows, shown, write_jsonl
 from semqa.errors import InputError
-from semqa.quotes.source import Source
+from semqa.quotes.quote import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -355,7 +355,7 @@ def match_predictions(
 
     Example:
         >>> from semqa.data.quotesum import Question
-        >>> from semqa.quotes.source import Source
+        >>> from semqa.quotes.quote import Source
         >>> match_predictions([Question("q1", "Who?", (Source("Bing."),), ())], {"q1": "[ 1 Bing ]"})
         ['[ 1 Bing ]']
     """

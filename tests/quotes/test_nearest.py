@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from semqa import Source
 from semqa.quotes.locate import NearestSearch
 
@@ -19,8 +21,9 @@ def test_finds_source_and_place() -> None:
     assert 0.9 < near.similarity < 1
 
 
-def test_the_work_is_bounded() -> None:
-    search = NearestSearch(SOURCES, budget=150)
+def test_the_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("semqa.quotes.locate.BUDGET", 150)
+    search = NearestSearch(SOURCES)
     assert search.find("rose by 6%") is not None
     assert search.find("rose by 6%") is not None, "a text found before costs nothing"
     assert not search.exhausted

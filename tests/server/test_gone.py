@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import httpx
 import pytest
 
-from semqa import Source
-from semqa.server import middleware
+from semqa.server import middleware, sse
 from tests.server.serving import DOCUMENT, Address, serving
 from tests.server.stand_ins import Scripted, Slow
 
@@ -160,21 +158,8 @@ def test_stopping_does_not_wait_for_ever() -> None:
 
 
 def test_a_silent_stream_sends_comments(monkeypatch: pytest.MonkeyPatch) -> None:
-    from semqa.server import sse
-
     monkeypatch.setattr(sse, "PING", 0.05)
-
-    class Thinking(Scripted):
-        name = "thinking:x"
-
-        def answer_after(self) -> None:
-            time.sleep(0.5)
-
-        def stream(self, question: str, sources: Sequence[Source], history: Any = ()):  # type: ignore[no-untyped-def]
-            self.answer_after()
-            return (yield from super().stream(question, sources))
-
-    with serving(Thinking(["a"])) as url:
+    with serving(Scripted(["a"], delay=0.5)) as url:
         text = httpx.post(f"{url}/v1/answers", json={**ASKED, "stream": True}).text
         assert ": still there\n\n" in text
         assert "event: done" in text

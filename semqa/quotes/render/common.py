@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.source import Field
+    from semqa.quotes.quote import Field
 
 # Control characters except tab and newline, and the overrides and embeddings that reorder text.
 # The marks U+200E and U+200F, which right-to-left text needs, do not reorder words.
