@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from semqa.documents.document import Document, Limits, check_name
-from semqa.documents.readers import READERS
+from semqa.documents.reader import READERS
 from semqa.errors import InputError
-
-KINDS = ("txt", "md", "html", "pdf", "docx", "csv", "jsonl", "eml")
-"""Supported kinds of documents."""
 
 SUFFIXES = {
     ".txt": "txt",
@@ -28,6 +25,9 @@ SUFFIXES = {
     ".eml": "eml",
 }
 """File name extensions, in lower case, and the kind of each."""
+
+KINDS = tuple(dict.fromkeys(SUFFIXES.values()))
+"""Supported kinds of documents."""
 
 _BINARY_KINDS = {"pdf": "a PDF", "docx": "a Word document (docx)"}
 _ADVICE = f"semqa reads {', '.join(KINDS)}."

@@ -14,7 +14,7 @@ from dataclasses import asdict
 import pytest
 
 from semqa.documents import Limits, extract
-from semqa.documents.readers import Readers
+from semqa.documents.reader import Readers
 from semqa.errors import InputError
 from tests.documents import makers
 
@@ -230,8 +230,8 @@ def test_a_process_that_died_is_replaced() -> None:
     readers = Readers()
     assert readers.read("a", "txt", b"one", LIMITS).text == "one"
     (reader,) = readers._idle
-    reader._process.kill()
-    reader._process.wait()
+    reader.process.kill()
+    reader.process.wait()
     assert readers.read("a", "txt", b"two", LIMITS).text == "two"
     readers.close()
     assert not readers._idle
