@@ -7,18 +7,15 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from semqa.data.files import locked, write_atomic
-from semqa.data.home import own_folder
+from semqa.data.files import CACHE_SETTING, cache_folder, locked, write_atomic
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    import httpx
+    from pathlib import Path
 
-CACHE_SETTING = "SEMQA_CACHE"
-"""The environment variable that names the cache folder."""
+    import httpx
 
 MAX_DOWNLOAD_BYTES = 64 * 2**20
 """Maximum size of a file; the datasets have a few megabytes."""
@@ -127,19 +124,6 @@ def remote_file(name: str, split: str) -> RemoteFile:
     if split not in splits:
         raise InputError(f"must be one of {', '.join(splits)}, got {split!r}.", field="split")
     return splits[split]
-
-
-def cache_folder() -> Path:
-    """Return the cache folder: ``$SEMQA_CACHE``, or the system's, such as ``~/.cache/semqa``.
-
-    Raises:
-        InputError: no variable is set and there is no home folder.
-    """
-    named = os.environ.get(CACHE_SETTING, "")
-    try:
-        return Path(named).expanduser() if named else own_folder("cache")
-    except RuntimeError as err:
-        raise InputError(f"No home folder for the cache: {err}. Set {CACHE_SETTING}.") from err
 
 
 def fetch(

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from semqa.data.fetch import cache_folder
-from semqa.data.files import folder_digest
+from semqa.data.files import cache_folder, folder_digest
 from semqa.errors import InputError, MissingExtraError, UnavailableError, first_line
 from semqa.extras import require
 

@@ -435,18 +435,8 @@ def test_clauses_of_a_word_document_have_their_numbers() -> None:
         f"<w:r><w:t>{text}</w:t></w:r></w:p>"
         for number, level, text in clauses
     )
-    relations = (
-        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
-        'relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/'
-        '2006/relationships/numbering" Target="numbering.xml"/></Relationships>'
-    )
-    data = makers.docx_parts(
-        f"<w:document {makers.W}><w:body>{body}</w:body></w:document>",
-        {
-            "word/numbering.xml": numbering.encode(),
-            "word/_rels/document.xml.rels": relations.encode(),
-        },
-    )
+    related = makers.relation(1, "numbering", "numbering.xml")
+    data = makers.docx_xml(body, related, numbering=numbering)
     assert extract("a.docx", data).text == (
         "1. Term\n\n1.1 One year.\n\n1.2 It renews if\n\n    (a) we agree;\n    (b) you pay.\n"
         "\n2. Law\n\n2.1 Dutch law.\n\n9. Annex"
@@ -627,29 +617,15 @@ def test_a_table_that_goes_on_the_next_page_has_its_header_there() -> None:
 
 
 def test_a_note_of_a_word_document_stands_below_its_mark() -> None:
-    def noted(text: str, number: int) -> str:
-        mark = f'<w:r><w:footnoteReference w:id="{number}"/></w:r>'
-        return f"<w:p><w:r><w:t>{text}</w:t></w:r>{mark}</w:p>"
-
-    body = f"{noted('Pay goes on.', 2)}<w:p><w:r><w:t>Trains are paid.</w:t></w:r></w:p>"
+    mark = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+    body = makers.paragraph("Pay goes on.", mark) + makers.paragraph("Trains are paid.")
     notes = "".join(
-        f'<w:footnote w:id="{number}"><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:footnote>'
+        f'<w:footnote w:id="{number}">{makers.paragraph(text)}</w:footnote>'
         for number, text in ((2, "Not in the first month."), (3, "Nothing refers to it."))
     )
-    relation = (
-        '<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/'
-        'relationships/footnotes" Target="footnotes.xml"/>'
-    )
-    relations = (
-        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
-        f'relationships">{relation}</Relationships>'
-    )
-    data = makers.docx_parts(
-        f"<w:document {makers.W}><w:body>{body}</w:body></w:document>",
-        {
-            "word/_rels/document.xml.rels": relations.encode(),
-            "word/footnotes.xml": f"<w:footnotes {makers.W}>{notes}</w:footnotes>".encode(),
-        },
+    related = makers.relation(1, "footnotes", "footnotes.xml")
+    data = makers.docx_xml(
+        body, related, footnotes=f"<w:footnotes {makers.W}>{notes}</w:footnotes>"
     )
     assert extract("a.docx", data).text == (
         "Pay goes on.\n\nNot in the first month.\n\nTrains are paid.\n\nNothing refers to it."

@@ -29,7 +29,7 @@ from semqa.retrieval.encoder import (
 from semqa.retrieval.passages.store import Found, passage_url
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -358,10 +358,7 @@ def rank(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
 def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
     """Return the share of the question's words in each passage, weighted by rarity."""
     asked = _stems(query)
-    heads = {stem[:_STEM_LENGTH] for stem in asked}
-    shared = [
-        asked & _stems(f"{each.title} {each.context} {each.text}", heads) for each in candidates
-    ]
+    shared = [asked & _stems(f"{each.title} {each.context} {each.text}") for each in candidates]
     counts = Counter(word for words in shared for word in words)
     weights = {word: math.log(1 + len(shared) / (1 + counts[word])) for word in asked}
     total = math.fsum(weights.values())  # exact, so the order of the set does not matter
@@ -370,17 +367,13 @@ def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
     ]
 
 
-def _stems(text: str, heads: Container[str] | None = None) -> set[str]:
-    """Return the stems of words, and the single characters of scripts without spaces.
-
-    Args:
-        heads: return only stems that begin with one of these; None for all.
-    """
+def _stems(text: str) -> set[str]:
+    """Return the stems of words, and the single characters of scripts without spaces."""
     words: set[str] = set()
     for word in set(_WORD.findall(text.casefold())):
         if word[0] >= "\u3040":
             words.update(word)
-        elif heads is None or word[:_STEM_LENGTH] in heads:
+        else:
             words.add(word[: max(_STEM_LENGTH, len(word) - 3)])
     return words
 

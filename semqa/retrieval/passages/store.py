@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote
 
-from semqa.data.fetch import cache_folder
-from semqa.data.files import locked
+from semqa.data.files import cache_folder, locked
 from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
 
