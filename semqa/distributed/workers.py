@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
-    from semqa.distributed.settings import RaySettings
+    from semqa.distributed.cluster import RaySettings
     from semqa.engines import Engine
     from semqa.prompting import Form
     from semqa.prompting.prompt import Exemplar

@@ -15,7 +15,7 @@ from importlib import import_module, resources
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,20 +33,6 @@ WAIT_SECONDS = 60.0
 
 CHUNK = 256
 """Texts per transaction. A killed process loses the embeddings of one chunk at most."""
-
-
-class TextEncoder(Protocol):
-    """Embeds texts."""
-
-    name: str
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text, float32[texts, width]."""
-        ...
-
-    def identity(self) -> str:
-        """Return an identifier of the model, including its version if known."""
-        ...
 
 
 class EmbeddingCache:
@@ -351,7 +337,7 @@ class NumpyBert:
         if batch:
             out[batch] = self._encode([tokens[j] for j in batch])
         if self._normalise:
-            out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
+            out = unit(out)
         return out
 
     def _encode(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
@@ -550,6 +536,12 @@ class SentenceEncoder:
                 f"Encoder {self.name} returned vectors of shape {found.shape}, or infinite numbers, for {len(texts)} texts."
             )
         return found
+
+
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scale each row to length 1; leave rows of zeros."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
 def _adapter() -> bytes:

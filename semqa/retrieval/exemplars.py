@@ -14,6 +14,7 @@ from semqa.data.jsonl import shown
 from semqa.errors import InputError
 from semqa.prompting.prompt import Exemplar
 from semqa.quotes import QuotedAnswer
+from semqa.retrieval.encoder import unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.data.quotesum import Question, Reference
-    from semqa.retrieval.encoder import TextEncoder
+    from semqa.retrieval.encoder import SentenceEncoder
 
 _IGNORED = frozenset("PZC")
 """Unicode categories that `question_key` ignores: punctuation, spaces, control characters."""
@@ -236,7 +237,9 @@ class KnnExemplars(PoolSelector):
     Ties keep the order of the pool. The pool is embedded on first use.
     """
 
-    def __init__(self, pool: ExemplarPool, encoder: TextEncoder, *, up_to: bool = False) -> None:
+    def __init__(
+        self, pool: ExemplarPool, encoder: SentenceEncoder, *, up_to: bool = False
+    ) -> None:
         super().__init__(pool, up_to=up_to)
         self._encoder = encoder
         self._known: dict[str, NDArray[np.float32]] = {}
@@ -259,7 +262,7 @@ class KnnExemplars(PoolSelector):
         _ = self._vectors
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
         if new:
-            self._known.update(zip(new, _unit(self._encoder.encode(new)), strict=True))
+            self._known.update(zip(new, unit(self._encoder.encode(new)), strict=True))
 
     def _settings(self) -> dict[str, object]:
         return {
@@ -271,14 +274,7 @@ class KnnExemplars(PoolSelector):
     @cached_property
     def _vectors(self) -> NDArray[np.float32]:
         """The embedded questions of the pool, float32[exemplars, width]."""
-        return _unit(self._encoder.encode([each.question for each in self._pool.exemplars]))
-
-
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale each row to length 1; leave rows of zeros."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    unit: NDArray[np.float32] = vectors / np.where(lengths > 0, lengths, np.float32(1))
-    return unit
+        return unit(self._encoder.encode([each.question for each in self._pool.exemplars]))
 
 
 STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
@@ -313,7 +309,7 @@ def create_selector(
     *,
     seed: int = 0,
     up_to: bool = False,
-    encoder: Callable[[], TextEncoder],
+    encoder: Callable[[], SentenceEncoder],
 ) -> PoolSelector:
     """Create the selector for a strategy.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from semqa.prompting import PromptBuilder
-    from semqa.retrieval.encoder import TextEncoder
+    from semqa.retrieval.encoder import SentenceEncoder
     from semqa.retrieval.exemplars import ExemplarPool
 
 
@@ -23,10 +23,10 @@ class ExemplarCache:
         self, on_progress: "Callable[[int, int], None]" = lambda _done, _total: None
     ) -> None:
         self._on_progress = on_progress
-        self._encoders: dict[str, TextEncoder] = {}
+        self._encoders: dict[str, SentenceEncoder] = {}
         self._pools: dict[tuple[Path, tuple[tuple[str, str], ...]], ExemplarPool] = {}
 
-    def encoder(self, name: str) -> "TextEncoder":
+    def encoder(self, name: str) -> "SentenceEncoder":
         """Return an encoder by its name."""
         from semqa.retrieval.encoder import SentenceEncoder
 

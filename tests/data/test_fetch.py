@@ -27,12 +27,12 @@ from tests.data.server import Reply, serving
 DATA = random.Random(3).randbytes(100_000)
 
 
+def pin(content: bytes) -> Pin:
+    return Pin("sha256", hashlib.sha256(content).hexdigest(), len(content))
+
+
 def small_file(split: str = "dev") -> RemoteFile:
-    pin = Pin("sha256", hashlib.sha256(DATA).hexdigest(), len(DATA))
-    release = "http://127.0.0.1:9"
-    return RemoteFile(
-        "quotesum", split, release, "SEMQA_QUOTESUM_URL", f"{split}.jsonl", pin, "CC0"
-    )
+    return RemoteFile(split, pin(DATA))
 
 
 @pytest.fixture(autouse=True)
@@ -68,10 +68,6 @@ def test_a_damaged_file_is_fetched_again(monkeypatch: pytest.MonkeyPatch, damage
         fetch()
     assert path.read_bytes() == DATA
     assert small_file().state() == "cached"
-
-
-def pin(content: bytes) -> Pin:
-    return Pin("sha256", hashlib.sha256(content).hexdigest(), len(content))
 
 
 def test_the_git_name_of_the_content_is_a_pin_as_well() -> None:

@@ -19,7 +19,7 @@ import pypdf
 import pytest
 
 from semqa.documents import Limits, extract, split
-from semqa.documents.reader import Readers
+from semqa.documents.extract import Readers
 from semqa.errors import InputError
 from tests.documents import makers
 
@@ -326,11 +326,6 @@ def test_names_are_names(name: str) -> None:
         extract(name, b"hello")
 
 
-def test_content_decides_over_the_name() -> None:
-    assert extract("a.txt", makers.pdf([["Hello."]])).kind == "pdf"
-    assert extract("a", makers.docx("Hello.")).kind == "docx"
-
-
 def test_many_threads_share_a_few_processes() -> None:
     found: list[str] = []
 
@@ -347,7 +342,7 @@ def test_many_threads_share_a_few_processes() -> None:
 
 READ_ONE = """
 import json, resource, signal, sys
-from semqa.documents.reader import main
+from semqa.documents.extract import main
 
 resource.setrlimit(resource.RLIMIT_AS, (2**32 - 2**20, 2**32))
 main()

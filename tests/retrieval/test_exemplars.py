@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from semqa import InputError, QuotedAnswer, Source
 from semqa.data.quotesum import Question, Reference
 from semqa.prompting import Exemplar, ExemplarSelector
+from semqa.retrieval.encoder import SentenceEncoder
 from semqa.retrieval.exemplars import (
     ExemplarPool,
     best_reference,
@@ -104,12 +105,11 @@ def test_on_released_data(shared_quotesum: list[Question]) -> None:
     assert sum(verified) >= len(best) - 2
 
 
-class Letters:
+class Letters(SentenceEncoder):
     """Embeds a text as the counts of its letters."""
 
-    name = "letters"
-
     def __init__(self) -> None:
+        self.name = "letters"
         self.calls: list[list[str]] = []
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:

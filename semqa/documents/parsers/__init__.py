@@ -1,4 +1,4 @@
-"""Parsers, one per kind of document. They run in a process of `semqa.documents.reader`."""
+"""Parsers, one per kind of document. They run in the processes of `semqa.documents.extract`."""
 
 from collections.abc import Callable
 from typing import TypeAlias

@@ -25,6 +25,7 @@ from semqa.retrieval.encoder import (
     SentenceEncoder,
     SentenceModel,
     packaged_encoder,
+    unit,
 )
 from semqa.retrieval.passages.store import Found, passage_url
 
@@ -146,7 +147,7 @@ class DenseEncoder:
                 with self._turn():
                     parts.append(self._encoder.embed(texts[at : at + AT_ONCE]))
             found = np.concatenate(parts)
-        return _of_length_one(found)
+        return unit(found)
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
         """Return a vector of length 1 for a question."""
@@ -154,7 +155,7 @@ class DenseEncoder:
         if found is None:
             with self._turn():
                 found = self._encoder.embed_question(question)[None]
-        return np.asarray(_of_length_one(found)[0])
+        return np.asarray(unit(found)[0])
 
 
 WORDS = "searched_idx"
@@ -600,11 +601,6 @@ def _warn_of_other_encoder(collection: str) -> None:
         "none. Index it again, or upload its documents again.",
         collection,
     )
-
-
-def _of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
 def _products(vectors: Any, vector: NDArray[np.float32]) -> NDArray[np.float32]:

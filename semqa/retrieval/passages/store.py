@@ -18,7 +18,7 @@ from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.quotes import Source
 
@@ -62,6 +62,12 @@ def passages_schema(arrow: Any) -> Any:
 
 
 Access = Literal["own", "read", "write"]
+
+
+def access_of(row: Mapping[str, str]) -> Access:
+    """Return the access of an owner to the collection in a row of the catalogue or of a share."""
+    access = row.get("access", "own")
+    return "own" if access == "own" else "write" if access == "write" else "read"
 
 
 @dataclass(frozen=True, slots=True)

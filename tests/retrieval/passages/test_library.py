@@ -51,7 +51,7 @@ def notes(library: Library) -> Collection:
 
 
 def use(library: Library, encoder: object) -> None:
-    library._dense = DenseEncoder(encoder)  # type: ignore[arg-type]
+    library.dense = DenseEncoder(encoder)  # type: ignore[arg-type]
 
 
 def check_exact(collection: Collection, query: str) -> None:
@@ -354,7 +354,7 @@ def test_a_search_sees_changes_by_other_processes(
     monkeypatch.setattr(search, "READ_ALL", most)
     info = notes.put("a.txt", HARBOUR)
     assert notes.search("harbour")
-    other = Library(library._store.where, encoder=None).collection("", "notes")
+    other = Library(library.store.where, encoder=None).collection("", "notes")
     other.put("a.txt", HARBOUR.replace(b"1890", b"1891"))
     (found,) = notes.search("harbour")
     assert found.document_id != info.id
@@ -459,7 +459,7 @@ def test_writing_to_a_deleted_collection_raises_not_found(library: Library) -> N
         library.delete("", collection.name)  # waits for the write that is under way
         writer.join()
     assert [type(error) for error in told] == [NotFoundError] * 3
-    assert library._store.names() == ["collections"]
+    assert library.store.names() == ["collections"]
 
 
 def test_damaged_collections_are_reported_and_can_be_deleted(

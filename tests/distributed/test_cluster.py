@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from semqa.bench import Plan
-from semqa.distributed.cluster import WorkerResources, worker_count, worker_resources
-from semqa.distributed.settings import RaySettings
+from semqa.distributed.cluster import RaySettings, WorkerResources, worker_count, worker_resources
 from semqa.distributed.workers import open_ray
 from semqa.errors import InputError, MissingExtraError
 from tests.cli.conftest import EXAMPLES, Command, fails, semqa

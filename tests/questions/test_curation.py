@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semqa.questions.sampling import Kind, Place, find_questions, sample, split
+from semqa.questions.curation import Kind, Place, find_questions, sample, split
 from tests.effort import effort
 
 SHARES = {"train": 0.60, "dev": 0.07, "test": 0.33}
