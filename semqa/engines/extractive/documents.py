@@ -52,7 +52,8 @@ _NOTE = re.compile(r"\[(?:[^\w\[\]]|[\d_])*\](?!\()")
 _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
-"""The number or letter of a list item, which is quoted; bullets are not."""
+"""The number or letter of a list item."""
+_COUNT = re.compile(r"(\d{1,3})[.)]\s+")
 _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(
@@ -461,13 +462,20 @@ def _text(
     quoted: Sequence[Quoted], sources: Sequence[Source], mark: Callable[[int, str], str]
 ) -> str:
     several = len({sources[each.source - 1].title or each.source for each in quoted}) > 1
+    counted = _counted_lists(quoted, sources)
     lines: list[str] = []
     last: Quoted | None = None
     for each in _joined(quoted, sources):
         text = sources[each.source - 1].text[each.start : each.end]
-        marks = " ".join(mark(each.source, part) for part in _quotable_parts(text))
+        listed = each.kind == "item" and (each.source, each.group) in counted
+        count = _COUNT.match(text) if listed else None
+        marks = " ".join(
+            mark(each.source, part) for part in _quotable_parts(text[count.end() if count else 0 :])
+        )
         if not marks:
             continue
+        if count:
+            marks = f"{count[0].rstrip()} {marks}"
         title = sources[each.source - 1].title
         new_source = last is None or last.source != each.source
         named = last is not None and sources[last.source - 1].title == title
@@ -480,6 +488,24 @@ def _text(
             lines[-1] += f" {marks}"
         last = each
     return "\n".join(lines)
+
+
+def _counted_lists(quoted: Sequence[Quoted], sources: Sequence[Source]) -> set[tuple[int, int]]:
+    """Return source and group of each list whose quoted items are numbered from 1 without a gap.
+
+    Their numbers stand before the quotes; those of other lists are quoted, because they would claim
+    something else.
+    """
+    numbers: dict[tuple[int, int], list[int]] = {}
+    for each in quoted:
+        count = _COUNT.match(sources[each.source - 1].text, each.start, each.end)
+        if each.kind == "item" and count:
+            numbers.setdefault((each.source, each.group), []).append(int(count[1]))
+    return {
+        place
+        for place, found in numbers.items()
+        if len(found) > 1 and found == [*range(1, len(found) + 1)]
+    }
 
 
 def _quotable_parts(text: str) -> list[str]:
