@@ -123,11 +123,6 @@ def fetch(
     The digest is checked each time. If several processes fetch a file, one downloads it and the
     others wait.
 
-    Args:
-        name: the dataset.
-        split: the split.
-        progress: called during a download.
-
     Raises:
         InputError: the file is unknown, or the URL of the mirror is invalid.
         UnavailableError: the download failed, or the cache cannot be written.

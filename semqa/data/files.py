@@ -114,11 +114,7 @@ def make_folder(folder: Path, *, private: bool = False) -> None:
 
 
 class ByteBudget:
-    """A limit for the bytes read from one or several files.
-
-    Args:
-        default: the limit in bytes if `SEMQA_MAX_BYTES` is not set.
-    """
+    """A limit for the bytes read from one or several files; `SEMQA_MAX_BYTES` overrides it."""
 
     def __init__(self, default: int = MAX_BYTES) -> None:
         self.limit = setting(BYTES_SETTING, default)
@@ -223,10 +219,7 @@ def check_binary(raw: bytes, where: str, offset: int) -> None:
 def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
     r"""Decode UTF-8 and drop a byte order mark at the beginning of the file.
 
-    Args:
-        raw: the bytes.
-        where: the location, for errors.
-        offset: offset of `raw` in the file, in bytes.
+    `where` is the location for errors, and `offset` that of `raw` in the file, in bytes.
 
     Example:
         >>> decode_text(b"caf\xc3\xa9", "menu.txt")

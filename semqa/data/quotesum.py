@@ -316,11 +316,7 @@ _LISTED = 5
 
 
 def read_predictions(path: Path | str) -> dict[str, str]:
-    """Read a file of predictions.
-
-    Returns:
-        The answer to each question id, in file order; it may be empty.
-    """
+    """Read a file of predictions: the answer to each question id, in file order."""
     predictions: dict[str, str] = {}
     places: dict[str, str] = {}
     for row in read_rows(path):
@@ -350,12 +346,6 @@ def match_predictions(
         predictions: predictions by qid.
         allow_missing: whether to count a missing prediction as an empty answer.
         name: the name of the file, for errors.
-
-    Example:
-        >>> from semqa.data.quotesum import Question
-        >>> from semqa.quotes.source import Source
-        >>> match_predictions([Question("q1", "Who?", (Source("Bing."),), ())], {"q1": "[ 1 Bing ]"})
-        ['[ 1 Bing ]']
     """
     known = {question.qid for question in questions}
     unknown = [qid for qid in predictions if qid not in known]

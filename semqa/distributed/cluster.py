@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO, cast
 
@@ -29,7 +29,7 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.bench.plan import Plan
 
-_PANEL = "Distributed work (Ray)"
+_option = partial(Option, rich_help_panel="Distributed work (Ray)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,38 +38,32 @@ class RaySettings:
 
     ray_address: Annotated[
         str | None,
-        Option(
+        _option(
             metavar="ADDRESS",
             help="Cluster: auto, HOST:PORT, or local to start Ray for this command only.",
             show_default="RAY_ADDRESS, else local",
-            rich_help_panel=_PANEL,
         ),
     ] = None
     workers: Annotated[
         int | None,
-        Option(
+        _option(
             min=1,
             max=100_000,
             metavar="N",
             help="Number of workers.",
             show_default="as many as fit; for a model without GPUs, one per node",
-            rich_help_panel=_PANEL,
         ),
     ] = None
     num_cpus: Annotated[
-        float | None,
-        Option(
-            min=0.01, max=1000, help="CPUs per worker.", show_default="1", rich_help_panel=_PANEL
-        ),
+        float | None, _option(min=0.01, max=1000, help="CPUs per worker.", show_default="1")
     ] = None
     num_gpus: Annotated[
         float | None,
-        Option(
+        _option(
             min=0,
             max=1000,
             help="GPUs per worker; 0.5 lets two workers share one.",
             show_default="as the engine needs",
-            rich_help_panel=_PANEL,
         ),
     ] = None
 

@@ -50,11 +50,6 @@ class EmbeddingCache:
     ) -> NDArray[np.float32]:
         """Return a vector for each text, float32[texts, width]; compute only missing ones.
 
-        Args:
-            model: identifier of the model.
-            compute: embeds the missing texts, float32[texts, width].
-            on_progress: called with the number of vectors done and their total.
-
         Raises:
             UnavailableError: the file cannot be read or written.
         """
@@ -434,16 +429,8 @@ MAX_QUICK = 4
 class SentenceEncoder:
     """Embeds texts with a sentence-transformers model and caches the embeddings.
 
-    The model is loaded at the first text that is not in the cache. Its errors are those of
-    `SentenceModel.load`.
-
-    Args:
-        model: a name on the Hub, a folder, `PACKAGED_ENCODER` or `TUNED_ENCODER`.
-        cache: the cache; by default ``embeddings.sqlite`` in the cache folder.
-        on_progress: called with the number of texts done and their total.
-
-    Raises:
-        InputError: the model is a path, but there is no such folder.
+    The model is loaded at the first text that is not in the cache. Errors are those of
+    `SentenceModel`. `on_progress` is called with the number of texts done and their total.
     """
 
     def __init__(

@@ -46,11 +46,7 @@ class ExemplarPool:
     """A pool of exemplars without duplicate questions; the first of several is kept.
 
     A question is never an exemplar for itself. It is recognised by its text (`question_key`), and by
-    its qid if it is in `asked`.
-
-    Args:
-        exemplars: the exemplars.
-        asked: text and qid of the questions to ask.
+    its qid if `asked` contains its text and qid.
     """
 
     def __init__(
@@ -166,15 +162,10 @@ class PoolSelector(ABC):
 
 
 class FixedExemplars(PoolSelector):
-    """Chooses the first exemplars of a pool, or named ones.
+    """Chooses the first exemplars of a pool, or those named by `qids`, in that order.
 
     The first counts as the most useful. In a prompt it comes last, next to the question, and is
     dropped last. An exemplar that is the question itself is skipped.
-
-    Args:
-        pool: the exemplars.
-        qids: the exemplars to choose, the most useful first; None for all, in the pool's order.
-        up_to: whether to accept fewer exemplars than requested, but at least one.
     """
 
     def __init__(
@@ -277,16 +268,12 @@ class KnnExemplars(PoolSelector):
         return unit(self._encoder.encode([each.question for each in self._pool.exemplars]))
 
 
-STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
-"""Strategies for `create_selector`."""
-
-
 def check_strategy(strategy: str) -> None:
     """Raise if a strategy is unknown, before files are read for it."""
     name, colon, qids = strategy.partition(":")
     if name not in ("knn", "random", "fixed") or (colon and (name != "fixed" or not qids.strip())):
         raise InputError(
-            f"must be one of {', '.join(STRATEGIES)}, got {strategy!r}.",
+            f"must be one of knn, random, fixed, fixed:QID,QID, got {strategy!r}.",
             field="exemplars",
             value=strategy,
         )
@@ -311,15 +298,7 @@ def create_selector(
     up_to: bool = False,
     encoder: Callable[[], SentenceEncoder],
 ) -> PoolSelector:
-    """Create the selector for a strategy.
-
-    Args:
-        strategy: ``knn`` for the most similar questions, ``random``, ``fixed`` for the first of the
-            pool, or ``fixed:`` with qids, separated by commas.
-        pool: the exemplars.
-        seed: random seed for ``random``.
-        up_to: whether to accept fewer exemplars than requested, but at least one.
-        encoder: creates the encoder; called for ``knn`` only.
+    """Create the selector for a strategy; `encoder` is called for ``knn`` only.
 
     Raises:
         InputError: the strategy is unknown, or a qid is not in the pool.

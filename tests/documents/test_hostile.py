@@ -9,8 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
-import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict
@@ -72,24 +70,8 @@ def many_segments() -> bytes:
     )
 
 
-def nested_zip() -> bytes:
-    inner = makers.deflated_zeros(2**20)
-    for _ in range(20):
-        inner = makers.archive({"a.zip": inner})
-    body = f"<w:document {makers.W}><w:body>{makers.paragraph('Hello.')}</w:body></w:document>"
-    return makers.docx_parts(body, {"word/embeddings/a.zip": inner})
-
-
 def deep_word() -> bytes:
     return makers.docx_xml("<w:p><w:r>" * 50_000 + "<w:t>deep</w:t>" + "</w:r></w:p>" * 50_000)
-
-
-def twice_the_same_part() -> bytes:
-    out = io.BytesIO(makers.docx("One."))
-    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(out, "a") as archive:
-        body = f"<w:document {makers.W}><w:body>{makers.paragraph('Two.')}</w:body></w:document>"
-        archive.writestr("word/document.xml", body)
-    return out.getvalue()
 
 
 def cyclic_pages() -> bytes:
@@ -100,44 +82,6 @@ def cyclic_pages() -> bytes:
             3: b"<</Type/Pages/Parent 2 0 R/Count 1/Kids[2 0 R]>>",
         }
     )
-
-
-def many_pages_said() -> bytes:
-    return makers.pdf([["x"]]).replace(b"/Count 1", b"/Count 2147483647")
-
-
-def deep_pages() -> bytes:
-    objects = {1: b"<</Type/Catalog/Pages 2 0 R>>"}
-    for i in range(2, 5000):
-        objects[i] = b"<</Type/Pages/Count 1/Kids[%d 0 R]>>" % (i + 1)
-    objects[5000] = b"<</Type/Page/Parent 4999 0 R/MediaBox[0 0 9 9]>>"
-    return makers.pdf_objects(objects)
-
-
-def huge_table_of_places() -> bytes:
-    data = makers.pdf([["Hello."]])
-    return data.replace(b"xref\n0 6\n", b"xref\n0 4000000000\n")
-
-
-def stream_of_places_without_end() -> bytes:
-    packed = zlib.compress(b"\0" * 7 * 100)
-    return makers.pdf_objects(
-        {
-            1: b"<</Type/Catalog/Pages 2 0 R>>",
-            2: b"<</Type/Pages/Count 0/Kids[]>>",
-            3: makers.stream(
-                packed,
-                filters=b"/Type/XRef/W[1 4 2]/Index[0 2147483647]/Size 2147483647/Filter/FlateDecode/Root 1 0 R",
-            ),
-        }
-    )
-
-
-def table_that_is_its_own_former() -> bytes:
-    data = makers.pdf([["Hello."]])
-    at = data.rindex(b"startxref\n") + 10
-    place = data[at : data.index(b"\n", at)]
-    return data.replace(b"/Root", b"/Prev " + place + b"/Root")
 
 
 def form_that_draws_itself() -> bytes:
@@ -189,10 +133,6 @@ def pdf_with_a_script() -> bytes:
         ("a.pdf", lambda: makers.pdf([["x"]])[:200], "cannot be read"),
         ("a.pdf", lambda: makers.pdf([[]]), "OCR"),
         ("a.pdf", cyclic_pages, ""),
-        ("a.pdf", many_pages_said, ""),
-        ("a.pdf", deep_pages, ""),
-        ("a.pdf", huge_table_of_places, ""),
-        ("a.pdf", stream_of_places_without_end, ""),
         ("a.pdf", locked_pdf, "password"),
         ("a.pdf", many_segments, ""),
         ("a.pdf", lambda: b"%PDF-1.7\n1 0 obj\n" + b"[" * 200_000, "cannot be read"),
@@ -246,10 +186,7 @@ def test_files_are_refused_or_read_quickly(name: str, make: Callable[[], bytes],
     ("name", "data", "text"),
     [
         ("a.pdf", pdf_with_a_script(), "Hello."),
-        ("a.pdf", table_that_is_its_own_former(), "Hello."),
         ("a.pdf", b"\n" * 900 + makers.pdf([["Hello."]]), "Hello."),
-        ("a.docx", nested_zip(), "Hello."),
-        ("a.docx", twice_the_same_part(), "Two."),
         (
             "a.docx",
             makers.docx_xml(

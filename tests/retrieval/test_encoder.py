@@ -19,7 +19,6 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from semqa.documents.structure import read_structure
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.retrieval import encoder as encoder_module
 from semqa.retrieval.encoder import (
@@ -81,28 +80,6 @@ def test_other_models_are_left_to_the_library(file: str, packaged: Path, tmp_pat
     assert NumpyBert.load(tmp_path) is None
     (tmp_path / file).write_text("[]")
     assert NumpyBert.load(tmp_path) is None
-
-
-def test_the_tuned_model_finds_answers_better(cache: EmbeddingCache) -> None:
-    folder = Path(__file__).parents[1] / "data" / "docs" / "fresh"
-    name = "union-agreement-summary-bakers.md"
-    structure = read_structure((folder / "documents" / name).read_text("utf-8"))
-    units = [structure.of(i) for i, u in enumerate(structure.units) if u.kind != "heading"]
-    lines = (folder / "questions.jsonl").read_text("utf-8").splitlines()
-    asked = [each for each in map(json.loads, lines) if each["documents"] == [name]]
-    found = {}
-    for model in (TUNED_ENCODER, PACKAGED_ENCODER):
-        encoder = SentenceEncoder(model, cache=cache)
-        vectors = encoder.encode(units)
-        ranks = []
-        for each in asked:
-            order = np.argsort(-(vectors @ encoder.embed_question(each["question"])))
-            hits = [any(e in units[i] or units[i] in e for e in each["evidence"]) for i in order]
-            if any(hits):
-                ranks.append(hits.index(True) + 1)
-        assert len(ranks) > 5
-        found[model] = np.mean(1 / np.array(ranks))
-    assert found[TUNED_ENCODER] > found[PACKAGED_ENCODER] + 0.1
 
 
 def test_the_identity_is_that_of_the_adapter(

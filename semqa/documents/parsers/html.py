@@ -531,10 +531,10 @@ def _whole(value: str | None, default: int) -> int:
     return int(value) if value and value.isdecimal() and len(value) < 10 else default
 
 
-MAX_LENGTH = 2_000_000
+MAX_MARKDOWN_LENGTH = 2_000_000
 """Longer Markdown is treated as plain text: the parser reads 200,000 characters per second."""
 
-MAX_NESTING = 200
+MAX_MARKDOWN_NESTING = 200
 """Markdown that is nested deeper is treated as plain text; an item of a list counts twice."""
 
 _MAX_FRONT_MATTER = 20_000
@@ -549,11 +549,11 @@ def parse_markdown(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: A
     library = require("markdown_it", extra="documents", purpose=f"reading {name}")
     source = clean(decode(name, data))
     front, source = _front_matter(source)
-    if len(source) > MAX_LENGTH:
+    if len(source) > MAX_MARKDOWN_LENGTH:
         return front, source, ()
-    parser = library.MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+    parser = library.MarkdownIt("commonmark", {"maxNesting": MAX_MARKDOWN_NESTING}).enable("table")
     tokens = parser.parse(source)
-    if max((token.level for token in tokens), default=0) >= MAX_NESTING - 2:
+    if max((token.level for token in tokens), default=0) >= MAX_MARKDOWN_NESTING - 2:
         return front, source, ()  # the parser drops what is nested deeper
     for token in tokens:
         _keep_fields_apart(token)
