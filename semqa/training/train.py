@@ -123,7 +123,8 @@ def _train(
     from semqa.training.trainer import make_run
 
     folder, ranks = session.folder, session.ranks
-    engine = TransformersEngine(loaded, settings, prompts=prompts, say=session.progress.say)
+    engine = TransformersEngine(loaded, settings, prompts=prompts)
+    engine.warm_up(session.progress.say)
     scorer = DevScorer(engine, dev, "dev data", ranks)
     encoded = _encoded(questions, engine, loaded, settings, options)
     if plan["model_identity"] is None:
@@ -137,7 +138,7 @@ def _train(
         run = make_run(model, loaded.tokenizer, encoded, scorer, session, options)
         # Claim the folder only now: after an error above, a corrected command may use it.
         history = run.go(session.claim(plan))
-        if method == "lora" and options.merge:
+        if method == "lora":
             ranks.first(lambda: _merge(folder, options, settings))
     return {
         **plan,

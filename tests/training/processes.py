@@ -18,8 +18,6 @@ from typing import Any, NoReturn
 
 import pytest
 
-__all__ = ["Ended", "run_command", "run_ranks", "start_command"]
-
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = ["tests.training.preload"]
 Start = Callable[..., object]
@@ -79,10 +77,7 @@ def run_command(args: Iterable[object], err: Path, *prepare: Any) -> Ended:
 
 
 def run_ranks(count: int, args: Iterable[object], folder: Path, *prepare: Any) -> list[Ended]:
-    """Run a command in several processes, like torchrun.
-
-    If the first one is killed, the others are killed too.
-    """
+    """Run a command in several processes, like torchrun."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -105,10 +100,6 @@ def run_ranks(count: int, args: Iterable[object], folder: Path, *prepare: Any) -
         )
         for rank in range(count)
     ]
-    started[0].join(300)
-    if started[0].exitcode == -signal.SIGKILL:
-        for process in started[1:]:
-            process.kill()
     return [Ended(process, err) for process, err in zip(started, files, strict=True)]
 
 
