@@ -141,6 +141,6 @@ def check_request(question: str, sources: Sequence[Source]) -> None:
         if isinstance(source, str):  # an easy mistake
             raise InputError(f"must be Source objects, got {source!r:.80}.", field="sources")
     if not any(map(str.isalnum, question)):
-        raise InputError("The question is blank.", value=question)
+        raise InputError("The question is blank.")
     if not sources:
         raise InputError("At least one source is needed.")

@@ -70,7 +70,7 @@ class EdgeEngine:
 
     def __init__(self, edge: Literal["lead", "tail"], k: int) -> None:
         if k < 1:
-            raise InputError(f"{edge}-K needs a number from 1, such as {edge}-2.", value=k)
+            raise InputError(f"{edge}-K needs a number from 1, such as {edge}-2.")
         self.name = f"{edge}-{k}"
         self._edge = edge
         self._k = k

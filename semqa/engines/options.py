@@ -54,7 +54,7 @@ class AnswerOptions(QuotePolicy):
         QuotePolicy.__post_init__(self)  # `super()` fails: slots=True recreates the class
         if self.temperature == 0 and (self.top_p < 1 or self.top_k > 0):
             name = "top_p" if self.top_p < 1 else "top_k"
-            raise InputError("needs a temperature above 0.", field=name, value=getattr(self, name))
+            raise InputError("needs a temperature above 0.", field=name)
 
     @property
     def constrained(self) -> bool:
@@ -95,7 +95,6 @@ class LocalOptions(AnswerOptions):
             raise InputError(
                 "can be spans only with the constraint on and greedy decoding (no temperature, num_beams or repetition_penalty).",
                 field="decoding",
-                value=self.decoding,
             )
 
     @property
@@ -141,14 +140,11 @@ class TransformersOptions(LocalOptions):
         if self.load_in_8bit and self.load_in_4bit:
             raise InputError("cannot be combined with load_in_4bit.", field="load_in_8bit")
         if self.device is not None and self.device_map is not None:
-            raise InputError(
-                "cannot be combined with device_map.", field="device", value=self.device
-            )
+            raise InputError("cannot be combined with device_map.", field="device")
         if self.num_beams > 1 and self.temperature > 0:
             raise InputError(
                 "needs temperature 0: beam search cannot be combined with sampling.",
                 field="num_beams",
-                value=self.num_beams,
             )
 
     @property
@@ -182,13 +178,12 @@ class VllmOptions(LocalOptions):
             raise InputError(
                 f'must be arguments of vLLM by name, such as {{"max_num_seqs": 64}}, got {given!r}.',
                 field="engine_args",
-                value=given,
             )
         for name in given:
             named = "context" if name == "max_model_len" else name
             if name in _RESERVED or named in ("seed", *VLLM_LOADING):
                 use = "the engine sets it" if name in _RESERVED else f"use the setting {named}"
-                raise InputError(f"must not hold {name}; {use}.", field="engine_args", value=given)
+                raise InputError(f"must not hold {name}; {use}.", field="engine_args")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

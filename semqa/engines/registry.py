@@ -62,18 +62,16 @@ def _resolve(
         close = _suggestion(spec)
         raise InputError(
             f"Unknown engine {spec!r}.",
-            value=spec,
             hint=f"Did you mean {close}?" if close else f"Choose one of {', '.join(_FAMILIES)}.",
         )
     family = _FAMILIES[key]
     accepted = family.accepts()
-    for option, value in given.items():
+    for option in given:
         if option not in accepted and not (option == "prompts" and family.settings):
             matches = difflib.get_close_matches(option, accepted, n=1)
             raise InputError(
                 f"is not an option of the engine {spec}, which takes {', '.join(accepted) or 'no options'}.",
                 field=option,
-                value=value,
                 hint=f"Did you mean {matches[0]}?" if matches else None,
             )
     return family, argument, given

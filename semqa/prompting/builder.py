@@ -38,7 +38,6 @@ class ShippedExemplars:
             raise InputError(
                 f"must be at most {len(self)}, the number of exemplars in semqa, got {count}.",
                 field="shots",
-                value=count,
             )
         return _exemplars()[:count]
 
@@ -106,9 +105,7 @@ class PromptBuilder:
         self.template = template if isinstance(template, Template) else Template.load(template)
         if shots and exemplars is None:
             raise InputError(
-                f"is {shots}, but there are no exemplars to choose from.",
-                field="shots",
-                value=shots,
+                f"is {shots}, but there are no exemplars to choose from.", field="shots"
             )
         self.shots = shots
         self.form: Form = form

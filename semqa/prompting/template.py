@@ -89,7 +89,7 @@ def _read_header(text: str, where: str) -> dict[str, str]:
         rule, fits = _RULES[key]
         if not fits(value):
             raise InputError(
-                f"must be {rule}, got {value!r}.", field=key, value=value, where=f"{where}:{number}"
+                f"must be {rule}, got {value!r}.", field=key, where=f"{where}:{number}"
             )
         found[key] = value
     return found
@@ -178,7 +178,6 @@ class Template:
             close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
             raise InputError(
                 f"Unknown prompt {given!r}.",
-                value=given,
                 hint=f"Did you mean {close[0]}?"
                 if close
                 else f"Choose {', '.join(known)} or the path of a template.",

@@ -75,7 +75,6 @@ def train(
             f"{prompts.template.name} asks for {prompts.template.answers}, but the answers have "
             "quotes.",
             field="prompt",
-            value=options.prompt,
         )
     for package in ("torch", "transformers", "accelerate"):
         if find_spec(package) is None:
@@ -167,7 +166,6 @@ def _method(options: TrainingOptions, loaded: LoadedModel) -> str:
         raise InputError(
             "must be float32 to train all weights: bfloat16 loses small updates.",
             field="dtype",
-            value=options.dtype,
             hint="Use bf16 instead.",
         )
     return method
@@ -263,7 +261,6 @@ def adapted(model: Any, options: TrainingOptions) -> Any:
         raise InputError(
             f"must be modules of {options.model}: {' '.join(str(error).split())[:200]}",
             field="lora_targets",
-            value=options.lora_targets,
         ) from error
 
 

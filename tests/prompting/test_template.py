@@ -122,32 +122,6 @@ def test_a_title_cannot_pose_as_a_source() -> None:
     ]
 
 
-OWN = """
-{# semqa prompt
-version: 2.1-beta
-stop: ["###"]
-#}
-{% macro user(question, sources) %}Q {{ question }}
-{% for s in sources %}{{ s.number }}|{{ s.title }}|{{ s.text }}|{{ s.url }}
-{% endfor %}{% endmacro %}
-"""
-
-
-def test_a_custom_template(tmp_path: Path) -> None:
-    path = tmp_path / "mine.jinja"
-    path.write_text(OWN.replace("{# semqa", "{#\nsemqa").lstrip(), encoding="utf-8")
-    template = Template.load(str(path))
-    assert (template.name, template.version, template.answers) == ("mine", "2.1-beta", "quotes")
-    prompt = template.fill("Who?", [Source("Bing.", "T", "http://x")], EXEMPLARS[1:])
-    assert prompt.stop == ("###",)
-    assert [m.role for m in prompt.messages] == ["user", "assistant", "user"]
-    assert prompt.messages[-1].content == "Q Who?\n1|T|Bing.|http://x"
-    assert (
-        prompt.text
-        == "Q who ran?\n1||Cid ran.|\n\nIt was [ 1 Cid ] .\n\n" + "Q Who?\n1|T|Bing.|http://x"
-    )
-
-
 def test_the_example_in_the_docs_works() -> None:
     """Copied, it asks models of both kinds as the templates that come with semqa do."""
     (sample,) = re.findall(r"```jinja\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
@@ -225,12 +199,3 @@ def test_unknown_templates_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "big.jinja").write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(InputError, match="too large"):
         Template.load(tmp_path / "big.jinja")
-
-
-def test_a_name_wins_over_a_file_of_that_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("qsum").write_text(GOOD, encoding="utf-8")
-    assert Template.load("qsum").version
-    assert Template.load("./qsum").version == ""

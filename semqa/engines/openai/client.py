@@ -95,7 +95,6 @@ def _check_url(url: str) -> str:
         raise InputError(
             f"must be an http or https address such as http://localhost:8000/v1, got {url!r}.",
             field="base_url",
-            value=url,
         )
     return url.rstrip("/")
 
@@ -249,9 +248,7 @@ class Transport:
                 await asyncio.shield(response.aclose())
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
             raise InputError(
-                f"is not a valid address: {self.endpoint.url!r} ({error}).",
-                field="base_url",
-                value=self.endpoint.url,
+                f"is not a valid address: {self.endpoint.url!r} ({error}).", field="base_url"
             ) from error
         except httpx.TransportError as error:
             message = str(error)

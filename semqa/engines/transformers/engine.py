@@ -83,9 +83,7 @@ class TransformersEngine(LocalEngine):
         given = self.options.decoding
         causal = not loaded.model.config.is_encoder_decoder
         if given == "spans" and not causal:
-            raise InputError(
-                "cannot be spans for a model with an encoder.", field="decoding", value=given
-            )
+            raise InputError("cannot be spans for a model with an encoder.", field="decoding")
         if given == "tokens" or not causal or not self.options.can_choose_spans:
             return None
         from semqa.engines.transformers.spans import SpanDecoder

@@ -282,27 +282,6 @@ def test_batches_keep_their_order_and_the_limit() -> None:
         assert engine.generate([]) == []
 
 
-def test_a_failure_cancels_the_other_requests() -> None:
-    released = threading.Event()
-
-    def answer(asked: Asked) -> Answer:
-        if "bad" in asked.body["messages"][-1]["content"]:
-            return error(400, "no")
-        released.wait(5)
-        return Answer("By")
-
-    with serving(answer) as server:
-        engine = engine_for(server)
-        requests = [Request(question, SOURCES) for question in ("good?", "bad?", "good?")]
-        started = time.monotonic()
-        with pytest.raises(
-            InputError, match="refused the request: HTTP status 400 Bad Request: no"
-        ):
-            engine.generate(requests)
-        assert time.monotonic() - started < 4
-        released.set()
-
-
 def test_a_stream_shows_free_text_at_once_and_quotes_when_complete() -> None:
     with serving(Answer("By [ 1 bing crosby ] in [ 1 1999 ].")) as server:
         engine = engine_for(server)

@@ -163,14 +163,7 @@ def failures() -> dict[str, tuple[Any, type[Exception], str]]:
     return {
         "missing": (hub(errors.RepositoryNotFoundError, "404\n\n"), InputError, "me/it not found"),
         "gated": (hub(errors.GatedRepoError, "403"), InputError, r"restricted.+hf auth login"),
-        "revision": (hub(errors.RevisionNotFoundError, "404"), InputError, r"^revision .+'v9'"),
-        "name": (errors.HFValidationError("bad"), InputError, "valid name on the Hub"),
         "offline": (errors.LocalEntryNotFoundError("x"), UnavailableError, "cannot be reached"),
-        "server": (
-            hub(errors.HfHubHTTPError, "500 Server Error\nmore"),
-            UnavailableError,
-            "Hub failed to deliver model me/it: OSError of transformers",
-        ),
         "package": (
             ImportError("It requires\nsentencepiece"),
             MissingExtraError,
