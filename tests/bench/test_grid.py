@@ -40,7 +40,7 @@ class SharedModel(FakeModel):
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None
     ) -> SharedModel | None:
-        if settings.get("dtype") != self.given.get("dtype"):
+        if settings.get("dtype") != self.options.get("dtype"):
             return None
         made = SharedModel(self.name, {**settings, "prompts": prompts})
         SharedModel.loads -= 1
