@@ -131,8 +131,8 @@ class Collection:
         """Add documents, all or none of them; of several with the same name, the last one.
 
         Args:
-            more: do not update the indexes, because more documents follow and then `optimize`.
-                Searches find the new documents, but slowly.
+            more: do not update the indexes nor read ahead, because more documents follow and then
+                `optimize`. Searches find the new documents, but slowly.
         """
         self._check_writable()
         by_name = {each.info.name: each for each in prepared}
@@ -167,9 +167,14 @@ class Collection:
         if not more:
             with self._writing():
                 update_indexes(passages, documents)
+            for each in by_name.values():
+                self.read_ahead(each)
+
+    def read_ahead(self, prepared: Prepared) -> None:
+        """Embed the sentences of a document ahead of questions, if the library says how."""
         read_ahead = self._library.read_ahead
         if read_ahead is not None and self._ahead < MAX_READ_AHEAD:
-            new = [source for each in by_name.values() for source in _sources(each)]
+            new = list(_sources(prepared))
             read_ahead(new[: MAX_READ_AHEAD - self._ahead])
             self._ahead += len(new)
 

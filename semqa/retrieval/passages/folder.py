@@ -153,6 +153,7 @@ def _index_file(
         return
     report.added += 1
     report.passages += len(prepared.passages)
+    collection.read_ahead(prepared)  # here, because it takes long and progress counts files
     batch.add(prepared)
 
 
