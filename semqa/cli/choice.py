@@ -60,16 +60,13 @@ class _OtherOptions:
     ] = None
 
 
-_PYTHON_ONLY = ("connect_timeout", "read_timeout", "attempts")
-
-
 @cache
 def engine_params() -> dict[str, Any]:
     """Return the command parameters of the options, by name."""
     found: dict[str, Any] = {}
     for each in (PromptSettings, _OtherOptions, OpenAIOptions, TransformersOptions, VllmOptions):
         found = {**{param.name: param for param in declared(each).params}, **found}
-    return {name: param for name, param in found.items() if name not in _PYTHON_ONLY}
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +229,8 @@ class Choice:
             builder = self.prompts.create_builder(on_progress=on_progress)
             builder.prepare(questions)
         self.say_citations(builder)
-        with waiting(f"loading {self.engine}") as tell:
-            # `warm_up` compiles the constraint later, once the request is known to be valid.
-            added = {"prompts": builder, "say": tell, "warm": False}
-            return create_engine(self.engine, {**self.options, **added})
+        with waiting(f"loading {self.engine}"):
+            return create_engine(self.engine, {**self.options, "prompts": builder})
 
     def say_citations(self, prompts: PromptBuilder | None) -> None:
         """Warn that citations count as malformed, if the prompt asks for them."""

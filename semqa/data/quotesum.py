@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, decode_row, read_lines, read_rows, shown, write_jsonl
 from semqa.errors import InputError
-from semqa.quotes.source import Source
+from semqa.quotes.quote import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -346,6 +346,12 @@ def match_predictions(
         predictions: predictions by qid.
         allow_missing: whether to count a missing prediction as an empty answer.
         name: the name of the file, for errors.
+
+    Example:
+        >>> from semqa.data.quotesum import Question
+        >>> from semqa.quotes.quote import Source
+        >>> match_predictions([Question("q1", "Who?", (Source("Bing."),), ())], {"q1": "[ 1 Bing ]"})
+        ['[ 1 Bing ]']
     """
     known = {question.qid for question in questions}
     unknown = [qid for qid in predictions if qid not in known]

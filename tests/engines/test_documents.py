@@ -375,11 +375,46 @@ def test_a_step_of_two_sentences_is_one_quote() -> None:
     assert step in quotes("How do I reset it?", f"To reset it:\n\n1. {step}\n2. Wait.")
 
 
-@pytest.mark.parametrize("told", ["Raise it if drops stay.", "To change one, turn the dial."])
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Raise it if drops stay.",
+        "To change one, turn the dial.",
+        "Once it is raised, turn the dial.",
+    ],
+)
 def test_the_sentence_before_an_instruction_is_quoted_too(told: str) -> None:
     text = f"The machine is white.\n\nThe dose of rinse aid has five levels. {told}\n\nIt is heavy."
     (found,) = quotes("What if drops stay, or to change and turn the dial?", text)
     assert found == f"The dose of rinse aid has five levels. {told}"
+
+
+CLAIMS = """\
+# Travel policy
+
+## Claims
+
+Claims are paid on Fridays. Take a photo of the receipt in the app. A slip is not enough. Choose the
+project code. Enter the reason and submit the claim.
+
+## Company cards
+
+If your card is stolen, call the bank. Then tell Ann. Cards have a limit of £500.
+"""
+
+
+def test_instructions_of_a_paragraph_are_quoted_together() -> None:
+    (found,) = quotes("How do I submit a claim with a reason?", CLAIMS)
+    assert found.endswith("Choose the\nproject code. Enter the reason and submit the claim.")
+    assert quotes("My card has been stolen, what do I do?", CLAIMS) == [
+        "If your card is stolen, call the bank. Then tell Ann."
+    ]
+
+
+def test_what_a_price_does_not_include_is_quoted_too() -> None:
+    found = "The gates cost £3,150. Castle's do not include the posts."
+    text = f"The road is long.\n\n{found} Nobody was there.\n\nEnd of text."
+    assert quotes("What do the gates cost?", text) == [found]
 
 
 def test_headings_of_several_sections_do_not_say_which_steps_are_meant() -> None:
