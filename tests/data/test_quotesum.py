@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from semqa import InputError, Source
 from semqa.cli.data import app
-from semqa.data import (
+from semqa.data.quotesum import (
     Question,
     Reference,
     check_quotesum,
