@@ -76,15 +76,9 @@ class DocumentRows:
             # Rows that were read during a change are not cached.
             if self._documents.version == version:
                 rows.update(read)
-            return {
-                each: row
-                for each in wanted
-                if (row := read.get(each) or rows.get(each)) is not None
-            }
-        return {each: row for each in wanted if (row := rows[each]) is not None}
+            return {each: row for each in wanted if (row := read.get(each) or rows.get(each))}
+        return {each: row for each in wanted if (row := rows[each])}
 
-
-AUTO = "auto"
 
 AT_ONCE = 64
 """Number of texts embedded before another thread may use the encoder.
@@ -105,7 +99,7 @@ class DenseEncoder:
     @classmethod
     def named(cls, name: str | None) -> DenseEncoder | None:
         """Return an encoder by its name; its model is loaded on first use."""
-        if name == AUTO:
+        if name == "auto":
             packaged = packaged_encoder()
             return cls(packaged) if packaged is not None else None
         return cls(SentenceEncoder(name)) if name else None
