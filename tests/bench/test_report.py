@@ -179,12 +179,6 @@ def test_what_a_grid_has_no_run_of_is_told(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "grid.json").write_text(json.dumps({"cells": cells}), "utf-8")
     page = to_page(make_report(load_runs(tmp_path)))
     assert "<li>fourth: missing" in page
-    many = [cells[1] | {"folder": f"z{at}", "label": f"run {at}"} for at in range(7)]
-    (tmp_path / "grid.json").write_text(json.dumps({"cells": many}), "utf-8")
-    (note,) = load_runs(tmp_path).notes
-    assert note.startswith("7 runs: ")
-    assert note.endswith("no such model (run 0; run 1; run 2; run 3; run 4; and 2 more)")
-    (tmp_path / "grid.json").write_text(json.dumps({"cells": cells}), "utf-8")
     failed, waiting = load_runs(tmp_path).notes
     assert failed.endswith("no such model (second; third)")
     assert waiting.startswith("fourth: ")

@@ -69,44 +69,11 @@ def test_words_beside_the_evidence_cost_precision_and_missing_facts_recall() -> 
     assert score("Dogs may not swim.").score == 0.0
 
 
-def test_what_was_quoted_before_is_padding() -> None:
-    assert figures(SUMMER, SUMMER) == (0.5, 0.5)
-    assert figures(SUMMER, "opens at 7 a.m.") == (0.5, 8 / 12)
-    # From another document it is no repetition.
-    both = DocsQuestion(
-        "q", "?", ("rules.md", "news.txt"), facts=(("7 a.m.",),), evidence=(SUMMER,)
-    )
-    assert figures(SUMMER, SUMMER, question=both) == (1.0, 1.0)
-    assert figures(*[DocsQuote(SUMMER, "news.txt")] * 2, question=both) == (1.0, 0.5)
-    # A document that the question is not asked of is no place; all are searched.
-    assert figures(DocsQuote(SUMMER, "other.txt"), question=both) == (1.0, 1.0)
-
-
-def test_a_fact_counts_whole_and_inside_evidence_alone() -> None:
-    price = DocsQuestion(
-        "q", "?", ("rules.md",), facts=(("7 euros",),), evidence=("| Adult | 27 euros |",)
-    )
-    assert figures("Adult | 27 euros", question=price)[0] == 0.0
-    price = DocsQuestion(
-        "q", "?", ("rules.md",), facts=(("euros",),), evidence=("Adult | 27 euros",)
-    )
-    assert figures("| Child | 2 euros |", question=price) == (0.0, 0.0)
-    assert figures("Adult  27 euros", question=price) == (1.0, 1.0)
-
-
 def test_a_quote_that_is_not_verbatim_earns_runs_of_words_and_facts() -> None:
     found = score("The pool opens at seven in summer")
     assert (found.not_verbatim, found.recall, found.precision) == (1, 0.5, 4 / 7)
     assert figures("It opens at 9 a.m. each day") == (0.5, 4 / 7)
     assert figures("at noon") == (0.0, 0.0)
-
-
-def test_titles_and_marks_alone_are_no_quotes() -> None:
-    titled = score(DocsQuote("rules", "rules.md", "title"), SUMMER)
-    assert (titled.precision, titled.words) == (1.0, 8)
-    for nothing in ((), (DocsQuote("rules", "rules.md", "title"),), ("***", " – ")):
-        found = score(*nothing)
-        assert (found.abstained, found.score, found.words) == (True, 0.0, 0)
 
 
 def test_abstentions_and_errors() -> None:

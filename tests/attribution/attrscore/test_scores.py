@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from semqa.attribution.attrscore.labels import (
     FAMILIES,
-    LABELS,
-    Label,
     official_label,
     parse_label,
 )
@@ -72,32 +68,3 @@ def test_figures_equal_the_golden_ones(shared: Path) -> None:
             assert [figure(f"{name} {label}") for label in expected["labels"]] == expected[name]
         assert figure("micro_f1") == expected["official_micro_f1"]
         assert figure("macro_f1") == expected["official_macro_f1"]
-
-
-LABELLED = st.lists(
-    st.tuples(st.sampled_from(LABELS), st.sampled_from([*LABELS, None])), min_size=1, max_size=40
-)
-
-
-@given(LABELLED)
-def test_scores_equal_scikit_learn_s(pairs: list[tuple[Label, Label | None]]) -> None:
-    from sklearn.metrics import accuracy_score, precision_recall_fscore_support
-
-    true = [gold for gold, _ in pairs]
-    predicted = [guess or "None" for _, guess in pairs]
-    precision, recall, f1, _ = precision_recall_fscore_support(
-        true, predicted, labels=list(LABELS), zero_division=0
-    )
-    micro = precision_recall_fscore_support(
-        true, predicted, labels=list(LABELS), average="micro", zero_division=0
-    )[2]
-    ours = score_labels(true, [guess for _, guess in pairs], resamples=0)
-    assert ours["micro_f1"] == pytest.approx(accuracy_score(true, predicted))
-    assert ours["micro_f1_labels"] == pytest.approx(micro)
-    for i, each in enumerate(ours["labels"].values()):
-        assert (each["precision"] or 0) == pytest.approx(precision[i])
-        assert (each["recall"] or 0) == pytest.approx(recall[i])
-        assert (each["f1"] or 0) == pytest.approx(f1[i])
-        assert (each["f1"] is None) is (each["n"] == 0 and each["predicted"] == 0)
-        assert {"precision", "recall", "f1"} >= set(each["unscored"])
-        assert (each["precision"] is None) is ("precision" in each["unscored"])

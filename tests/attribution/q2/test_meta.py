@@ -40,6 +40,7 @@ def test_a_score_at_the_threshold_is_inconsistent() -> None:
         "consistent_as_consistent": 1,
     }
     assert level["accuracy"] == 0.5
+    assert level["inconsistent"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5}
     assert "thresholds" not in level
     several = response_level(given_scores, "m", 0.5, 0.6)
     assert several is not None

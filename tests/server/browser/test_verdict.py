@@ -30,34 +30,32 @@ def green(page: Page) -> bool:
     return tick.endswith("#check") and page.locator(".verdict.quoted").count() == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict", "claims"),
-    [
+def test_only_a_quoted_answer_has_a_tick(serve: Serve, page: Page) -> None:
+    said: list[str] = []
+    serve(lambda *_: said[-1]).open(page)
+    for written, verdict, claims in (
         ("[ 1 Colin O'Brady ] crossed Antarctica.", "quoted", []),
         ("😀 [ 1 Colin O'Brady ] is a British meteorologist.", "unquoted", ["British meteorologist"]),
         ("It was [ 1 Ranulph Fiennes ].", "unverified", []),
         (ABSTENTION, "abstained", []),
-    ],
-)  # fmt: skip
-def test_only_a_quoted_answer_has_a_tick(
-    serve: Serve, page: Page, text: str, verdict: str, claims: list[str]
-) -> None:
-    serve(lambda *_: text).open(page)
-    paste(page, CROSSED.text)
-    ask(page, QUESTION)
-    wait_for_answer(page)
-    assert page.locator(f".verdict.{verdict}").count() == 1
-    assert green(page) == (verdict == "quoted")
-    assert page.locator(".claim").all_inner_texts() == claims
-    told = page.locator(".verdict").inner_text()
-    page.wait_for_function(
-        "t => document.getElementById('status').textContent.includes(t)", arg=told
-    )
-    if verdict == "quoted":
-        assert "No judge was asked" in page.locator(".meaning").inner_text()
+    ):  # fmt: skip
+        said.append(written)
+        page.get_by_role("button", name="New conversation").click()
+        paste(page, CROSSED.text)
         ask(page, QUESTION)
-        expect(page.locator(".verdict.quoted")).to_have_count(2)
-        assert page.locator(".meaning").count() == 1, "once is enough"
+        wait_for_answer(page)
+        assert page.locator(f".verdict.{verdict}").count() == 1
+        assert green(page) == (verdict == "quoted")
+        assert page.locator(".claim").all_inner_texts() == claims
+        told = page.locator(".verdict").inner_text()
+        page.wait_for_function(
+            "t => document.getElementById('status').textContent.includes(t)", arg=told
+        )
+        if verdict == "quoted":
+            assert "No judge was asked" in page.locator(".meaning").inner_text()
+            ask(page, QUESTION)
+            expect(page.locator(".verdict.quoted")).to_have_count(2)
+            assert page.locator(".meaning").count() == 1, "once is enough"
 
 
 def test_an_empty_answer_says_so(serve: Serve, page: Page) -> None:
@@ -124,36 +122,30 @@ def test_a_dropped_mark_is_seen_in_its_place(serve: Serve, page: Page) -> None:
     assert copied == to_markdown(answer, question=question)
 
 
-@pytest.mark.parametrize(
-    ("quote", "relevance", "unanswered", "answerable", "ticked"),
-    [
-        ("The drug is safe.", 0.61, [], 0.9, True),
-        ("The drug is safe.", 0.04, [], None, False),
-        ("The drug is safe.", 0.61, [], 0.6, False),
-        ("The drug is safe.", 0.61, ["and why"], 0.9, False),
-        ("rug is safe.", 0.61, [], 0.9, False),
-    ],
-)
-def test_no_tick_for_a_doubtful_answer(
-    serve: Serve,
-    page: Page,
-    quote: str,
-    relevance: float,
-    unanswered: list[str],
-    answerable: float | None,
-    ticked: bool,
-) -> None:
+DOUBTFUL: list[tuple[str, float, list[str], float | None, bool]] = [
+    ("The drug is safe.", 0.61, [], 0.9, True),
+    ("The drug is safe.", 0.04, [], None, False),
+    ("The drug is safe.", 0.61, [], 0.6, False),
+    ("The drug is safe.", 0.61, ["and why"], 0.9, False),
+    ("rug is safe.", 0.61, [], 0.9, False),
+]
+
+
+def test_no_tick_for_a_doubtful_answer(serve: Serve, page: Page) -> None:
     site = serve()
-    answer = QuotedAnswer.parse(f"[ 1 {quote} ]", [DRUG])
-    read = answer.with_relevance([relevance], unanswered, answerable).to_dict("Who?")
-    talk = site.store.create_conversation("", "Who?").id
-    site.store.add_message("", talk, "user", {"question": "Who?"})
-    site.store.add_message("", talk, "assistant", {"question": "Who?", **read})
+    for at, (quote, relevance, unanswered, answerable, _) in enumerate(DOUBTFUL):
+        answer = QuotedAnswer.parse(f"[ 1 {quote} ]", [DRUG])
+        read = answer.with_relevance([relevance], unanswered, answerable).to_dict("Who?")
+        talk = site.store.create_conversation("", f"Who {at}?").id
+        site.store.add_message("", talk, "user", {"question": f"Who {at}?"})
+        site.store.add_message("", talk, "assistant", {"question": "Who?", **read})
     site.open(page)
-    page.locator("#conversations a").first.click()
-    page.locator(".verdict.quoted").wait_for()
-    assert green(page) == ticked
-    assert ("word for word" in page.locator(".meaning").inner_text()) == (quote == DRUG.text)
+    for at, (quote, *_, ticked) in enumerate(DOUBTFUL):
+        page.locator("#conversations a", has_text=f"Who {at}?").click()
+        page.locator(".asked", has_text=f"Who {at}?").wait_for()
+        page.locator(".verdict.quoted").wait_for()
+        assert green(page) == ticked
+        assert ("word for word" in page.locator(".meaning").inner_text()) == (quote == DRUG.text)
 
 
 def test_the_words_of_the_page_are_those_of_the_library(serve: Serve, page: Page) -> None:
