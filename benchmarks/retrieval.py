@@ -25,7 +25,8 @@ import numpy as np
 from machine import describe_machine
 
 from semqa.documents import Document, Passage
-from semqa.retrieval.passages import DocumentInfo, Library
+from semqa.quotes import Source
+from semqa.retrieval.passages import DocumentInfo, Found, Library
 from semqa.retrieval.passages.collection import Prepared
 from semqa.retrieval.passages.search import (
     MIN_CANDIDATES,
@@ -243,17 +244,15 @@ def _ranked(
     candidates: dict[int, Candidate] = {}
     for found in (words, near):
         for place, number in enumerate(found):
-            first = number - number % PASSAGES_PER_DOCUMENT
+            name = f"{number - number % PASSAGES_PER_DOCUMENT}.txt"
+            source = Source(generated.texts[number], name)
             candidate = candidates.setdefault(
-                number,
-                Candidate(
-                    "", f"{first}.txt", f"{first}.txt", number, 0, None, generated.texts[number]
-                ),
+                number, Candidate(Found(source, "", name, number, 0, None, 0.0))
             )
             candidate.ranks.append(place)
             candidate.similarity = float(generated.vectors[number] @ question[1])
     kept = drop_duplicates(rank(question[0], list(candidates.values())), TOP)
-    return [candidate.start for candidate in kept]
+    return [candidate.found.start for candidate in kept]
 
 
 def _documents(generated: Generated) -> Iterator[list[Prepared]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from semqa.errors import InputError
@@ -31,12 +31,6 @@ class Limits:
     pages: int = 5000
     seconds: float = 60.0
     memory: int = 2 * 2**30
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not value > 0:
-                raise InputError(f"must be above 0, got {value!r}.", field=field.name, value=value)
 
 
 LONGEST_NAME = 500

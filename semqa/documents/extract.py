@@ -149,10 +149,10 @@ class Readers:
                 where=name,
             )
         if "missing" in answer:
-            raise MissingExtraError(answer["missing"])
+            raise MissingExtraError(str(answer["missing"]))
         if "error" in answer:
-            raise InputError(answer["error"])
-        return answer["title"], answer["text"], tuple(answer["pages"])
+            raise InputError(str(answer["error"]))
+        return str(answer["title"]), str(answer["text"]), tuple(answer["pages"])
 
     def close(self) -> None:
         """Stop the idle processes. The next file starts a new one."""

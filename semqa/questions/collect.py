@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.attribution.judges import create_judge
 from semqa.attribution.judges.base import require_ability
-from semqa.bench.folder import read_object
+from semqa.bench.folder import pretty, read_object
 from semqa.data.files import display_name, write_atomic
-from semqa.data.jsonl import Row, encode_row
+from semqa.data.jsonl import Row, encode_row, read_as
 from semqa.data.quotesum import question_rows
 from semqa.errors import InputError
 from semqa.questions import paq
@@ -39,7 +39,6 @@ from semqa.questions.run import (
     Done,
     Steps,
     open_folder,
-    write_counts,
 )
 from semqa.questions.similar import groups, similar_pairs
 
@@ -237,7 +236,7 @@ def read_counts(out: Path) -> list[Count] | None:
 
 def read_collected(row: Row) -> tuple[CollectedQuestion, Counter[str]]:
     """Parse a question that already has its passages."""
-    return CollectedQuestion.read(row), Counter()
+    return read_as(CollectedQuestion, row), Counter()
 
 
 def _filter(
@@ -313,7 +312,7 @@ def _write_result(
     def read(at: int) -> CollectedQuestion:
         find = "SELECT row FROM filtered WHERE number = ?"
         (row,) = steps.database.execute(find, (at + 1,)).fetchone()
-        return CollectedQuestion.read(Row(f"question {at + 1}", json.loads(row)))
+        return read_as(CollectedQuestion, Row(f"question {at + 1}", json.loads(row)))
 
     def lines() -> Iterator[bytes]:
         first = {members[0]: members for members in together}
@@ -331,7 +330,8 @@ def _write_result(
 
     write_atomic(plan.out / QUESTIONS_FILE, lines())
     counts = [*counts, Count("similar merged", left["questions"], left["answers"])]
-    write_counts(plan.out, [each._asdict() for each in counts])
+    listed = {"steps": [each._asdict() for each in counts]}
+    write_atomic(plan.out / COUNTS_FILE, [pretty(listed)])
     return counts
 
 

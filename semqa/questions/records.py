@@ -9,14 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple
 
-from semqa.data.jsonl import read_as
 from semqa.data.quotesum import Question, Reference
 from semqa.quotes import Source
-
-if TYPE_CHECKING:
-    from semqa.data.jsonl import Row
 
 QUESTION_WORDS = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
 _WORD = re.compile(rf"\b({'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
@@ -56,15 +52,10 @@ class CollectedQuestion:
     disambiguation: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Return the question as an object of the files between steps."""
+        """Return the question as an object of the files between steps; `read_as` reads it."""
         answers = [each._asdict() for each in self.answers]
         fields: dict[str, object] = {"qid": self.qid, "question": self.question, "answers": answers}
         return fields | ({"disambiguation": self.disambiguation} if self.disambiguation else {})
-
-    @classmethod
-    def read(cls, row: Row) -> Self:
-        """Parse a line written by `to_dict`."""
-        return read_as(cls, row)
 
     def to_question(self, *, checked: bool | None = None) -> Question:
         """Convert to a QuoteSum question with an empty summary; None omits the column ``checked``."""

@@ -13,8 +13,8 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.bench.folder import claim, own_errors, pretty
-from semqa.data.files import locked, make_folder, write_atomic
+from semqa.bench.folder import claim, own_errors
+from semqa.data.files import locked, make_folder
 from semqa.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -120,8 +120,3 @@ def open_folder(
             ) from error
         if (out / COUNTS_FILE).exists():
             (out / DATABASE).unlink()
-
-
-def write_counts(out: Path, counts: Iterable[Mapping[str, object]]) -> None:
-    """Write the counts of all steps, in order."""
-    write_atomic(out / COUNTS_FILE, [pretty({"steps": list(counts)})])

@@ -13,6 +13,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from semqa.extras import require
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ ROWS = 2_000
 _WORD = r"(?u)\b\w+\b"
 
 _EXACT = 1e-9
+_PURPOSE = "grouping questions"
 
 
 def similar_pairs(questions: Sequence[str], least: float) -> Iterator[tuple[int, int]]:
@@ -31,16 +34,12 @@ def similar_pairs(questions: Sequence[str], least: float) -> Iterator[tuple[int,
 
     Vectors are scikit-learn's default TF-IDF, but include words of one letter.
     """
-    np: Any = require("numpy", extra="questions", purpose="merging similar questions")
-    sparse: Any = require("scipy.sparse", extra="questions", purpose="merging similar questions")
-    text: Any = require(
-        "sklearn.feature_extraction.text", extra="questions", purpose="merging similar questions"
-    )
+    text: Any = require("sklearn.feature_extraction.text", extra="questions", purpose=_PURPOSE)
     if len(questions) < 2:
         return
     weighted = text.TfidfVectorizer(token_pattern=_WORD).fit_transform(questions).tocsr()
     frequency = np.diff(weighted.tocsc().indptr)
-    rare = _rare_part(np, sparse, weighted, frequency, least)
+    rare = _rare_part(weighted, frequency, least)
     columns = weighted.T.tocsr()
     for start in range(0, len(questions), ROWS):
         block = slice(start, start + ROWS)
@@ -53,11 +52,12 @@ def similar_pairs(questions: Sequence[str], least: float) -> Iterator[tuple[int,
             yield int(ones[place]), int(others[place])
 
 
-def _rare_part(np: Any, sparse: Any, weighted: Any, frequency: Any, least: float) -> Any:
+def _rare_part(weighted: Any, frequency: Any, least: float) -> Any:
     """Remove the most frequent words of each vector, as long as their part is below `least`.
 
     Two unit vectors that share only the removed words have a cosine below `least`.
     """
+    sparse: Any = require("scipy.sparse", extra="questions", purpose=_PURPOSE)
     kept_rows, kept_columns = [], []
     for row in range(weighted.shape[0]):
         start, end = weighted.indptr[row], weighted.indptr[row + 1]
@@ -78,9 +78,8 @@ def groups(count: int, pairs: Iterator[tuple[int, int]]) -> list[list[int]]:
         >>> groups(5, iter([(0, 3), (3, 4)]))
         [[0, 3, 4]]
     """
-    np: Any = require("numpy", extra="questions", purpose="merging similar questions")
-    sparse: Any = require("scipy.sparse", extra="questions", purpose="merging similar questions")
-    graph: Any = require("scipy.sparse.csgraph", extra="questions", purpose="grouping questions")
+    sparse: Any = require("scipy.sparse", extra="questions", purpose=_PURPOSE)
+    graph: Any = require("scipy.sparse.csgraph", extra="questions", purpose=_PURPOSE)
     ends = np.fromiter(chain.from_iterable(pairs), np.int32).reshape(-1, 2).T
     edges = sparse.coo_matrix((np.ones(ends.shape[1]), tuple(ends)), shape=(count, count))
     found: dict[int, list[int]] = {}

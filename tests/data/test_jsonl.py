@@ -10,10 +10,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semqa.data import read_rows, write_jsonl
+from semqa.data.jsonl import read_rows, write_jsonl
 from semqa.errors import InputError
 
 
@@ -179,6 +179,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.dictionaries(st.text(), json_values, max_size=4), min_size=1, max_size=4))
 def test_round_trip(rows: list[dict[str, object]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from semqa import InputError, Source
 from semqa.cli.data import app
-from semqa.data import (
+from semqa.data.quotesum import (
     Question,
     Reference,
     check_quotesum,
@@ -50,29 +50,6 @@ def row(number: int = 0, **fields: object) -> dict[str, object]:
 
 def save(file: Path, *rows: dict[str, object]) -> None:
     file.write_text("".join(json.dumps(fields) + "\n" for fields in rows), "utf-8")
-
-
-def test_rows_of_one_question_become_one_question(file: Path) -> None:
-    other = row(qid="AMBIG_val_2", unique_id="AMBIG_val_2_0", question="when?")
-    save(file, row(0), other, row(1, covered_short_answers="", note={"x": 1}))
-    first, second = read_quotesum(file)
-    assert (first.qid, first.question, first.origin) == (
-        "PAQ_val_1",
-        "who built the lighthouse?",
-        "PAQ",
-    )
-    assert first.sources == (
-        Source("Ada Stone built it in 1801.", "Lighthouse"),
-        Source("The harbour is older.", "Harbour"),
-    )
-    assert first.numbers == (1, 2)
-    texts = [f"[ 1 Ada Stone ] built it, says answer {n}." for n in range(2)]
-    names = ("Ada Stone",)
-    assert first.references == (
-        Reference("PAQ_val_1_0", texts[0], "[ 1 Ada Stone ]", names),
-        Reference("PAQ_val_1_1", texts[1], "", names, extra={"note": {"x": 1}}),
-    )
-    assert (second.origin, len(second.references)) == ("AmbigQA", 1)
 
 
 def test_a_gap_keeps_the_numbers_of_the_sources(file: Path) -> None:

@@ -82,7 +82,7 @@ def pdf_contents(contents: Sequence[bytes], title: str = "") -> bytes:
     return pdf_objects(objects, extra=extra)
 
 
-def flate_bomb(size: int = 256 * 2**20) -> bytes:
+def flate_bomb(size: int = 64 * 2**20) -> bytes:
     """A PDF with a page of a few kilobytes that becomes `size` bytes: packed three times."""
     data = deflated_zeros(size)
     packed = zlib.compress(data, 9)

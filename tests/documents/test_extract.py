@@ -494,8 +494,8 @@ def drawn_pdf(*parts: str) -> str:
     return extract("r.pdf", makers.pdf_contents([makers.stream("\n".join(parts).encode())])).text
 
 
-def written(x: float, y: float, text: str) -> str:
-    return f"BT /F1 12 Tf {x} {y} Td ({text}) Tj ET"
+def written(x: float, y: float, text: str, size: int = 12) -> str:
+    return f"BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"
 
 
 def grid(xs: list[int], ys: list[int]) -> str:
@@ -518,6 +518,19 @@ def test_a_table_of_a_pdf_has_rows() -> None:
     assert found == (
         "The doses are:\n\n| Age | Dose (g) | Hours |\n| --- | --- | --- |\n"
         "| Children from six years | 0.5 | 8 |\n| Adults | 1.0 | 6 |\n\nDo not take more."
+    )
+
+
+def test_large_lines_of_a_pdf_are_headings() -> None:
+    lines = ["It was built in 1890 by the town, and it", "burnt down twice in the next century."]
+    found = drawn_pdf(
+        *[written(72, 740, "Rules of the", 18), written(72, 718, "harbour", 18)],
+        *[written(72, 690 - 14 * i, line) for i, line in enumerate(lines)],
+        *[written(72, 640, "Fees", 14), written(72, 620, "A berth costs 14 pounds a night.")],
+    )
+    text = " ".join(lines)
+    assert found == (
+        f"# Rules of the harbour\n\n{text}\n\n## Fees\n\nA berth costs 14 pounds a night."
     )
 
 

@@ -29,7 +29,7 @@ values = st.recursive(
 objects = st.lists(st.dictionaries(st.text(max_size=4), values, max_size=3), max_size=6)
 
 
-@settings(max_examples=effort(50), deadline=None)
+@settings(max_examples=effort(30), deadline=None)
 @given(
     given_=objects,
     chunk=st.integers(1, 40),

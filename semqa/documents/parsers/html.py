@@ -589,8 +589,6 @@ def _front_matter(source: str) -> tuple[str, str]:
 
 
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
-
-
 _TEXTS = ("text/plain", "text/html")
 
 

@@ -144,8 +144,7 @@ class Collection:
             passages, documents = self._passages, self._documents
             names = ", ".join(map(literal, by_name))
             old = self._select(("id", "write"), f"name IN ({names})")
-            if self._dense is not None:
-                self._add_vector_column(passages)
+            self._add_vector_column(passages)
             if columns["write"]:
                 count = len(columns["write"])
                 nulls = self._store.arrow.nulls

@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -76,15 +76,9 @@ class DocumentRows:
             # Rows that were read during a change are not cached.
             if self._documents.version == version:
                 rows.update(read)
-            return {
-                each: row
-                for each in wanted
-                if (row := read.get(each) or rows.get(each)) is not None
-            }
-        return {each: row for each in wanted if (row := rows[each]) is not None}
+            return {each: row for each in wanted if (row := read.get(each) or rows.get(each))}
+        return {each: row for each in wanted if (row := rows[each])}
 
-
-AUTO = "auto"
 
 AT_ONCE = 64
 """Number of texts embedded before another thread may use the encoder.
@@ -105,7 +99,7 @@ class DenseEncoder:
     @classmethod
     def named(cls, name: str | None) -> DenseEncoder | None:
         """Return an encoder by its name; its model is loaded on first use."""
-        if name == AUTO:
+        if name == "auto":
             packaged = packaged_encoder()
             return cls(packaged) if packaged is not None else None
         return cls(SentenceEncoder(name)) if name else None
@@ -314,23 +308,20 @@ class Candidate:
     """A passage that at least one search found.
 
     Attributes:
-        start: offset of the passage in the document's text.
-        end: offset of its end.
         ranks: its ranks, from 0, in the result lists that contain it.
         similarity: cosine similarity to the question, from -1 to 1; 0 without vectors.
     """
 
-    document_id: str
-    name: str
-    title: str
-    start: int
-    end: int
-    page: int | None
-    text: str
-    context: str = ""
+    found: Found
     ranks: list[int] = field(default_factory=list)
     similarity: float = 0.0
     score: float = 0.0
+
+    @property
+    def searched(self) -> str:
+        """The title, context and text, one below the other."""
+        source = self.found.source
+        return "\n".join(filter(None, (source.title, source.context, source.text)))
 
 
 def rank(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -353,13 +344,13 @@ def rank(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
             + SIMILARITY_WEIGHT * near
             + COVERAGE_WEIGHT * covered[i]
         )
-    return sorted(candidates, key=lambda each: (-each.score, each.name, each.start))
+    return sorted(candidates, key=lambda each: (-each.score, each.found.name, each.found.start))
 
 
 def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
     """Return the share of the question's words in each passage, weighted by rarity."""
     asked = _stems(query)
-    shared = [asked & _stems(f"{each.title} {each.context} {each.text}") for each in candidates]
+    shared = [asked & _stems(each.searched) for each in candidates]
     counts = Counter(word for words in shared for word in words)
     weights = {word: math.log(1 + len(shared) / (1 + counts[word])) for word in asked}
     total = math.fsum(weights.values())  # exact, so the order of the set does not matter
@@ -383,9 +374,9 @@ def drop_duplicates(ranked: Sequence[Candidate], limit: int) -> list[Candidate]:
     """Return the first `limit` candidates that do not repeat a better one.
 
     Example:
-        >>> texts = ["Oslo is a city.", "Oslo  is a CITY", "Oslo is old."]
-        >>> some = [Candidate("d", "n", "t", i, i, None, text) for i, text in enumerate(texts)]
-        >>> [each.text for each in drop_duplicates(some, 5)]
+        >>> sources = map(Source, ("Oslo is a city.", "Oslo  is a CITY", "Oslo is old."))
+        >>> some = [Candidate(Found(each, "", "", 0, 9, None, 0.0)) for each in sources]
+        >>> [each.searched for each in drop_duplicates(some, 5)]
         ['Oslo is a city.', 'Oslo is old.']
     """
     kept: list[Candidate] = []
@@ -394,7 +385,7 @@ def drop_duplicates(ranked: Sequence[Candidate], limit: int) -> list[Candidate]:
         if len(kept) == limit:
             break
         # The same text under different headings is no duplicate.
-        text = f"{candidate.context} {candidate.text}"
+        text = f"{candidate.found.source.context} {candidate.found.source.text}"
         words = frozenset(_WORD.findall(text.casefold()))
         if any(_are_duplicates(words, other) for other in seen):
             continue
@@ -450,8 +441,7 @@ def rerank(reranker: Reranker, query: str, candidates: Sequence[Candidate]) -> l
     """Replace the scores of candidates by the reranker's and sort them, best first."""
     if not candidates:
         return []
-    texts = ["\n".join(filter(None, (each.title, each.context, each.text))) for each in candidates]
-    scores = reranker.scores(query, texts)
+    scores = reranker.scores(query, [each.searched for each in candidates])
     for candidate, score in zip(candidates, scores.tolist(), strict=True):
         candidate.score = score
     return sorted(candidates, key=lambda each: -each.score)
@@ -505,7 +495,7 @@ class Search:
         if self.reranker is not None:
             ranked = rerank(self.reranker, asked, ranked[: max(MAX_RERANKED, limit)])
         kept = drop_duplicates(ranked, limit)
-        return [self._found(candidate) for candidate in kept]
+        return [replace(each.found, score=round(each.score, 6)) for each in kept]
 
     def _search(self, query: str, count: int) -> list[list[dict[str, Any]]]:
         """Return the results of the full-text search and, if there are vectors, the vector search.
@@ -564,33 +554,27 @@ class Search:
                 if key not in merged:
                     at = len(row["searched"]) - (row["end"] - row["start"])
                     _, _, context = row["searched"][:at].partition("\n")
-                    merged[key] = Candidate(
-                        document_id=row["document"],
-                        name=document["name"],
-                        title=document["title"],
-                        start=row["start"],
-                        end=row["end"],
-                        page=row["page"],
-                        text=row["searched"][at:],
-                        context=context.rstrip("\n"),
+                    place = row["document"], row["start"], row["end"]
+                    source = Source(
+                        row["searched"][at:],
+                        document["title"],
+                        passage_url(self.collection, *place),
+                        context.rstrip("\n"),
                     )
+                    found = Found(
+                        source,
+                        row["document"],
+                        document["name"],
+                        row["start"],
+                        row["end"],
+                        row["page"],
+                        score=0.0,
+                    )
+                    merged[key] = Candidate(found)
                 candidate = merged[key]
                 candidate.ranks.append(rank)
                 candidate.similarity = row.get("similarity", 0.0)
         return list(merged.values())
-
-    def _found(self, candidate: Candidate) -> Found:
-        start, end = candidate.start, candidate.end
-        url = passage_url(self.collection, candidate.document_id, start, end)
-        return Found(
-            source=Source(candidate.text, candidate.title, url, candidate.context),
-            document_id=candidate.document_id,
-            name=candidate.name,
-            start=start,
-            end=end,
-            page=candidate.page,
-            score=round(candidate.score, 6),
-        )
 
 
 @lru_cache(maxsize=256)

@@ -265,20 +265,15 @@ def recovering(marker: Path, passages: Any, documents: Any) -> Iterator[None]:
     deleted. The caller must hold the write lock.
     """
     if marker.exists():
-        delete_orphans(passages, documents)
+        columns = passages.search().select(["document", "write"]).to_arrow()
+        rows = columns.group_by(["document", "write"]).aggregate([]).to_pylist()
+        known = documents.search().select(["id", "write"]).to_list()
+        live = {(row["id"], row["write"]) for row in known}
+        pairs = [(row["document"], row["write"]) for row in rows]
+        delete_passages(passages, [pair for pair in pairs if pair not in live])
     marker.touch()
     yield
     marker.unlink(missing_ok=True)
-
-
-def delete_orphans(passages: Any, documents: Any) -> None:
-    """Delete the passages that belong to no document; searches ignore them anyway."""
-    columns = passages.search().select(["document", "write"]).to_arrow()
-    rows = columns.group_by(["document", "write"]).aggregate([]).to_pylist()
-    known = documents.search().select(["id", "write"]).to_list()
-    live = {(row["id"], row["write"]) for row in known}
-    pairs = [(row["document"], row["write"]) for row in rows]
-    delete_passages(passages, [pair for pair in pairs if pair not in live])
 
 
 def delete_passages(passages: Any, pairs: Sequence[tuple[str, str]]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from semqa.data import write_jsonl
+from semqa.data.jsonl import write_jsonl
 from tests.attribution.commands import Command, command_in
 from tests.engines.openai.server import Answer, Asked, serving
 

@@ -90,19 +90,6 @@ def test_a_change_within_the_same_moment_is_seen(notes: Collection, folder: Path
     assert notes.search("two")
 
 
-def test_a_touched_file_is_read_again_once(
-    notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index_folder(notes, folder)
-    before = notes.documents(), notes.document(notes.documents()[0].id)
-    long_ago(folder, 500)
-    assert index_folder(notes, folder).unchanged == 2
-    assert (notes.documents(), notes.document(notes.documents()[0].id)) == before
-    monkeypatch.setattr(folder_module, "_read", lambda *_: pytest.fail("read again"))
-    assert index_folder(notes, folder).unchanged == 2
-    assert notes.search("harbour")
-
-
 def test_unreadable_files_are_named_and_keep_their_documents(
     notes: Collection, folder: Path
 ) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from semqa.documents import Passage, split
 from semqa.errors import ForbiddenError, InputError, NotFoundError, SemqaError, UnavailableError
 from semqa.quotes import Source
-from semqa.retrieval.passages import Collection, Library, search, store
+from semqa.retrieval.passages import Collection, Found, Library, search
 from semqa.retrieval.passages import collection as collection_module
 from semqa.retrieval.passages.search import DenseEncoder
 
@@ -218,7 +218,7 @@ def test_a_passage_is_found_by_its_context(notes: Collection) -> None:
 def test_equal_passages_with_other_contexts_are_kept() -> None:
     text = "It costs 40 euros, is paid in advance, and is not paid back if it rains."
     some = [
-        search.Candidate("d", "n", "t", i, i, None, text, context)
+        search.Candidate(Found(Source(text, context=context), "d", "n", i, i, None, 0.0))
         for i, context in enumerate(("Fees\nBoats", "Fees\nBikes and skates", "Fees\nBoats"))
     ]
     assert search.drop_duplicates(some, 5) == some[:2]
@@ -312,35 +312,6 @@ def test_a_failed_write_leaves_nothing(notes: Collection, monkeypatch: pytest.Mo
     assert notes._passages.count_rows() == 2
 
 
-def test_orphans_are_deleted_only_after_an_interrupted_write(
-    notes: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked: list[int] = []
-    clear = store.delete_orphans
-
-    def counted(passages: object, documents: object) -> None:
-        looked.append(1)
-        clear(passages, documents)
-
-    monkeypatch.setattr(store, "delete_orphans", counted)
-    info = notes.put("a.txt", HARBOUR)
-    notes.put("a.txt", b"Zebras.")
-    notes.put("b.txt", b"More zebras.")
-    notes.remove(notes.documents()[0].id)
-    notes.optimize()
-    assert not looked
-    with monkeypatch.context() as patch:
-        patch.setattr(collection_module, "delete_passages", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            notes.remove(notes.documents()[0].id)  # and its passages stay
-    assert (notes.documents(), notes._passages.count_rows()) == ([], 1)
-    assert notes.search("zebras") == []
-    again = notes.put("a.txt", HARBOUR)
-    assert looked == [1]
-    assert again.id == info.id
-    assert notes._passages.count_rows() == 1
-
-
 def test_disk_errors_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(UnavailableError, match="cannot be read or written"):
@@ -422,23 +393,6 @@ def test_a_question_does_not_wait_for_an_upload() -> None:
     book.join()
     assert len(order) == 11
     assert order.index("question") <= 3
-
-
-def test_listing_skips_collections_deleted_meanwhile(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library.create("", "goes")
-    library.create("", "stays")
-    rows = library._rows
-
-    def rows_before(condition: str) -> list[dict[str, str]]:
-        found = rows(condition)
-        monkeypatch.undo()
-        library.delete("", "goes")
-        return found
-
-    monkeypatch.setattr(library, "_rows", rows_before)
-    assert [info.name for info in library.collections("")] == ["stays"]
 
 
 def test_writing_to_a_deleted_collection_raises_not_found(library: Library) -> None:
