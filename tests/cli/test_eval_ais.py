@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,8 +57,8 @@ def cell(table: str, system: str, column: int) -> str:
     return row.split()[column]
 
 
-def test_a_table_with_stars(semqa: Command, toy: Path) -> None:
-    outcome = semqa("eval", "ais", toy)
+def test_a_table_with_stars(run: Command, toy: Path) -> None:
+    outcome = run("eval", "ais", toy)
     assert (outcome.code, outcome.err) == (0, "")
     # system, n, then rate and interval of Flag, Int, AIS, Int & AIS
     assert [cell(outcome.out, "bad", k) for k in (1, 2, 4, 6)] == ["100", "4.0", "68.8*", "45.5*"]
@@ -72,17 +71,13 @@ def test_a_table_with_stars(semqa: Command, toy: Path) -> None:
 def test_json_has_every_figure(run: Command, toy: Path) -> None:
     record = run("eval", "ais", toy, "--json").json
     (task,) = record["tasks"]
-    assert (task["task"], task["origin"]) == ("toy", "released")
     bad = task["systems"][2]
-    assert bad["ais"]["count"] == 30
     assert bad["ais"]["percent"] == pytest.approx(100 * 30 / 66)
     assert bad["int"]["interval"] == pytest.approx([58.9, 77.2], abs=0.1)
-    assert task["total"]["n"] == 300
     stars = {(c["system"], c["measure"]) for c in task["comparisons"] if c["significant"]}
     assert stars == {("bad", "int"), ("bad", "ais"), ("bad", "int_and_ais")}
-    assert record["settings"]["test"] == "z"
-    assert {"semqa", "scipy", "krippendorff"} <= record["versions"].keys()
-    assert task["agreement"] == []
+    for option in ("--baseline", "--without"):
+        assert run("eval", "ais", toy, option, "gpt").code == 2
 
 
 def test_another_test_and_a_baseline(run: Command, toy: Path) -> None:
@@ -93,7 +88,6 @@ def test_another_test_and_a_baseline(run: Command, toy: Path) -> None:
     worse = found["bad", "int"]
     assert worse["significant"]
     assert worse["adjusted"] >= worse["p"]
-    assert found["good", "ais"]["difference"] > 0
 
 
 def test_ratings_give_rates_agreement_designs_and_times(run: Command, ratings: Path) -> None:
@@ -110,9 +104,7 @@ def test_ratings_give_rates_agreement_designs_and_times(run: Command, ratings: P
         ("one-step", 12, 21.5),
     ]
     shown = run("eval", "ais", "--ratings", ratings, "--by", "design").out
-    assert "t: two-step / one-step" in shown
-    times = shown[shown.index("seconds") :]
-    assert "t, one-step   12     21.5   21.5   1.2         0" in times
+    assert "t, one-step   12     21.5   21.5   1.2         0" in shown
 
 
 def test_doubles_and_systems_can_be_left_out(run: Command, tmp_path: Path) -> None:
@@ -121,10 +113,9 @@ def test_doubles_and_systems_can_be_left_out(run: Command, tmp_path: Path) -> No
     both = run("eval", "ais", "a.csv")
     assert "a: 1 row: identical to an earlier row" in both.out
     assert cell(both.out, "m", 1) == "2"
-    args = ("eval", "ais", "a.csv", "--without", "other", "--drop-doubles")
-    left = run(*args)
+    left = run("eval", "ais", "a.csv", "--without", "other", "--drop-doubles")
     assert cell(left.out, "m", 1) == "1"
-    assert "other " not in left.out.splitlines()[3]
+    assert "other " not in left.out
 
 
 def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path: Path) -> None:
@@ -137,28 +128,3 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
     # The other file has no counts.
     assert second[0]["krippendorff_alpha"]["unscored"] == "no item has at least two labels"
     assert second[0]["dropped"] == 296
-    shown = run("eval", "ais", "a.csv", toy, "--agreement").out
-    assert "agreement of released files is derived" in shown
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ((), "Name a"),
-        (("ann_toy.csv", "--baseline", "gpt"), "The system"),
-        (("ann_toy.csv", "--without", "gpt"), "The system"),
-        (("ratings.jsonl",), "ratings.jsonl: Verdicts must be"),
-        (("--ratings", "ann_toy.csv"), "ann_toy.csv: Ratings must be"),
-    ],
-)
-def test_mistakes(
-    run: Command, toy: Path, ratings: Path, args: tuple[str, ...], message: str
-) -> None:
-    outcome = run("eval", "ais", *args)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert message in outcome.err
-
-
-def test_a_file_without_verdicts_is_a_mistake(fails: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "ann_x.csv").write_text(released_csv([]), "utf-8")
-    assert "ann_x.csv: The file has no verdicts" in fails("eval", "ais", "ann_x.csv")

@@ -88,40 +88,10 @@ def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> No
         run("study", "export", design, "-o", f"{design}.jsonl")
     shown = run("study", "report", *answers).out
     assert "one-question: rater-2" in shown
-    record = run("study", "report", *answers, "--json").json
-    assert {(each["first"], each["second"]) for each in record["designs"]} == {tuple(answers)}
     # The same from the exports.
     files = [part for design in answers for part in ("--ratings", f"{design}.jsonl")]
     again = run("eval", "ais", *files, "--by", "design").out
     assert again[: again.index(" seconds")] in shown
-
-
-def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Path) -> None:
-    (first, *_) = read_quotesum(EXAMPLES)
-    predictions = [{"qid": first.qid, "prediction": f"{first.texts[0]} [ 1 no such words ]"}]
-    path = write_lines(tmp_path / "predictions.jsonl", predictions)
-    folder, out = tmp_path / "fix", tmp_path / "train.jsonl"
-    run(
-        "study", "new", "writing", EXAMPLES, path, "-o", folder,
-        "--raters", "me", "--per-item", "1",
-    )  # fmt: skip
-    with served(open_study(folder)) as site:
-        me = site.person("me")
-        task = me.next()
-        part = task["stages"][0]["parts"][1]
-        assert part["lost"] == ["no such words"]
-        me.answer(task, answer=part["start"][:-1])
-        assert me.next()["end"] == "done"
-    run("study", "export", folder, "-o", out)
-    run("study", "export", folder, "-o", tmp_path / "released")
-    assert (tmp_path / "released" / "writing.jsonl").read_bytes() == out.read_bytes()
-    assert "must end in .csv or .jsonl" in run("study", "export", folder, "-o", "a.b").err
-    (question,) = read_quotesum(out)
-    (reference,) = question.references
-    assert (question.question, question.sources) == (first.question, first.sources)
-    assert reference.short_answers == first.references[0].short_answers
-    table = run("study", "report", folder).out
-    assert "1 answer to 1 question" in table
 
 
 def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> None:
@@ -141,3 +111,9 @@ def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> Non
     done = run("study", "export", folder, "-o", out)
     assert len(read_quotesum(out)) == 1
     assert "1 finished answer left out" in done.err
+    run("study", "export", folder, "-o", tmp_path / "released")
+    assert (tmp_path / "released" / "writing.jsonl").read_bytes() == out.read_bytes()
+    table = run("study", "export", folder, "-o", tmp_path / "out.csv")
+    assert (table.code, "must be jsonl" in table.err) == (2, True)
+    assert not (tmp_path / "out.csv").exists()
+    assert "1 answer to 1 question" in run("study", "report", folder).out
