@@ -129,24 +129,20 @@ def test_a_damaged_one_hides_no_others_and_can_be_deleted(
     assert run("collections", "list").code == 0
 
 
-@pytest.mark.parametrize(
-    ("typed", "code", "left"), [("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)]
-)
-def test_delete_asks_for_confirmation(
-    run: Command, docs: Path, typed: str, code: int, left: int
-) -> None:
+def test_delete_asks_for_confirmation(run: Command, docs: Path) -> None:
     run("index", docs, *WORDS)
     command = [sys.executable, "-m", "semqa", "collections", "delete", "My papers"]
-    with talking(command, docs) as talk:
-        talk.until("[y/N]")
-        talk.keys(typed)
-        with suppress(subprocess.TimeoutExpired):
-            talk.end(5)
-        if talk.process.poll() is None:
-            # Python misses a Ctrl-C right before it starts to read; a person presses it again.
+    for typed, code, left in (("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)):
+        with talking(command, docs) as talk:
+            talk.until("[y/N]")
             talk.keys(typed)
-        assert talk.end() == code
-    assert len(run("collections", "list", "--json").json) == left
+            with suppress(subprocess.TimeoutExpired):
+                talk.end(5)
+            if talk.process.poll() is None:
+                # Python misses a Ctrl-C right before it starts to read; a person presses it again.
+                talk.keys(typed)
+            assert talk.end() == code
+        assert len(run("collections", "list", "--json").json) == left
 
 
 def test_an_indexed_folder_answers_questions(run: Command, docs: Path) -> None:

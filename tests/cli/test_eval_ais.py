@@ -11,15 +11,7 @@ from semqa.attribution.ais.released import ReleasedFile
 from semqa.attribution.ais.released import released_csv as written
 from semqa.data.csv_rows import encode_csv
 from tests.attribution.ais.makers import ROW, released_csv, said, verdicts, write_ratings
-from tests.attribution.commands import Command, command_in
-
-
-@pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    """Call as `semqa`; runs in this process, which is much faster than a new one."""
-    return command_in(tmp_path, monkeypatch, capsys)
+from tests.cli.conftest import Command
 
 
 @pytest.fixture
@@ -57,8 +49,8 @@ def cell(table: str, system: str, column: int) -> str:
     return row.split()[column]
 
 
-def test_a_table_with_stars(run: Command, toy: Path) -> None:
-    outcome = run("eval", "ais", toy)
+def test_a_table_with_stars(semqa: Command, toy: Path) -> None:
+    outcome = semqa("eval", "ais", toy)
     assert (outcome.code, outcome.err) == (0, "")
     # system, n, then rate and interval of Flag, Int, AIS, Int & AIS
     assert [cell(outcome.out, "bad", k) for k in (1, 2, 4, 6)] == ["100", "4.0", "68.8*", "45.5*"]
@@ -68,8 +60,8 @@ def test_a_table_with_stars(run: Command, toy: Path) -> None:
     assert "p < 0.01: pooled z-test of two rates, two-sided" in outcome.out
 
 
-def test_json_has_every_figure(run: Command, toy: Path) -> None:
-    record = run("eval", "ais", toy, "--json").json
+def test_json_has_every_figure(semqa: Command, toy: Path) -> None:
+    record = semqa("eval", "ais", toy, "--json").json
     (task,) = record["tasks"]
     bad = task["systems"][2]
     assert bad["ais"]["percent"] == pytest.approx(100 * 30 / 66)
@@ -77,12 +69,12 @@ def test_json_has_every_figure(run: Command, toy: Path) -> None:
     stars = {(c["system"], c["measure"]) for c in task["comparisons"] if c["significant"]}
     assert stars == {("bad", "int"), ("bad", "ais"), ("bad", "int_and_ais")}
     for option in ("--baseline", "--without"):
-        assert run("eval", "ais", toy, option, "gpt").code == 2
+        assert semqa("eval", "ais", toy, option, "gpt").code == 2
 
 
-def test_another_test_and_a_baseline(run: Command, toy: Path) -> None:
+def test_another_test_and_a_baseline(semqa: Command, toy: Path) -> None:
     options = ("--test", "mcnemar", "--baseline", "close", "--correction", "holm", "--json")
-    record = run("eval", "ais", toy, *options).json
+    record = semqa("eval", "ais", toy, *options).json
     found = {(c["system"], c["measure"]): c for c in record["tasks"][0]["comparisons"]}
     assert {c["other"] for c in found.values()} == {"close"}
     worse = found["bad", "int"]
@@ -90,8 +82,8 @@ def test_another_test_and_a_baseline(run: Command, toy: Path) -> None:
     assert worse["adjusted"] >= worse["p"]
 
 
-def test_ratings_give_rates_agreement_designs_and_times(run: Command, ratings: Path) -> None:
-    record = run("eval", "ais", "--ratings", ratings, "--by", "design", "--json").json
+def test_ratings_give_rates_agreement_designs_and_times(semqa: Command, ratings: Path) -> None:
+    record = semqa("eval", "ais", "--ratings", ratings, "--by", "design", "--json").json
     tasks = {task["design"]: task for task in record["tasks"]}
     two, one = tasks["two-step"], tasks["one-step"]
     assert (two["systems"][0]["int"]["count"], two["systems"][0]["ais"]["count"]) == (3, 2)
@@ -103,25 +95,25 @@ def test_ratings_give_rates_agreement_designs_and_times(run: Command, ratings: P
         ("two-step", 12, 21.5),
         ("one-step", 12, 21.5),
     ]
-    shown = run("eval", "ais", "--ratings", ratings, "--by", "design").out
+    shown = semqa("eval", "ais", "--ratings", ratings, "--by", "design").out
     assert "t, one-step   12     21.5   21.5   1.2         0" in shown
 
 
-def test_doubles_and_systems_can_be_left_out(run: Command, tmp_path: Path) -> None:
+def test_doubles_and_systems_can_be_left_out(semqa: Command, tmp_path: Path) -> None:
     rows: list[dict[str, str]] = [{}, {}, {"model-name": "other", "INT & AIS": "0"}]
     (tmp_path / "a.csv").write_text(released_csv(rows), encoding="utf-8")
-    both = run("eval", "ais", "a.csv")
+    both = semqa("eval", "ais", "a.csv")
     assert "a: 1 row: identical to an earlier row" in both.out
     assert cell(both.out, "m", 1) == "2"
-    left = run("eval", "ais", "a.csv", "--without", "other", "--drop-doubles")
+    left = semqa("eval", "ais", "a.csv", "--without", "other", "--drop-doubles")
     assert cell(left.out, "m", 1) == "1"
     assert "other " not in left.out
 
 
-def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path: Path) -> None:
+def test_agreement_from_counts_only_when_asked(semqa: Command, toy: Path, tmp_path: Path) -> None:
     rows = [ROW | {"ex-idx": str(k), "INT & AIS": str(k % 2)} for k in range(9)]
     (tmp_path / "a.csv").write_text(released_csv(rows), encoding="utf-8")
-    outcome = run("eval", "ais", "a.csv", toy, "--agreement", "--json")
+    outcome = semqa("eval", "ais", "a.csv", toy, "--agreement", "--json")
     first, second = (task["agreement"] for task in outcome.json["tasks"])
     assert first[1]["pairwise_agreement"]["value"] == pytest.approx(0.6)
     assert first[0]["krippendorff_alpha"]["unscored"].startswith("all labels are the same")

@@ -43,7 +43,7 @@ def inputs_of(kind: str, folder: Path) -> list[Input]:
         _, documents = tofueval_inputs(folder, points=False)
         return [Input(write_lines(folder / "gpt.jsonl", rows)), documents]
     if kind == "tofueval":
-        return tofueval_inputs(folder, points=False)
+        return tofueval_inputs(folder, points=False, systems="A")
     return attrscore_inputs(folder) if kind == "attrscore" else q2_inputs(folder)
 
 
