@@ -139,13 +139,15 @@ class Plan:
         self, prompts: PromptBuilder | None = None, say: Callable[[str], None] | None = None
     ) -> Engine | None:
         """Create the engine; return None for the human row."""
-        from semqa.engines import create_engine
+        from semqa.engines import ConstrainedEngine, create_engine
 
         self.check()
         if self.engine == HUMAN:
             return None
-        asking = {"prompts": prompts, "say": say} if prompts else {}
-        return create_engine(self.engine, self.given | asking)
+        engine = create_engine(self.engine, {**self.given, "prompts": prompts})
+        if isinstance(engine, ConstrainedEngine):
+            engine.warm_up(say)
+        return engine
 
     def batch_size(self) -> int:
         """Return the engine's batch size without loading it."""

@@ -17,7 +17,7 @@ from typer import Option
 from semqa.cli.command import declared
 from semqa.cli.options import flag
 from semqa.cli.output import progress_bar, say, waiting
-from semqa.data.home import own_folder
+from semqa.data.files import own_folder
 from semqa.decoding.policy import RULES_PANEL, QuotePolicy
 from semqa.engines.options import OpenAIOptions, TransformersOptions, VllmOptions
 from semqa.errors import InputError
@@ -60,16 +60,13 @@ class _OtherOptions:
     ] = None
 
 
-_PYTHON_ONLY = ("connect_timeout", "read_timeout", "attempts")
-
-
 @cache
 def engine_params() -> dict[str, Any]:
     """Return the command parameters of the options, by name."""
     found: dict[str, Any] = {}
     for each in (PromptSettings, _OtherOptions, OpenAIOptions, TransformersOptions, VllmOptions):
         found = {**{param.name: param for param in declared(each).params}, **found}
-    return {name: param for name, param in found.items() if name not in _PYTHON_ONLY}
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +229,8 @@ class Choice:
             builder = self.prompts.create_builder(on_progress=on_progress)
             builder.prepare(questions)
         self.say_citations(builder)
-        with waiting(f"loading {self.engine}") as tell:
-            # `warm_up` compiles the constraint later, once the request is known to be valid.
-            added = {"prompts": builder, "say": tell, "warm": False}
-            return create_engine(self.engine, {**self.options, **added})
+        with waiting(f"loading {self.engine}"):
+            return create_engine(self.engine, {**self.options, "prompts": builder})
 
     @contextmanager
     def opened(self, questions: Sequence[str] = (), *, warm: bool = True) -> Iterator[Engine]:

@@ -15,7 +15,7 @@ import semqa
 from semqa.cli.choice import EngineOptions, choose_each, warm_up
 from semqa.cli.command import declared, taking
 from semqa.cli.options import data_option
-from semqa.data.home import data_folder
+from semqa.data.files import data_folder
 from semqa.extras import require
 from semqa.server.settings import ServerOptions, ServerSettings
 

@@ -4,7 +4,6 @@ Read `base` first (the protocols), then `registry` (engines by name), then one p
 """
 
 from semqa.engines.base import (
-    AbstainingEngine,
     CompletingEngine,
     ConstrainedEngine,
     Engine,
@@ -23,7 +22,6 @@ from semqa.engines.registry import (
 )
 
 __all__ = [
-    "AbstainingEngine",
     "CompletingEngine",
     "ConstrainedEngine",
     "Engine",

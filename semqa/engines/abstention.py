@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from semqa.documents.structure import split_sentences
-from semqa.engines.base import AbstainingEngine
 from semqa.quotes import ABSTENTION, QuotedAnswer
 from semqa.quotes.quote import Occurrence
 
@@ -25,7 +24,9 @@ def abstention() -> QuotedAnswer:
 
 def attempt(engine: Engine, request: Request) -> QuotedAnswer:
     """Answer a question, or abstain if the engine detects that no source is relevant."""
-    if isinstance(engine, AbstainingEngine):
+    from semqa.engines.extractive import ExtractiveEngine
+
+    if isinstance(engine, ExtractiveEngine):
         return engine.attempt(*request) or abstention()
     return engine.answer(*request)
 
@@ -36,7 +37,7 @@ def nearest(engine: Engine, request: Request) -> tuple[Quote, ...]:
         return ()
     from semqa.engines.extractive import ExtractiveEngine
 
-    finder = engine if isinstance(engine, AbstainingEngine) else ExtractiveEngine()
+    finder = engine if isinstance(engine, ExtractiveEngine) else ExtractiveEngine()
     found: dict[tuple[int, int | None], Quote] = {}
     for quote in finder.answer(*request).quotes:
         if quote.field == "body":

@@ -7,14 +7,13 @@ engine implements `Engine`. Each optional ability is a separate protocol; test f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from semqa.errors import InputError
 from semqa.history import in_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from semqa.engines.generation import Generation
     from semqa.history import Exchange
@@ -45,29 +44,15 @@ class Request(NamedTuple):
 
 
 class Engine(Protocol):
-    """Answers questions from sources.
-
-    Attributes:
-        name: the specification that `create_engine` takes, such as ``lead-2``.
-    """
+    """Answers questions from sources."""
 
     name: str
+    """The specification that `create_engine` takes, such as ``lead-2``."""
 
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
         """Answer one question; raise InputError if it is blank or there are no sources."""
-        ...
-
-
-@runtime_checkable
-class AbstainingEngine(Engine, Protocol):
-    """An engine that can detect when no source is relevant to a question."""
-
-    def attempt(
-        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
-    ) -> QuotedAnswer | None:
-        """Answer one question as `answer` does, or return None if no source answers it."""
         ...
 
 
@@ -88,13 +73,10 @@ class StreamingEngine(Engine, Protocol):
 
 @runtime_checkable
 class GeneratingEngine(Engine, Protocol):
-    """An engine that uses a language model and can answer questions in batches.
-
-    Attributes:
-        batch_size: number of questions per batch.
-    """
+    """An engine that uses a language model and can answer questions in batches."""
 
     batch_size: int
+    """Number of questions per batch."""
 
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
@@ -146,25 +128,6 @@ class CompletingEngine(Engine, Protocol):
         ...
 
 
-@runtime_checkable
-class SchemaEngine(CompletingEngine, Protocol):
-    """An engine that can constrain its model to a JSON schema."""
-
-    def complete_json(
-        self,
-        prompts: Sequence[str],
-        schema: Mapping[str, object],
-        *,
-        max_new_tokens: int = 256,
-        sample: bool = False,
-    ) -> list[str]:
-        """Complete prompts like `complete`, with JSON that conforms to a schema.
-
-        If the model or its endpoint does not support schemas, replies are free text.
-        """
-        ...
-
-
 def close_engine(engine: Engine | None) -> None:
     """Close an engine if it has a ``close`` method."""
     close = getattr(engine, "close", None)
@@ -173,28 +136,11 @@ def close_engine(engine: Engine | None) -> None:
 
 
 def check_request(question: str, sources: Sequence[Source]) -> None:
-    """Raise InputError if the question is blank or not text, or if the sources are not usable."""
-    from semqa.quotes import Source
-
-    text: object = question
-    if not isinstance(text, str):
-        raise InputError(f"must be text, got {text!r}.", field="question", value=text)
-    items: object = sources
-    if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
-        raise InputError(
-            f"must be a sequence of Source, got {_short_repr(items)}.", field="sources", value=items
-        )
-    for number, source in enumerate(items, 1):
-        if not isinstance(source, Source):
-            raise InputError(
-                f"Source {number} must be a Source, got {_short_repr(source)}.", value=source
-            )
+    """Raise InputError if the question is blank, or if there are no sources or texts instead."""
+    for source in sources:
+        if isinstance(source, str):  # an easy mistake
+            raise InputError(f"must be Source objects, got {source!r:.80}.", field="sources")
     if not any(map(str.isalnum, question)):
-        raise InputError("The question is blank.", value=question)
+        raise InputError("The question is blank.")
     if not sources:
         raise InputError("At least one source is needed.")
-
-
-def _short_repr(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"

@@ -69,11 +69,8 @@ class EdgeEngine:
     """
 
     def __init__(self, edge: Literal["lead", "tail"], k: int) -> None:
-        given: object = k
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise InputError(
-                f"{edge}-K needs a whole number from 1, such as {edge}-2, got {k!r}.", value=k
-            )
+        if k < 1:
+            raise InputError(f"{edge}-K needs a number from 1, such as {edge}-2.")
         self.name = f"{edge}-{k}"
         self._edge = edge
         self._k = k

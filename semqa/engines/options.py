@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
-from semqa.checks import check_number
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 
@@ -19,34 +18,15 @@ if TYPE_CHECKING:
 else:
     EngineArgs = str  # JSON, as typed on a command line
 
-_DECODING = "Decoding (language models)"
-_MODEL = "Model (language models)"
-_ENDPOINT = "Endpoint (openai)"
 
-DType = Annotated[
-    Literal["auto", "float32", "float16", "bfloat16"],
-    Option(help="Type of weights.", rich_help_panel=_MODEL, envvar="SEMQA_DTYPE"),
-]
-Context = Annotated[
-    int | None,
-    Option(
-        min=2,
-        help="Maximum tokens of prompt and answer.",
-        show_default="the model's",
-        rich_help_panel=_MODEL,
-    ),
-]
-Revision = Annotated[
-    str | None, Option(help="Branch, tag or commit on the Hub.", rich_help_panel=_MODEL)
-]
-RemoteCode = Annotated[
-    bool,
-    Option(
-        "--trust-remote-code",
-        help="Run code from the model's repository.",
-        rich_help_panel=_MODEL,
-    ),
-]
+def _decoding(text: str, **given: Any) -> Any:
+    """Return an option about decoding, with its help."""
+    return Option(help=text, rich_help_panel="Decoding (language models)", **given)
+
+
+def _model(text: str, *flags: str, **given: Any) -> Any:
+    """Return an option about the model, with its help."""
+    return Option(*flags, help=text, rich_help_panel="Model (language models)", **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,50 +37,24 @@ class AnswerOptions(QuotePolicy):
     """
 
     constraint: str = "on"
-    max_new_tokens: Annotated[
-        int, Option(min=1, help="Maximum tokens in an answer.", rich_help_panel=_DECODING)
-    ] = 256
+    max_new_tokens: Annotated[int, _decoding("Maximum tokens in an answer.", min=1)] = 256
     temperature: Annotated[
-        float,
-        Option(
-            min=0, max=100, help="Sampling temperature; 0 is greedy.", rich_help_panel=_DECODING
-        ),
+        float, _decoding("Sampling temperature; 0 is greedy.", min=0, max=100)
     ] = 0.0
     top_p: Annotated[
-        float,
-        Option(
-            min=0.001,
-            max=1,
-            help="Probability mass for nucleus sampling.",
-            rich_help_panel=_DECODING,
-        ),
+        float, _decoding("Probability mass for nucleus sampling.", min=0.001, max=1)
     ] = 1.0
-    top_k: Annotated[
-        int,
-        Option(
-            min=0,
-            help="Sample from the k most likely tokens; 0 for all.",
-            rich_help_panel=_DECODING,
-        ),
-    ] = 0
-    seed: Annotated[
-        int, Option(min=0, help="Random seed.", rich_help_panel=_DECODING, envvar="SEMQA_SEED")
-    ] = 0
+    top_k: Annotated[int, _decoding("Sample from the k most likely tokens; 0 for all.", min=0)] = 0
+    seed: Annotated[int, _decoding("Random seed.", min=0, envvar="SEMQA_SEED")] = 0
     batch_size: Annotated[
-        int,
-        Option(
-            min=1,
-            help="Questions per batch; 64 for vllm.",
-            rich_help_panel=_MODEL,
-            envvar="SEMQA_BATCH_SIZE",
-        ),
+        int, _model("Questions per batch; 64 for vllm.", min=1, envvar="SEMQA_BATCH_SIZE")
     ] = 8
 
     def __post_init__(self) -> None:
         QuotePolicy.__post_init__(self)  # `super()` fails: slots=True recreates the class
         if self.temperature == 0 and (self.top_p < 1 or self.top_k > 0):
             name = "top_p" if self.top_p < 1 else "top_k"
-            raise InputError("needs a temperature above 0.", field=name, value=getattr(self, name))
+            raise InputError("needs a temperature above 0.", field=name)
 
     @property
     def constrained(self) -> bool:
@@ -120,16 +74,20 @@ class LocalOptions(AnswerOptions):
     constraint: Literal["on", "off"] = "on"
     decoding: Annotated[
         Literal["spans", "tokens"] | None,
-        Option(
-            help="Decode whole quotes, or token by token.",
-            show_default="spans if possible",
-            rich_help_panel=_DECODING,
-        ),
+        _decoding("Decode whole quotes, or token by token.", show_default="spans if possible"),
     ] = None
-    dtype: DType = "auto"
-    revision: Revision = None
-    trust_remote_code: RemoteCode = False
-    context: Context = None
+    dtype: Annotated[
+        Literal["auto", "float32", "float16", "bfloat16"],
+        _model("Type of weights.", envvar="SEMQA_DTYPE"),
+    ] = "auto"
+    revision: Annotated[str | None, _model("Branch, tag or commit on the Hub.")] = None
+    trust_remote_code: Annotated[
+        bool, _model("Run code from the model's repository.", "--trust-remote-code")
+    ] = False
+    context: Annotated[
+        int | None,
+        _model("Maximum tokens of prompt and answer.", min=2, show_default="the model's"),
+    ] = None
 
     def __post_init__(self) -> None:
         AnswerOptions.__post_init__(self)
@@ -137,7 +95,6 @@ class LocalOptions(AnswerOptions):
             raise InputError(
                 "can be spans only with the constraint on and greedy decoding (no temperature, num_beams or repetition_penalty).",
                 field="decoding",
-                value=self.decoding,
             )
 
     @property
@@ -153,44 +110,29 @@ class TransformersOptions(LocalOptions):
     The repetition penalty does not apply to tokens of the prompt, because quotes repeat them on purpose.
     """
 
-    num_beams: Annotated[int, Option(min=1, help="Number of beams.", rich_help_panel=_DECODING)] = 1
+    num_beams: Annotated[int, _decoding("Number of beams.", min=1)] = 1
     repetition_penalty: Annotated[
-        float,
-        Option(
-            min=0.1,
-            max=10,
-            help="Above 1 makes repeated tokens less likely.",
-            rich_help_panel=_DECODING,
-        ),
+        float, _decoding("Above 1 makes repeated tokens less likely.", min=0.1, max=10)
     ] = 1.0
     device: Annotated[
         str | None,
-        Option(
-            help="Device, such as cpu, cuda or cuda:1.",
+        _model(
+            "Device, such as cpu, cuda or cuda:1.",
             show_default="a GPU if any",
-            rich_help_panel=_MODEL,
             envvar="SEMQA_DEVICE",
         ),
     ] = None
     device_map: Annotated[
-        str | None,
-        Option(help="auto splits the model across devices (transformers).", rich_help_panel=_MODEL),
+        str | None, _model("auto splits the model across devices (transformers).")
     ] = None
     load_in_8bit: Annotated[
-        bool,
-        Option("--load-in-8bit", help="Quantize to 8 bits (transformers).", rich_help_panel=_MODEL),
+        bool, _model("Quantize to 8 bits (transformers).", "--load-in-8bit")
     ] = False
     load_in_4bit: Annotated[
-        bool,
-        Option("--load-in-4bit", help="Quantize to 4 bits (transformers).", rich_help_panel=_MODEL),
+        bool, _model("Quantize to 4 bits (transformers).", "--load-in-4bit")
     ] = False
     attn_implementation: Annotated[
-        str | None,
-        Option(
-            help="Attention kernel, such as flash_attention_2.",
-            metavar="NAME",
-            rich_help_panel=_MODEL,
-        ),
+        str | None, _model("Attention kernel, such as flash_attention_2.", metavar="NAME")
     ] = None
 
     def __post_init__(self) -> None:
@@ -198,14 +140,11 @@ class TransformersOptions(LocalOptions):
         if self.load_in_8bit and self.load_in_4bit:
             raise InputError("cannot be combined with load_in_4bit.", field="load_in_8bit")
         if self.device is not None and self.device_map is not None:
-            raise InputError(
-                "cannot be combined with device_map.", field="device", value=self.device
-            )
+            raise InputError("cannot be combined with device_map.", field="device")
         if self.num_beams > 1 and self.temperature > 0:
             raise InputError(
                 "needs temperature 0: beam search cannot be combined with sampling.",
                 field="num_beams",
-                value=self.num_beams,
             )
 
     @property
@@ -220,15 +159,12 @@ class VllmOptions(LocalOptions):
     """Settings of a `VllmEngine`; `engine_args` are arguments of vLLM's ``AsyncEngineArgs``."""
 
     batch_size: Annotated[int, Option(min=1)] = 64
-    tensor_parallel_size: Annotated[
-        int, Option(min=1, help="Tensor-parallel size (vllm).", rich_help_panel=_MODEL)
-    ] = 1
+    tensor_parallel_size: Annotated[int, _model("Tensor-parallel size (vllm).", min=1)] = 1
     engine_args: Annotated[
         EngineArgs,
-        Option(
-            help="""Other engine arguments, such as {"quantization": "fp8"} (vllm).""",
+        _model(
+            """Other engine arguments, such as {"quantization": "fp8"} (vllm).""",
             metavar="JSON",
-            rich_help_panel=_MODEL,
             envvar="SEMQA_ENGINE_ARGS",
         ),
     ] = None  # type: ignore[assignment]  # an empty mapping
@@ -242,13 +178,12 @@ class VllmOptions(LocalOptions):
             raise InputError(
                 f'must be arguments of vLLM by name, such as {{"max_num_seqs": 64}}, got {given!r}.',
                 field="engine_args",
-                value=given,
             )
         for name in given:
             named = "context" if name == "max_model_len" else name
             if name in _RESERVED or named in ("seed", *VLLM_LOADING):
                 use = "the engine sets it" if name in _RESERVED else f"use the setting {named}"
-                raise InputError(f"must not hold {name}; {use}.", field="engine_args", value=given)
+                raise InputError(f"must not hold {name}; {use}.", field="engine_args")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,10 +193,6 @@ class OpenAIOptions(AnswerOptions):
     Attributes:
         batch_size: maximum number of concurrent requests.
         constraint: ``auto`` (or ``on``) uses the first of the others that the endpoint supports.
-        connect_timeout: seconds to establish a connection.
-        read_timeout: seconds to wait for data; without streaming, none arrives until the answer is
-            finished.
-        attempts: maximum number of attempts if a request fails with a transient error.
     """
 
     constraint: Annotated[
@@ -277,20 +208,14 @@ class OpenAIOptions(AnswerOptions):
             min=0.001,
             max=86_400,
             help="Seconds to wait for an answer, including retries.",
-            rich_help_panel=_ENDPOINT,
+            rich_help_panel="Endpoint (openai)",
         ),
     ] = 600.0
-    connect_timeout: float = 10.0
-    read_timeout: float = 300.0
-    attempts: int = 5
 
     def __post_init__(self) -> None:
         if self.constraint == "on":
             object.__setattr__(self, "constraint", "auto")
         AnswerOptions.__post_init__(self)
-        for name in ("connect_timeout", "read_timeout"):
-            check_number(name, getattr(self, name), 0.001, 86_400)
-        check_number("attempts", self.attempts, 1, whole=True)
 
 
 LOADING = (

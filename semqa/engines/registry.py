@@ -28,9 +28,8 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
             ``transformers:MODEL`` and ``vllm:MODEL``, MODEL is a folder or the name of a model on
             the Hub. In ``openai:MODEL``, it is the name of a model at the endpoint ``base_url``.
         options: keyword options of the engine, such as ``max_words``; None values are ignored.
-            Engines with a language model also accept ``prompts`` (a
-            `semqa.prompting.PromptBuilder`), ``say`` (called with a message before a slow load) and
-            ``warm`` (whether to compile ahead of time).
+            Engines with a language model also accept ``prompts``, a
+            `semqa.prompting.PromptBuilder`.
 
     Raises:
         InputError: the name is unknown, its K or MODEL is invalid, or the engine does not accept an
@@ -41,41 +40,41 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
         >>> create_engine("lead-2").name
         'lead-2'
     """
+    family, argument, given = _resolve(spec, options)
+    engine: Callable[..., Engine] = getattr(import_module(family.module), family.engine)
+    if family.settings is None:
+        return engine(spec[:4], int(argument)) if argument else engine(**given)
+    arguments = {name: given[name] for name in _ARGUMENTS if name in given}
+    return engine(argument, family.read_settings(given), **arguments)
+
+
+def _resolve(
+    spec: str, options: Mapping[str, object] | None
+) -> tuple[_Family, str, dict[str, object]]:
+    """Return the family of an engine, its K or MODEL, and its options that are not None.
+
+    Raises:
+        InputError: the family is unknown or does not accept an option.
+    """
     key, argument = _split(spec)
     given = _not_none(options)
-    family = _find_family(spec, given)
-    engine: Callable[..., Engine] = getattr(import_module(family.module), family.engine)
-    if key in ("lead-K", "tail-K"):
-        return engine(key[:4], int(argument))
-    if family.settings is None:
-        return engine(**given)
-    settings = family.settings(**_settings(given))  # type: ignore[arg-type]  # validated by the class
-    return engine(argument, settings, **{k: v for k, v in given.items() if k in _ARGUMENTS})
-
-
-def _find_family(spec: str, given: Mapping[str, object]) -> _Family:
-    """Return the family of a specification; raise if it is unknown or rejects an option."""
-    key, _ = _split(spec)
     if key not in _FAMILIES:
         close = _suggestion(spec)
         raise InputError(
             f"Unknown engine {spec!r}.",
-            value=spec,
             hint=f"Did you mean {close}?" if close else f"Choose one of {', '.join(_FAMILIES)}.",
         )
     family = _FAMILIES[key]
     accepted = family.accepts()
-    internal = () if family.settings is None else _INTERNAL
-    for option, value in given.items():
-        if option not in (*accepted, *internal):
+    for option in given:
+        if option not in accepted and not (option == "prompts" and family.settings):
             matches = difflib.get_close_matches(option, accepted, n=1)
             raise InputError(
                 f"is not an option of the engine {spec}, which takes {', '.join(accepted) or 'no options'}.",
                 field=option,
-                value=value,
                 hint=f"Did you mean {matches[0]}?" if matches else None,
             )
-    return family
+    return family, argument, given
 
 
 def check_options(spec: str, options: Mapping[str, object] | None = None) -> None:
@@ -84,19 +83,17 @@ def check_options(spec: str, options: Mapping[str, object] | None = None) -> Non
     Example:
         >>> check_options("transformers:gpt2", {"num_beams": 4})
     """
-    given = _not_none(options)
-    family = _find_family(spec, given)
+    family, _, given = _resolve(spec, options)
     if family.settings is None:
         create_engine(spec, given)  # cheap: no model is loaded
     else:
-        family.settings(**_settings(given))  # type: ignore[arg-type]  # validated by the class
+        family.read_settings(given)
 
 
 def accepted_options(spec: str) -> tuple[str, ...] | None:
     """Return the names of an engine's options without loading it, or None if it is unknown.
 
-    The names include ``prompts`` if the engine uses a language model, and ``constraint`` if it can
-    constrain the model to verbatim quotes.
+    The names include ``prompts`` if the engine uses a language model.
 
     Example:
         >>> accepted_options("extractive")
@@ -105,7 +102,7 @@ def accepted_options(spec: str) -> tuple[str, ...] | None:
     family = _FAMILIES.get(_split(spec)[0])
     if family is None:
         return None
-    return family.accepts() if family.settings is None else (*family.accepts(), *_INTERNAL)
+    return (*family.accepts(), "prompts") if family.settings else family.accepts()
 
 
 def batch_size_of(spec: str, options: Mapping[str, object] | None = None) -> int:
@@ -116,18 +113,12 @@ def batch_size_of(spec: str, options: Mapping[str, object] | None = None) -> int
         (1, 4)
     """
     family = _FAMILIES.get(_split(spec)[0])
-    if family is None or family.settings is None:
-        return 1
-    return family.settings(**_settings(_not_none(options))).batch_size  # type: ignore[arg-type]
+    settings = None if family is None else family.read_settings(_not_none(options))
+    return 1 if settings is None else settings.batch_size
 
 
 def _not_none(options: Mapping[str, object] | None) -> dict[str, object]:
     return {k: v for k, v in (options or {}).items() if v is not None}
-
-
-def _settings(given: Mapping[str, object]) -> dict[str, object]:
-    """Return the options that belong to the engine's settings class."""
-    return {k: v for k, v in given.items() if k not in _ARGUMENTS}
 
 
 def engines_with(option: str) -> tuple[str, ...]:
@@ -179,12 +170,16 @@ class _Family(NamedTuple):
         own = () if self.settings is None else fields(self.settings)
         return (*(field.name for field in own), *self.options)
 
+    def read_settings(self, given: Mapping[str, object]) -> AnswerOptions | None:
+        """Return the settings among options, or None if the engine uses no language model."""
+        if self.settings is None:
+            return None
+        own = {name: value for name, value in given.items() if name not in _ARGUMENTS}
+        return self.settings(**own)  # type: ignore[arg-type]  # validated by the class
 
-_INTERNAL = ("prompts", "say", "warm")
-"""Arguments of every engine with a language model that callers set and users do not."""
 
-_ARGUMENTS = (*_INTERNAL, "base_url")
-"""Arguments passed to the engine itself, not to its settings class."""
+_ARGUMENTS = ("prompts", "base_url")
+"""Options passed to the engine itself, not to its settings class."""
 
 _FAMILIES: dict[str, _Family] = {
     "extractive": _Family(

@@ -140,15 +140,9 @@ class HarnessSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.type == "bool":
-                if not isinstance(value, bool):
-                    raise InputError(
-                        f"must be true or false, got {value!r:.80}.", field=field.name, value=value
-                    )
-            elif value != field.default and not (isinstance(value, str) and value):
-                raise InputError(
-                    f"must be a non-empty string, got {value!r:.80}.", field=field.name, value=value
-                )
+            kind, noun = (bool, "true or false") if field.type == "bool" else (str, "text")
+            if value != field.default and not isinstance(value, kind):
+                raise InputError(f"must be {noun}, got {value!r:.80}.", field=field.name)
 
     @classmethod
     def among(cls, arguments: Mapping[str, Any]) -> HarnessSettings:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 from semqa.prompting.prompt import Exemplar, Form, Prompt, Spelling
@@ -38,7 +38,6 @@ class ShippedExemplars:
             raise InputError(
                 f"must be at most {len(self)}, the number of exemplars in semqa, got {count}.",
                 field="shots",
-                value=count,
             )
         return _exemplars()[:count]
 
@@ -104,16 +103,13 @@ class PromptBuilder:
         form: Form = "auto",
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
-        _check_shots(shots, exemplars)
-        if form not in get_args(Form):
+        if shots and exemplars is None:
             raise InputError(
-                f"must be one of {', '.join(get_args(Form))}, got {form!r}.",
-                field="form",
-                value=form,
+                f"is {shots}, but there are no exemplars to choose from.", field="shots"
             )
         self.shots = shots
         self.form: Form = form
-        self._exemplars = exemplars
+        self._exemplars = exemplars if shots else None
 
     def build(
         self,
@@ -179,18 +175,18 @@ class PromptBuilder:
 
     def select(self, question: str) -> list[Exemplar]:
         """Choose the exemplars for a question, the most useful first; empty without shots."""
-        if not self.shots or self._exemplars is None:
+        if self._exemplars is None:
             return []
         return list(self._exemplars.select(question, self.shots))
 
     def prepare(self, questions: Sequence[str]) -> None:
         """Choose exemplars for many questions at once, which is faster than one by one."""
-        if self.shots and self._exemplars is not None:
+        if self._exemplars is not None:
             self._exemplars.prepare(questions, self.shots)
 
     def identity(self) -> dict[str, object]:
         """Return what prompts depend on, as a JSON-ready object for the record of a run."""
-        template = self.template
+        template, exemplars = self.template, self._exemplars
         return {
             "template": template.name,
             "version": template.version,
@@ -198,21 +194,5 @@ class PromptBuilder:
             "answers": template.answers,
             "form": self.form,
             "shots": self.shots,
-            "exemplars": (
-                dict(self._exemplars.identity())
-                if self.shots and self._exemplars is not None
-                else None
-            ),
+            "exemplars": None if exemplars is None else dict(exemplars.identity()),
         }
-
-
-def _check_shots(shots: int, exemplars: ExemplarSelector | None) -> None:
-    given: object = shots
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise InputError(
-            f"must be a whole number of at least 0, got {shots!r}.", field="shots", value=shots
-        )
-    if shots and exemplars is None:
-        raise InputError(
-            f"is {shots}, but there are no exemplars to choose from.", field="shots", value=shots
-        )

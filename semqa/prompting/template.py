@@ -44,14 +44,11 @@ class TaskView(NamedTuple):
     answer: str = ""
 
 
-def view_sources(sources: Sequence[Source], spell: Callable[[str], str]) -> tuple[SourceView, ...]:
-    """Return the sources that are not blank, with their numbers.
-
-    Args:
-        sources: all sources.
-        spell: escapes control tokens.
-    """
-    return tuple(
+def _view(
+    question: str, sources: Sequence[Source], spell: Callable[[str], str], answer: str = ""
+) -> TaskView:
+    """Return a question with its sources that are not blank; `spell` escapes control tokens."""
+    shown = (
         # A title with line breaks could look like the next source.
         SourceView(
             number, one_line(spell(source.title)), spell(source.text), one_line(source.url or "")
@@ -59,19 +56,7 @@ def view_sources(sources: Sequence[Source], spell: Callable[[str], str]) -> tupl
         for number, source in enumerate(sources, 1)
         if source.text.strip() or source.title.strip()
     )
-
-
-def view_exemplar(exemplar: Exemplar, answers: Answers, spell: Callable[[str], str]) -> TaskView:
-    """Return an exemplar with its answer in the prompt's format."""
-    answer = exemplar.answer
-    if answers == "citations":
-        from semqa.quotes import QuotedAnswer
-        from semqa.quotes.citations import sentence_citations
-
-        parsed = QuotedAnswer.parse(answer, exemplar.sources)
-        answer = sentence_citations(parsed, only_verified=False)
-    sources = view_sources(exemplar.sources, spell)
-    return TaskView(one_line(spell(exemplar.question)), sources, spell(answer).strip())
+    return TaskView(one_line(spell(question)), tuple(shown), spell(answer).strip())
 
 
 def one_line(text: str) -> str:
@@ -84,54 +69,30 @@ _COMMENT = re.compile(r"\{#[-+]?(.*?)[-+]?#\}", re.DOTALL)
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The header of a template.
-
-    Attributes:
-        name: the template's name; by default the file's.
-        version: the version in digits, letters and dots; may be empty.
-        answers: the format of answers.
-        about: a short description.
-        stop: stop strings for the completion form.
-    """
-
-    name: str
-    version: str = ""
-    answers: Answers = "quotes"
-    stop: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, text: str, where: str, name: str) -> Header:
-        """Parse the header of a template, or return the defaults if it has none."""
-        comment = _COMMENT.match(text.lstrip())
-        lines = comment[1].strip("\n").splitlines() if comment else []
-        if not lines or lines[0].strip() != _FIRST_LINE:
-            return cls(name)
-        first = text[: text.find(_FIRST_LINE)].count("\n") + 1
-        fields: dict[str, str] = {}
-        for number, line in enumerate(lines[1:], first + 1):
-            if not line.strip():
-                continue
-            key, colon, value = line.partition(":")
-            key, value = key.strip(), value.strip()
-            if not colon or key not in _RULES or key in fields:
-                raise InputError(
-                    f"Invalid header line {line.strip()!r}; expected each of {', '.join(_RULES)} at most once, with a colon.",
-                    where=f"{where}:{number}",
-                )
-            rule, fits = _RULES[key]
-            if not fits(value):
-                raise InputError(
-                    f"must be {rule}, got {value!r}.",
-                    field=key,
-                    value=value,
-                    where=f"{where}:{number}",
-                )
-            fields[key] = value
-        answers: Answers = "citations" if fields.get("answers") == "citations" else "quotes"
-        stop = tuple(json.loads(fields.get("stop", "[]")))
-        return cls(fields.get("name", name), fields.get("version", ""), answers, stop)
+def _read_header(text: str, where: str) -> dict[str, str]:
+    """Return the fields of the comment at the beginning, if its first line is ``semqa prompt``."""
+    comment = _COMMENT.match(text.lstrip())
+    lines = comment[1].strip("\n").splitlines() if comment else []
+    if not lines or lines[0].strip() != _FIRST_LINE:
+        return {}
+    first = text[: text.find(_FIRST_LINE)].count("\n") + 1
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines[1:], first + 1):
+        key, colon, value = (part.strip() for part in line.partition(":"))
+        if not (key or colon):
+            continue
+        if not colon or key not in _RULES or key in found:
+            raise InputError(
+                f"Invalid header line {line.strip()!r}; expected each of {', '.join(_RULES)} at most once, with a colon.",
+                where=f"{where}:{number}",
+            )
+        rule, fits = _RULES[key]
+        if not fits(value):
+            raise InputError(
+                f"must be {rule}, got {value!r}.", field=key, where=f"{where}:{number}"
+            )
+        found[key] = value
+    return found
 
 
 def _is_list_of_texts(value: str) -> bool:
@@ -166,28 +127,25 @@ _MACROS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
-    """A valid template, created by `load` or `parse`."""
+    """A valid template, created by `load` or `parse`.
 
-    header: Header
+    Attributes:
+        name: the name in the header, or the file's name.
+        version: digits, letters and dots; may be empty.
+        answers: the format of answers.
+        stop: stop strings for the completion form.
+        raw: the content of the file, with the digest `sha256`.
+        where: the file, for error messages.
+    """
+
+    name: str
+    version: str
+    answers: Answers
+    stop: tuple[str, ...]
     raw: bytes
     sha256: str
     where: str
     _parts: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """The name in the header, or the file's name."""
-        return self.header.name
-
-    @property
-    def version(self) -> str:
-        """The version in the header, or empty."""
-        return self.header.version
-
-    @property
-    def answers(self) -> Answers:
-        """The format of answers."""
-        return self.header.answers
 
     @staticmethod
     def names() -> list[str]:
@@ -220,7 +178,6 @@ class Template:
             close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
             raise InputError(
                 f"Unknown prompt {given!r}.",
-                value=given,
                 hint=f"Did you mean {close[0]}?"
                 if close
                 else f"Choose {', '.join(known)} or the path of a template.",
@@ -232,9 +189,17 @@ class Template:
     def parse(cls, raw: bytes, where: str, name: str) -> Template:
         """Parse a template."""
         text = decode_text(raw, where)
-        header = Header.read(text, where, name)
-        parts = _compile(text, where)
-        template = cls(header, raw, hashlib.sha256(raw).hexdigest(), where, parts)
+        header = _read_header(text, where)
+        template = cls(
+            name=header.get("name", name),
+            version=header.get("version", ""),
+            answers="citations" if header.get("answers") == "citations" else "quotes",
+            stop=tuple(json.loads(header.get("stop", "[]"))),
+            raw=raw,
+            sha256=hashlib.sha256(raw).hexdigest(),
+            where=where,
+            _parts=_compile(text, where),
+        )
         template._test_fill()
         return template
 
@@ -253,18 +218,18 @@ class Template:
         because their answers quote other ones.
         """
         spell = spelling or Spelling()
-        task = TaskView(one_line(spell(question)), view_sources(sources, spell))
-        shown = tuple(view_exemplar(exemplar, self.answers, spell) for exemplar in exemplars)
+        task = _view(question, sources, spell)
         earlier = recent(history)
-        shown += tuple(
-            TaskView(one_line(spell(each.question)), (), spell(each.answer)) for each in earlier
-        )
+        shown = [
+            *(_view(each.question, each.sources, spell, self._answer(each)) for each in exemplars),
+            *(_view(each.question, (), spell, each.answer) for each in earlier),
+        ]
         messages = self._messages(task, shown)
         return Prompt(
             messages=messages,
             text=self._completion(task, shown, messages),
             form=form,
-            stop=self.header.stop,
+            stop=self.stop,
             answers=self.answers,
             exemplars=tuple(exemplars),
             template=self.name,
@@ -273,14 +238,27 @@ class Template:
             history=earlier,
         )
 
+    def _answer(self, exemplar: Exemplar) -> str:
+        """Return the answer of an exemplar in the template's format."""
+        if self.answers == "quotes":
+            return exemplar.answer
+        from semqa.quotes import QuotedAnswer
+        from semqa.quotes.citations import sentence_citations
+
+        parsed = QuotedAnswer.parse(exemplar.answer, exemplar.sources)
+        return sentence_citations(parsed, only_verified=False)
+
     def _messages(self, task: TaskView, exemplars: Sequence[TaskView]) -> tuple[Message, ...]:
         if "user" not in self._parts:
             return (Message("user", self._whole(task, exemplars)),)
         system = self._call("system") if "system" in self._parts else ""
         messages = [Message("system", system)] if system else []
-        for exemplar in exemplars:
-            messages.append(Message("user", self._user(exemplar)))
-            messages.append(Message("assistant", self._assistant(exemplar.answer)))
+        for each in exemplars:
+            messages.append(Message("user", self._user(each)))
+            answer = each.answer
+            if "assistant" in self._parts:
+                answer = self._call("assistant", answer=answer)
+            messages.append(Message("assistant", answer))
         return (*messages, Message("user", self._user(task)))
 
     def _completion(
@@ -296,9 +274,6 @@ class Template:
 
     def _user(self, task: TaskView) -> str:
         return self._call("user", question=task.question, sources=task.sources)
-
-    def _assistant(self, answer: str) -> str:
-        return self._call("assistant", answer=answer) if "assistant" in self._parts else answer
 
     def _whole(self, task: TaskView, exemplars: Sequence[TaskView]) -> str:
         values = {"question": task.question, "sources": task.sources, "exemplars": exemplars}

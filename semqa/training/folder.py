@@ -253,7 +253,6 @@ class Ranks(NamedTuple):
             raise InputError(
                 f"must be a multiple of {self.size}, the number of processes, got {batch_size}.",
                 field="batch_size",
-                value=batch_size,
             )
         return batch_size // self.size
 

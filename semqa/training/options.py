@@ -68,9 +68,6 @@ class TrainingOptions:
     lora_targets: Annotated[
         str, Option(help="Modules, separated by commas, or all-linear.", rich_help_panel=LORA)
     ] = "all-linear"
-    merge: Annotated[
-        bool, Option(help="Merge the adapters into the model at the end.", rich_help_panel=LORA)
-    ] = True
     gradient_checkpointing: Annotated[
         bool, Option("--gradient-checkpointing", help="Use less memory, but more time.")
     ] = False

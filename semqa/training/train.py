@@ -75,7 +75,6 @@ def train(
             f"{prompts.template.name} asks for {prompts.template.answers}, but the answers have "
             "quotes.",
             field="prompt",
-            value=options.prompt,
         )
     for package in ("torch", "transformers", "accelerate"):
         if find_spec(package) is None:
@@ -123,7 +122,8 @@ def _train(
     from semqa.training.trainer import make_run
 
     folder, ranks = session.folder, session.ranks
-    engine = TransformersEngine(loaded, settings, prompts=prompts, say=session.progress.say)
+    engine = TransformersEngine(loaded, settings, prompts=prompts)
+    engine.warm_up(session.progress.say)
     scorer = DevScorer(engine, dev, "dev data", ranks)
     encoded = _encoded(questions, engine, loaded, settings, options)
     if plan["model_identity"] is None:
@@ -137,7 +137,7 @@ def _train(
         run = make_run(model, loaded.tokenizer, encoded, scorer, session, options)
         # Claim the folder only now: after an error above, a corrected command may use it.
         history = run.go(session.claim(plan))
-        if method == "lora" and options.merge:
+        if method == "lora":
             ranks.first(lambda: _merge(folder, options, settings))
     return {
         **plan,
@@ -166,7 +166,6 @@ def _method(options: TrainingOptions, loaded: LoadedModel) -> str:
         raise InputError(
             "must be float32 to train all weights: bfloat16 loses small updates.",
             field="dtype",
-            value=options.dtype,
             hint="Use bf16 instead.",
         )
     return method
@@ -262,7 +261,6 @@ def adapted(model: Any, options: TrainingOptions) -> Any:
         raise InputError(
             f"must be modules of {options.model}: {' '.join(str(error).split())[:200]}",
             field="lora_targets",
-            value=options.lora_targets,
         ) from error
 
 

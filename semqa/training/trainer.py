@@ -10,7 +10,6 @@ import math
 import os
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from semqa.training.examples import DevScorer, Encoded
-    from semqa.training.folder import Ranks, Session, TrainingFolder
+    from semqa.training.folder import Session, TrainingFolder
     from semqa.training.options import TrainingOptions
 
 
@@ -122,11 +121,10 @@ class GuardedTrainer(Trainer):
             super()._save_checkpoint(*given, **named)
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """When to evaluate and save, and which model to keep.
+class Run(TrainerCallback):
+    """A resumable training run, as a callback of its Trainer.
 
-    Attributes:
+    Args:
         metric: name of the score that selects the best model; the first one wins a tie.
         scores: names of all scores of an evaluation.
         save: writes the model to a folder.
@@ -134,50 +132,43 @@ class Keeping:
         save_steps: steps between checkpoints; None to save at each evaluation.
     """
 
-    metric: str
-    scores: Collection[str]
-    save: Callable[[str], object]
-    evaluate_steps: int | None = None
-    save_steps: int | None = None
-
-    def evaluates(self, state: TrainerState) -> bool:
-        """Whether to evaluate after a step."""
-        if state.global_step >= state.max_steps:
-            return True
-        if self.evaluate_steps is None:
-            return float(state.epoch or 0.0).is_integer()
-        return state.global_step % self.evaluate_steps == 0
-
-    def saves(self, state: TrainerState) -> bool:
-        """Whether to save a checkpoint after a step."""
-        if state.global_step >= state.max_steps or self.save_steps is None:
-            return self.evaluates(state)
-        return state.global_step % self.save_steps == 0
-
-
-class Run(TrainerCallback):
-    """A resumable training run, as a callback of its Trainer."""
-
     def __init__(
         self,
         trainer: GuardedTrainer,
-        folder: TrainingFolder,
-        ranks: Ranks,
-        keeping: Keeping,
-        on_progress: Callable[[int, int | None], None] | None,
+        session: Session,
+        metric: str,
+        scores: Collection[str],
+        save: Callable[[str], object],
+        *,
+        evaluate_steps: int | None = None,
+        save_steps: int | None = None,
     ) -> None:
-        trainer.folder = folder
+        trainer.folder = session.folder
         self._trainer: Any = trainer
-        self._folder = folder
-        self._ranks = ranks
-        self._keeping = keeping
-        self._best = ranks.first(folder.best)
+        self._folder, self._ranks = session.folder, session.ranks
+        self._on_progress = session.progress.on_progress
+        self._metric, self._scores, self._save = metric, scores, save
+        self._evaluate_steps, self._save_steps = evaluate_steps, save_steps
+        self._best = self._ranks.first(self._folder.best)
         self._interrupt = Interrupt()
         self._stopped = False
-        self._on_progress = on_progress
         for callback in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(callback)
         trainer.add_callback(self)
+
+    def _evaluates(self, state: TrainerState) -> bool:
+        """Whether to evaluate after a step."""
+        if state.global_step >= state.max_steps:
+            return True
+        if self._evaluate_steps is None:
+            return float(state.epoch or 0.0).is_integer()
+        return state.global_step % self._evaluate_steps == 0
+
+    def _saves(self, state: TrainerState) -> bool:
+        """Whether to save a checkpoint after a step."""
+        if state.global_step >= state.max_steps or self._save_steps is None:
+            return self._evaluates(state)
+        return state.global_step % self._save_steps == 0
 
     def go(self, checkpoint: Path | None) -> list[dict[str, Any]]:
         """Train to the end, from a checkpoint if there is one.
@@ -206,15 +197,13 @@ class Run(TrainerCallback):
         """Return the evaluations in the Trainer's log, which is part of its checkpoints."""
         found: dict[int, dict[str, Any]] = {}
         for entry in self._trainer.state.log_history:
-            if f"eval_{self._keeping.metric}" in entry:
+            if f"eval_{self._metric}" in entry:
                 found[entry["step"]] = self._evaluation(entry["step"], entry["epoch"], entry)
         return [found[step] for step in sorted(found)]
 
     def _evaluation(self, step: int, epoch: float, metrics: dict[str, Any]) -> dict[str, Any]:
         scores = {
-            name: metrics[f"eval_{name}"]
-            for name in self._keeping.scores
-            if f"eval_{name}" in metrics
+            name: metrics[f"eval_{name}"] for name in self._scores if f"eval_{name}" in metrics
         }
         return {"step": step, "epoch": round(epoch, 4), **scores}
 
@@ -223,8 +212,8 @@ class Run(TrainerCallback):
         if self._on_progress is not None and self._ranks.rank == 0:
             self._on_progress(state.global_step, state.max_steps)
         self._stopped = self._ranks.any(self._interrupt.requested)
-        control.should_evaluate = self._keeping.evaluates(state)
-        control.should_save = self._keeping.saves(state) or self._stopped
+        control.should_evaluate = self._evaluates(state)
+        control.should_save = self._saves(state) or self._stopped
         if self._stopped and state.global_step < state.max_steps:
             control.should_training_stop = True
         if control.should_evaluate or control.should_save:
@@ -233,13 +222,13 @@ class Run(TrainerCallback):
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
         """Keep the model if it is the best so far."""
-        name, metrics = self._keeping.metric, given["metrics"]
+        name, metrics = self._metric, given["metrics"]
         if f"eval_{name}" not in metrics:
-            raise InputError(f"{name} is undefined on the dev data.", field="metric", value=name)
+            raise InputError(f"{name} is undefined on the dev data.", field="metric")
         found = self._evaluation(state.global_step, state.epoch or 0.0, metrics)
         if self._best is None or found[name] > self._best[name]:
             with self._trainer.as_given():
-                self._ranks.first(lambda: self._folder.keep(found, self._keeping.save))
+                self._ranks.first(lambda: self._folder.keep(found, self._save))
             self._best = found
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
@@ -335,10 +324,8 @@ def make_run(
         train_dataset=examples.features,
         data_collator=padding,
     )
-    keeping = Keeping(
-        options.metric, (*METRICS, "verified"), save, evaluate_steps=options.eval_steps
-    )
-    return Run(trainer, session.folder, session.ranks, keeping, session.progress.on_progress)
+    scores = (*METRICS, "verified")
+    return Run(trainer, session, options.metric, scores, save, evaluate_steps=options.eval_steps)
 
 
 class Padding:

@@ -30,9 +30,7 @@ class FakeModel:
         self.name = spec
         self.batch_size = 2
         self.prompts = prompts
-        inner = ("prompts", "say", "warm")
-        self.options = {name: value for name, value in options.items() if name not in inner}
-        self.given = options
+        self.options = {name: value for name, value in options.items() if name != "prompts"}
         self.done: list[str] = []
         self.streamed = self.closed = False
         FakeModel.made.append(self)

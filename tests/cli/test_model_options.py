@@ -75,7 +75,6 @@ def test_a_cut_off_answer_is_reported(invoke: Invoke) -> None:
 
 def test_the_prompt_is_checked_before_the_constraint_is_compiled(invoke: Invoke) -> None:
     assert invoke(*ASK).exit_code == 0
-    assert FakeModel.made[0].given["warm"] is False
     assert FakeModel.made[0].done[:2] == ["prompt", "warm up"]
     assert "tokens without exemplars" in fails(invoke(*ASK, "--context", "100"))
     assert "warm up" not in FakeModel.made[1].done

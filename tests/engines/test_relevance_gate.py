@@ -8,7 +8,6 @@ import pytest
 
 from semqa import Source
 from semqa.data import read_quotesum
-from semqa.engines import AbstainingEngine, create_engine
 from semqa.engines.extractive import ExtractiveEngine
 
 SOURCES = [
@@ -30,8 +29,7 @@ SOURCES = [
     ],
 )
 def test_only_relevant_sources_are_answered_from(question: str, answers: bool) -> None:
-    engine = create_engine("extractive")
-    assert isinstance(engine, AbstainingEngine)
+    engine = ExtractiveEngine()
     attempted = engine.attempt(question, SOURCES)
     assert (attempted is not None) == answers
     if answers:

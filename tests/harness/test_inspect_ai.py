@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib.util
-import json
-import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +12,6 @@ import pytest
 
 from semqa.harness import HarnessSettings, QuestionSet, harness_path
 from semqa.harness.quotesum import MEANS
-from tests.models import save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,30 +131,3 @@ def test_a_log_can_be_scored_again(
         log, quotesum_scorer(data=str(data)), action="overwrite", display="none"
     )
     assert figures(again) == figures(log)
-
-
-@pytest.mark.slow
-def test_from_the_shell(data: Path, train: Path, tmp_path: Path) -> None:
-    model = save("llama-chat", tmp_path / "model")
-    settings = {"data": data, "train": train, "exemplars": "fixed:T_a", "shots": 1}
-    loading = {"model_path": model, "tokenizer_path": model, "device": "cpu"}
-    done = subprocess.run(
-        [
-            *(Path(sys.executable).with_name("inspect"), "eval"),
-            *(f"{harness_path('inspect_ai')}@quotesum", "--model", "hf/tiny", "--limit", "2"),
-            *(part for each in loading.items() for part in ("-M", "=".join(map(str, each)))),
-            *(part for each in settings.items() for part in ("-T", "=".join(map(str, each)))),
-            *("--max-tokens", "8", "--display", "plain", "--log-format", "json"),
-            *("--log-dir", tmp_path / "logs"),
-        ],
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = (tmp_path / "logs").glob("*.json")
-    log = json.loads(path.read_text("utf-8"))
-    assert log["status"] == "success"
-    assert len(log["samples"]) == 2
-    assert "The a tower fell." in json.dumps(log["samples"][0]["input"])

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -178,29 +175,3 @@ def test_without_a_chat_template_the_model_named_tells_its_length(
     assert [each[0] for each in cut] != [each[0] for each in asked]
     assert all(len(tokens(each[0])["input_ids"]) < longest for each in cut)
     assert all(each[0].split(maxsplit=3)[:3] == asked[0][0].split(maxsplit=3)[:3] for each in cut)
-
-
-@pytest.mark.slow
-def test_from_the_shell(data: Path, train: Path, tmp_path: Path) -> None:
-    model = save("llama-chat", tmp_path / "model")
-    tower = ["exemplars=fixed:T_a", f"train={train}"]
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "lm_eval", "run", "--tasks", "quotesum", "--limit", "2"),
-            *("--include_path", harness_path("lm_eval"), "--num_fewshot", "1"),
-            *("--model", "hf", "--device", "cpu", "--gen_kwargs", "max_gen_toks=8"),
-            *("--model_args", f"pretrained={model},dtype=float32", "--log_samples"),
-            *("--metadata", f"data={data}", *tower),
-            *("--output_path", tmp_path / "out"),
-        ],
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "sem_f1_harmonic" in done.stdout
-    (rows,) = (tmp_path / "out").rglob("samples_quotesum_*.jsonl")
-    prompts = [json.loads(line)["arguments"] for line in rows.read_text("utf-8").splitlines()]
-    assert len(prompts) == 2
-    assert "The a tower fell." in str(prompts[0])

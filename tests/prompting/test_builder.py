@@ -24,14 +24,13 @@ class Listed:
             Exemplar(f"question {place}?", (Source("x " * length),), "[ 1 x ]", f"q{place}")
             for place, length in enumerate(lengths)
         ]
-        self.prepared: list[tuple[Sequence[str], int]] = []
 
     def select(self, question: str, count: int) -> Sequence[Exemplar]:
         assert question == "Who?"
         return self.exemplars[:count]
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        self.prepared.append((questions, count))
+        pass
 
     def identity(self) -> Mapping[str, object]:
         return {"strategy": "listed"}
@@ -116,43 +115,6 @@ def test_nothing_reserved_is_left(reserved: list[str], text: str) -> None:
         assert token not in spelled or len(token.replace(" ", "")) < 2
     if not any(token in text for token in reserved):
         assert spelled == text
-
-
-def test_identity_covers_what_prompts_depend_on() -> None:
-    builder = PromptBuilder("qsum", Listed([1]), shots=1, form="chat")
-    assert builder.identity() == {
-        "template": "qsum", "version": TEMPLATE.version, "sha256": TEMPLATE.sha256, "answers": "quotes",
-        "form": "chat", "shots": 1, "exemplars": {"strategy": "listed"},
-    }  # fmt: skip
-    assert PromptBuilder("qsum", Listed([1])).identity()["exemplars"] is None
-
-
-def test_a_prompt_as_json() -> None:
-    import json
-
-    prompt = PromptBuilder(TEMPLATE, Listed([1]), shots=1).build("Who?", SOURCES)
-    record = json.loads(json.dumps(prompt.to_dict()))
-    assert record["template"] == "qsum"
-    assert record["exemplars"] == [{"qid": "q0", "unique_id": "", "question": "question 0?"}]
-    assert record["messages"][-1]["role"] == "user"
-    assert record["text"] == prompt.text
-
-
-def test_prepare_calls_the_selector() -> None:
-    selector = Listed([1, 1])
-    PromptBuilder(TEMPLATE, selector, shots=2).prepare(["Who?", "When?"])
-    PromptBuilder(TEMPLATE, selector).prepare(["Who?"])
-    assert selector.prepared == [(["Who?", "When?"], 2)]
-
-
-def test_mistakes() -> None:
-    with pytest.raises(InputError, match="shots is 2"):
-        PromptBuilder(TEMPLATE, shots=2)
-    for shots in (-1, True, 1.5):
-        with pytest.raises(InputError, match="must be a whole number of at least 0"):
-            PromptBuilder(TEMPLATE, Listed([1]), shots=shots)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="form must be one of auto, chat, completion"):
-        PromptBuilder(TEMPLATE, form="talk")  # type: ignore[arg-type]
 
 
 SAID = [Exchange(f"Earlier {n}?", f"Answer {n}.") for n in range(MAX_EXCHANGES + 2)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.resources
 import re
 import sys
 from pathlib import Path
@@ -23,18 +21,6 @@ EXEMPLARS = (
 )
 NAMES = Template.names()
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "prompts.md"
-
-
-def test_included_templates() -> None:
-    assert NAMES == ["alce", "qsum", "qsum-s", "zero-shot"]
-    for name in NAMES:
-        template = Template.load(name)
-        path = importlib.resources.files("semqa.prompts").joinpath(f"{name}.jinja")
-        assert template.name == name
-        assert template.version.isdigit()
-        assert template.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-        wanted = "citations" if name in ("alce", "qsum-s") else "quotes"
-        assert template.answers == wanted
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,13 +65,6 @@ def test_the_exact_text_of_qsum() -> None:
     answer = "It was [ 1 Cid ] ."
     assert prompt.text == f"{system}\n\n{ran}\n\nAnswer: {answer}\n\n{sang}\n\nAnswer:"
     assert [message.content for message in prompt.messages[1:]] == [ran, answer, sang]
-
-
-def test_blank_sources_keep_their_numbers_free() -> None:
-    text = Template.load("qsum").fill("Who?", SOURCES).text
-    assert "Source 1:" in text
-    assert "Source 2:" not in text
-    assert "Source 3:" in text
 
 
 def test_citations_end_sentences() -> None:
@@ -143,32 +122,6 @@ def test_a_title_cannot_pose_as_a_source() -> None:
     ]
 
 
-OWN = """
-{# semqa prompt
-version: 2.1-beta
-stop: ["###"]
-#}
-{% macro user(question, sources) %}Q {{ question }}
-{% for s in sources %}{{ s.number }}|{{ s.title }}|{{ s.text }}|{{ s.url }}
-{% endfor %}{% endmacro %}
-"""
-
-
-def test_a_custom_template(tmp_path: Path) -> None:
-    path = tmp_path / "mine.jinja"
-    path.write_text(OWN.replace("{# semqa", "{#\nsemqa").lstrip(), encoding="utf-8")
-    template = Template.load(str(path))
-    assert (template.name, template.version, template.answers) == ("mine", "2.1-beta", "quotes")
-    prompt = template.fill("Who?", [Source("Bing.", "T", "http://x")], EXEMPLARS[1:])
-    assert prompt.stop == ("###",)
-    assert [m.role for m in prompt.messages] == ["user", "assistant", "user"]
-    assert prompt.messages[-1].content == "Q Who?\n1|T|Bing.|http://x"
-    assert (
-        prompt.text
-        == "Q who ran?\n1||Cid ran.|\n\nIt was [ 1 Cid ] .\n\n" + "Q Who?\n1|T|Bing.|http://x"
-    )
-
-
 def test_the_example_in_the_docs_works() -> None:
     """Copied, it asks models of both kinds as the templates that come with semqa do."""
     (sample,) = re.findall(r"```jinja\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
@@ -204,18 +157,6 @@ def test_a_checkout_has_its_templates_without_being_installed(
         Template.names()
 
 
-def test_a_custom_template_without_macros() -> None:
-    text = (
-        "{% for e in exemplars %}{{ e.question }} {{ e.answer }}\n{% endfor %}"
-        "{{ question }}{% for s in sources %} <{{ s.title }}: {{ s.text }}>{% endfor %}"
-    )
-    prompt = Template.parse(text.encode(), "own.jinja", "own").fill("Who?", SOURCES, EXEMPLARS[1:])
-    assert prompt.text == (
-        "who ran? It was [ 1 Cid ] .\nWho? <White Christmas: Bing sang it in 1943.> <: Kay did too.>"
-    )
-    assert [(m.role, m.content) for m in prompt.messages] == [("user", prompt.text)]
-
-
 GOOD = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %}"
 
 
@@ -227,20 +168,16 @@ GOOD = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %
         ("{% macro user(sources) %}\n{{ question }}{% endmacro %}", "own.jinja:2: The template failed: 'question' is undefined"),
         (f"{GOOD}\n{{{{ sources[0].body }}}}", "own.jinja:2: The template failed: 'SourceView object' has no attribute 'body'"),
         (f"{GOOD}\n{{{{ ''.__class__ }}}}", "own.jinja:2: The template failed"),
-        (f"{GOOD}\n\n{{{{ 1 // 0 }}}}", "own.jinja:3: The template failed"),
         (f"{GOOD}\n{{% include '/etc/passwd' %}}", "own.jinja:2: The template failed"),
         (f"{GOOD}{{{{ range(10 ** 9) | list }}}}", "own.jinja:1: The template failed"),
         ("{% macro system() %}x{% endmacro %}", "own.jinja:1: The macro system requires"),
         ("\n{% macro user(question, docs) %}{% endmacro %}", "own.jinja:2: The macro user has the unknown argument 'docs'"),
         ("{% macro user(question) %}{{ question }}{% endmacro %}", "own.jinja: The template omits titles and texts"),
         ("hello", "own.jinja: The template omits the question"),
-        ("", "own.jinja: The template omits the question"),
         ("{#\nsemqa prompt\nversion: one two\n#}" + GOOD, "own.jinja:3: version must be"),
         ("{#\nsemqa prompt\n\nanswers: prose\n#}" + GOOD, "own.jinja:4: answers must be quotes or citations"),
-        ("{#\nsemqa prompt\nstop: x\n#}" + GOOD, "own.jinja:3: stop must be"),
         ("{#\nsemqa prompt\nstop: " + "[" * 100_000 + "\n#}" + GOOD, "own.jinja:3: stop must be"),
         ("\n{#\nsemqa prompt\nversoin: 1\n#}" + GOOD, "own.jinja:4: Invalid header line 'versoin: 1'"),
-        ("{#\nsemqa prompt\nname: a\nname: b\n#}" + GOOD, "own.jinja:4: Invalid header line"),
     ],
 )  # fmt: skip
 def test_errors_name_the_line(text: str, said: str) -> None:
@@ -262,12 +199,3 @@ def test_unknown_templates_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "big.jinja").write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(InputError, match="too large"):
         Template.load(tmp_path / "big.jinja")
-
-
-def test_a_name_wins_over_a_file_of_that_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("qsum").write_text(GOOD, encoding="utf-8")
-    assert Template.load("qsum").version
-    assert Template.load("./qsum").version == ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from semqa.engines.openai import OpenAIEngine, OpenAIOptions
+from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
 from tests.engines.openai import server as endpoint
 from tests.server import serving as here
 from tests.server.serving import DOCUMENT
@@ -22,8 +22,9 @@ ASKED = {"question": "Who sang White Christmas?", "sources": SOURCES}
 
 @contextmanager
 def model(answer: endpoint.Answer) -> Iterator[tuple[OpenAIEngine, endpoint.Server]]:
-    with endpoint.serving(answer) as server:
-        options = OpenAIOptions(constraint="repair", attempts=1)
+    with endpoint.serving(answer) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "ATTEMPTS", 1)
+        options = OpenAIOptions(constraint="repair")
         engine = OpenAIEngine("m", options, base_url=server.url, api_key="sk-secret")
         try:
             yield engine, server

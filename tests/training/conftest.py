@@ -9,8 +9,7 @@ import pytest
 
 from semqa.data.quotesum import Question, read_quotesum, write_quotesum
 from semqa.training.train import train
-from tests.training.configs import BRIEF, options
-from tests.training.toy import TEMPLATE, save_decoder, save_t5, toy_questions
+from tests.training.toy import BRIEF, TEMPLATE, options, save_decoder, save_t5, toy_questions
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -18,11 +18,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-__all__ = ["Ended", "run_command", "run_ranks", "start_command"]
-
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = ["tests.training.preload"]
-Start = Callable[..., object]
 
 
 class Ended:
@@ -49,76 +46,37 @@ def _context() -> Any:
     return context
 
 
-def start_command(
-    args: Iterable[object],
-    err: Path,
-    prepare: Callable[..., object] | None = None,
-    given: tuple[Any, ...] = (),
-    env: dict[str, str] | None = None,
+def _start(
+    args: Iterable[object], err: Path, prepare: tuple[Any, ...], env: dict[str, str]
 ) -> BaseProcess:
-    """Start a semqa command.
-
-    Args:
-        args: arguments of ``semqa``.
-        err: file for standard error.
-        prepare: called first in the new process.
-        given: arguments of `prepare`.
-        env: additional environment variables.
-    """
     process: BaseProcess = _context().Process(
-        target=_main, args=([str(each) for each in args], err, prepare, given, env or {})
+        target=_main, args=([str(each) for each in args], err, prepare, env)
     )
     process.start()
     return process
 
 
 def run_command(args: Iterable[object], err: Path, *prepare: Any) -> Ended:
-    """Run a command to its end; `prepare` is a function to call first, and its arguments."""
-    first = prepare[0] if prepare else None
-    return Ended(start_command(args, err, first, prepare[1:]), err)
+    """Run a semqa command; `prepare` is a function that its process calls first, with arguments."""
+    return Ended(_start(args, err, prepare, {}), err)
 
 
 def run_ranks(count: int, args: Iterable[object], folder: Path, *prepare: Any) -> list[Ended]:
-    """Run a command in several processes, like torchrun.
-
-    If the first one is killed, the others are killed too.
-    """
+    """Run a command in several processes, like torchrun."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        port = str(free.getsockname()[1])
+    shared = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     args = list(args)
-    first = prepare[0] if prepare else None
     files = [folder / f"err-{rank}" for rank in range(count)]
     started = [
-        start_command(
-            args,
-            files[rank],
-            first,
-            prepare[1:],
-            {
-                "RANK": str(rank),
-                "LOCAL_RANK": str(rank),
-                "WORLD_SIZE": str(count),
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port),
-            },
-        )
-        for rank in range(count)
+        _start(args, err, prepare, {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+        for rank, err in enumerate(files)
     ]
-    started[0].join(300)
-    if started[0].exitcode == -signal.SIGKILL:
-        for process in started[1:]:
-            process.kill()
     return [Ended(process, err) for process, err in zip(started, files, strict=True)]
 
 
-def _main(
-    args: list[str],
-    err: Path,
-    prepare: Callable[..., object] | None,
-    given: tuple[Any, ...],
-    env: dict[str, str],
-) -> NoReturn:
+def _main(args: list[str], err: Path, prepare: tuple[Any, ...], env: dict[str, str]) -> NoReturn:
     import torch
 
     torch.set_num_threads(1)
@@ -126,8 +84,8 @@ def _main(
     with err.open("wb") as stream:
         os.dup2(stream.fileno(), 2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if prepare is not None:
-        prepare(*given)
+    if prepare:
+        prepare[0](*prepare[1:])
     from semqa.cli.main import main
 
     sys.argv = ["semqa", *args]

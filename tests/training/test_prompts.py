@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
 from semqa.data.quotesum import Question, Reference
-from semqa.engines.model.hub import quiet
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
@@ -27,8 +25,7 @@ from semqa.training.train import train
 from tests.attribution.commands import command_in
 from tests.effort import effort
 from tests.models import tiny
-from tests.training.configs import DECODER, options
-from tests.training.inference import semqa_of
+from tests.training.toy import DECODER, options, semqa_of
 
 MISTRAL = (
     "<s>{% for message in messages %}{% if message['role'] == 'user' %}[INST] "
@@ -167,15 +164,3 @@ def test_a_chat_model_is_trained_with_lora_and_answers_on_the_command_line(
     )
     assert left.code == 0, left.err
     assert left.out.strip() == asked.texts[0]
-
-
-def test_adapters_can_stay_unmerged(
-    folder: Path, tmp_path: Path, questions: list[Question]
-) -> None:
-    from peft import AutoPeftModelForCausalLM
-
-    brief = options(folder, "chat", **{**DECODER, "max_steps": 1, "constraint": "off"})
-    train(questions[:2], questions[:1], tmp_path / "out", replace(brief, merge=False))
-    assert not (tmp_path / "out/model/config.json").exists()
-    with quiet():
-        assert AutoPeftModelForCausalLM.from_pretrained(tmp_path / "out/model")

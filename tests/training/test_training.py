@@ -14,8 +14,7 @@ from semqa.prompting import PromptBuilder
 from semqa.training import trainer
 from semqa.training.train import train
 from tests.attribution.commands import command_in
-from tests.training.configs import BRIEF, T5, options
-from tests.training.inference import semqa_of
+from tests.training.toy import BRIEF, T5, options, semqa_of
 
 
 @pytest.fixture(scope="module")
@@ -84,13 +83,9 @@ def test_input_errors_exit_with_2_and_name_the_place(
         return " ".join(left.err.split())
 
     assert "bad.jsonl:2: " in said(bad)
-    assert "Invalid value for '--max-steps'" in said(good, "--max-steps", 0)
-    assert "Unknown prompt 'qsun'" in said(good, "--prompt", "qsun")
     assert "--prompt alce asks for citations" in said(good, "--prompt", "alce")
     assert "--fp16 needs a GPU" in said(good, "--fp16")
-    assert "--fp16 cannot be combined with bfloat16" in said(good, "--fp16", "--bf16")
     assert "--dtype must be float32" in said(good, "--dtype", "bfloat16")
-    assert f"{tmp_path} holds no model" in said(good, model=tmp_path)
     # The decoder has only 256 positions.
     assert "got 256" in said(good, model=folder / "chat")
     message = said(good, "--max-new-tokens", 24, model=folder / "chat")

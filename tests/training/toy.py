@@ -1,20 +1,21 @@
-"""A toy task that a tiny model memorises in seconds, and the tiny models.
+"""A toy task that a tiny model memorises in seconds, the tiny models, and settings of their training.
 
 The noun of the question determines which words of which source are the answer.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from semqa.data.quotesum import Question, Reference
+from semqa.engines import Request
+from semqa.engines.transformers import TransformersEngine, TransformersOptions
+from semqa.metrics import Example, score
+from semqa.prompting import PromptBuilder
 from semqa.quotes import Source
+from semqa.training.options import TrainingOptions
 from tests.models import byte_level, llama_config, t5_config, wrap, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["TEMPLATE", "save_decoder", "save_t5", "toy_questions"]
 
 NOUNS = ("bridge", "mill", "harbour", "tower", "school", "garden", "canal", "market", "gate", "inn")
 MAKERS = ("ann", "bob", "cleo", "dan", "eve")
@@ -25,10 +26,10 @@ TEMPLATE = """{% macro user(question, sources) %}
 """A short prompt."""
 
 
-def toy_questions(count: int = 20) -> list[Question]:
+def toy_questions() -> list[Question]:
     """Return questions, each with one human answer."""
     rows = []
-    for i in range(count):
+    for i in range(20):
         noun, verb = NOUNS[i % 10], ("built", "sold")[i // 10]
         who, other = MAKERS[i % 5], MAKERS[(i + 1 + i // 10) % 5]
         sources = (Source(f"the {noun} by {who} ."), Source(f"{other} had the {noun} ."))
@@ -78,3 +79,54 @@ def save_decoder(folder: Path) -> Path:
     more = {"max_position_embeddings": 256, "initializer_range": 0.15}
     config = llama_config(len(tokenizer), **sizes, **tokens, **more)
     return write(folder, "LlamaForCausalLM", config, tokenizer, 1)
+
+
+T5: dict[str, Any] = {
+    "max_steps": 120,
+    "eval_steps": 60,
+    "batch_size": 10,
+    "learning_rate": 0.01,
+    "max_new_tokens": 24,
+    "max_length": 128,
+    "eval_batch_size": 20,
+    "device": "cpu",
+}
+DECODER = {**T5, "max_steps": 100, "eval_steps": 100, "learning_rate": 0.005}
+BRIEF = {**T5, "max_steps": 8, "eval_steps": 2, "max_new_tokens": 4, "constraint": "off"}
+
+
+def options(folder: Path, model: str, **given: Any) -> TrainingOptions:
+    """Return options for a model in the test folder."""
+    return TrainingOptions(model=str(folder / model), prompt=str(folder / "short.jinja"), **given)
+
+
+def command(folder: Path, model: str, out: Path, **given: Any) -> list[str]:
+    """Return the same options as command line arguments; True means a flag without a value."""
+    data, dev = str(folder / "train.jsonl"), str(folder / "dev.jsonl")
+    flags = []
+    for name, value in given.items():
+        flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return [
+        *("train", data, "--dev", dev, "--model", str(folder / model)),
+        *("--prompt", str(folder / "short.jinja"), "--out", str(out), *flags),
+    ]
+
+
+def semqa_of(model: Path, folder: Path, questions: list[Question]) -> float:
+    """Return the SEMQA score of a trained model on questions."""
+    engine = TransformersEngine(
+        str(model),
+        TransformersOptions(device="cpu", decoding="tokens", max_new_tokens=24, batch_size=20),
+        prompts=PromptBuilder(folder / "short.jinja"),
+    )
+    answers = engine.answer_batch([Request(each.question, each.sources) for each in questions])
+    report = score(
+        (
+            Example(each.qid, answer.marked, each.texts, each.short_answers, each.numbers)
+            for each, answer in zip(questions, answers, strict=True)
+        ),
+        resamples=0,
+    )
+    value = report.value("semqa")
+    assert value is not None
+    return value

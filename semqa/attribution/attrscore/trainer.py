@@ -25,7 +25,7 @@ from semqa.attribution.attrscore.labels import LABELS, RELATIONS, Label, parse_l
 from semqa.attribution.attrscore.scores import score_labels
 from semqa.engines.model.hub import ModelFiles
 from semqa.errors import InputError
-from semqa.training.trainer import GuardedTrainer, Keeping, OneDevice, Run, arguments
+from semqa.training.trainer import GuardedTrainer, OneDevice, Run, arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -235,8 +235,7 @@ def make_run(
         )
         collator = DataCollatorForSeq2Seq(trained.tokenizer, trained.model)
         trainer = _Seq2SeqTrainer(args=seq2seq_arguments, data_collator=collator, **shared)
-    keeping = Keeping("micro_f1", SCORES, save, save_steps=options.save_steps)
-    return Run(trainer, session.folder, session.ranks, keeping, session.progress.on_progress)
+    return Run(trainer, session, "micro_f1", SCORES, save, save_steps=options.save_steps)
 
 
 def warmup_steps(examples: int, options: TrainingOptions) -> int:

@@ -17,8 +17,9 @@ from semqa.attribution.judges.replies import (
     verdict_schema,
 )
 from semqa.attribution.prompts import JudgePrompt
-from semqa.engines.base import CompletingEngine, PromptTooLongError, SchemaEngine
+from semqa.engines.base import CompletingEngine, PromptTooLongError
 from semqa.engines.model.hub import model_identity
+from semqa.engines.openai import OpenAIEngine
 from semqa.engines.openai.client import default_url
 from semqa.errors import InputError
 
@@ -38,7 +39,7 @@ _JSON_TOKENS = 32
 
 _VERDICT = verdict_schema("verdict", ("Entailment", "Neutral", "Contradiction"))
 _RUNTIME_OPTIONS = ("base_url", "batch_size", "device", "dtype", "trust_remote_code")
-_NOT_IN_IDENTITY = ("base_url", "batch_size", "device", "say", "prompts", "warm", "constraint")
+_NOT_IN_IDENTITY = ("base_url", "batch_size", "device", "prompts", "constraint")
 """Options that cannot change a result, so they are not part of the identity."""
 
 _CERTAIN = {
@@ -111,7 +112,7 @@ class EngineJudge:
             for name, value in {**(options or {}), **settings}.items()
             if accepted is None or name in accepted or name not in _RUNTIME_OPTIONS
         }
-        fixed = {"constraint": "off", "warm": False} if accepted is not None else {}
+        fixed = {"constraint": "off"} if accepted is not None else {}
         engine = create_engine(spec, {**given, **fixed})
         if not isinstance(engine, CompletingEngine):
             raise InputError(f"engine:{spec} does not complete prompts.")
@@ -151,7 +152,7 @@ class EngineJudge:
         self, prompts: Sequence[str], *, max_new_tokens: int, schema: Schema | None = None
     ) -> list[str]:
         sampling = {"sample": True} if self._sample else {}
-        if schema is not None and isinstance(self._engine, SchemaEngine):
+        if schema is not None and isinstance(self._engine, OpenAIEngine):
             limit = max_new_tokens + _JSON_TOKENS
             return self._engine.complete_json(prompts, schema, max_new_tokens=limit, **sampling)
         return self._engine.complete(prompts, max_new_tokens=max_new_tokens, **sampling)

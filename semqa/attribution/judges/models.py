@@ -33,7 +33,7 @@ from semqa.attribution.sentences import split_sentences
 from semqa.checks import check_number
 from semqa.engines.model.hub import ModelFiles, folder_of, model_identity, quiet_log
 from semqa.engines.model.text import PromptEncoder
-from semqa.engines.transformers.loading import check_tokenizer, choose_device, dtype_option
+from semqa.engines.transformers.loading import check_tokenizer, choose_device
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.prompting.prompt import Spelling
@@ -263,7 +263,7 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
         config = files.config()
         kind, generates = _model_class(part, config)
         tokenizer = files.tokenizer()
-        model, missing = files.model(kind, config, **dtype_option(dtype))
+        model, missing = files.model(kind, config, dtype=dtype)
         if missing:
             raise InputError(
                 f"The model {name} was not trained {_TRAINED_FOR[part]}: it has no weights for {missing[0]}."

@@ -151,5 +151,4 @@ def check_budget(new_tokens: int, context: int) -> None:
         raise InputError(
             f"must be less than the model's context of {context:,} tokens, got {new_tokens:,}.",
             field="max_new_tokens",
-            value=new_tokens,
         )

@@ -142,9 +142,7 @@ def explained(
         )
     if caused_by(errors.RevisionNotFoundError):
         return InputError(
-            f"must be a branch, tag or commit of {name}, got {revision!r}.",
-            field="revision",
-            value=revision,
+            f"must be a branch, tag or commit of {name}, got {revision!r}.", field="revision"
         )
     if caused_by(errors.HFValidationError):
         return InputError(
@@ -185,13 +183,12 @@ def folder_of(name: str) -> str | None:
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise InputError(f"{path} holds no model: config.json is missing.", value=name)
+            raise InputError(f"{path} holds no model: config.json is missing.")
         return str(path)
     if name.startswith(("/", ".", "~")) or path.is_absolute() or name.count("/") > 1:
         raise InputError(
             f"No such folder: {path}.",
             hint="Give a folder with a config.json, or a name on the Hub such as Qwen/Qwen2.5-0.5B-Instruct.",
-            value=name,
         )
     return None
 
@@ -222,9 +219,7 @@ class ModelFiles:
         folder = folder_of(name)
         if folder is not None and revision is not None:
             raise InputError(
-                f"applies to models on the Hub; {folder} is a folder.",
-                field="revision",
-                value=revision,
+                f"applies to models on the Hub; {folder} is a folder.", field="revision"
             )
         on_disk_only = folder is None and is_on_disk_only(name, revision)
         return cls(name, folder, revision, on_disk_only, trust_remote_code)

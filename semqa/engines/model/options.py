@@ -72,7 +72,7 @@ def default_prompts() -> PromptBuilder:
 
 def check_template(template: Template) -> None:
     """Raise if a template cannot be used with the constraint."""
-    for stop in template.header.stop:
+    for stop in template.stop:
         if "[" in stop or "]" in stop:
             raise InputError(
                 f"Prompt {template.name}: a stop string must not contain brackets while the constraint is on, got {stop!r}."

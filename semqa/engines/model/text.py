@@ -119,9 +119,7 @@ class PromptEncoder:
     def __init__(self, tokenizer: Any, *, is_encoder_decoder: bool, form: Form = "auto") -> None:
         has_template = bool(getattr(tokenizer, "chat_template", None))
         if form == "chat" and not has_template:
-            raise InputError(
-                "cannot be chat: the model has no chat template.", field="form", value=form
-            )
+            raise InputError("cannot be chat: the model has no chat template.", field="form")
         self.chat = has_template and form != "completion"
         self.reserved = _control_strings(tokenizer)
         self._tokenizer = tokenizer

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import httpx
 
     from semqa.engines.openai.replies import StreamAccumulator
-    from semqa.engines.options import OpenAIOptions
 
 _URL_VARIABLES = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("SEMQA_API_KEY", "OPENAI_API_KEY")
@@ -96,7 +95,6 @@ def _check_url(url: str) -> str:
         raise InputError(
             f"must be an http or https address such as http://localhost:8000/v1, got {url!r}.",
             field="base_url",
-            value=url,
         )
     return url.rstrip("/")
 
@@ -117,6 +115,11 @@ MAX_BYTES = 32 << 20
 
 _MAX_ERROR = _MAX_EVENT = 1 << 20
 _MESSAGE_LENGTH = 300
+CONNECT_TIMEOUT = 10.0
+READ_TIMEOUT = 300.0
+"""Seconds to wait for data; without streaming, none arrives until the answer is finished."""
+
+ATTEMPTS = 5
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _MAX_RETRY_AFTER = 120.0
 _FIRST_DELAY, _MAX_DELAY = 0.5, 20.0
@@ -144,33 +147,20 @@ class RefusedError(InputError):
         self.param = param
 
 
-class NoReplyError(UnavailableError):
-    """The endpoint did not answer, also after retries.
-
-    Attributes:
-        status: the HTTP status of the last reply, or None if the server has not replied.
-    """
-
-    def __init__(self, message: str, status: int | None) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 class _TransientError(Exception):
     """A failure worth retrying, after `wait` seconds if the server requested that."""
 
-    def __init__(self, reason: str, wait: float = 0.0, status: int | None = None) -> None:
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
         self.wait = wait
-        self.status = status
 
 
 class Transport:
-    """Sends requests to one endpoint, with the timeouts and retries of `options`."""
+    """Sends requests to one endpoint; `timeout` is in seconds and includes retries."""
 
-    def __init__(self, endpoint: Endpoint, options: OpenAIOptions) -> None:
+    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
         self.endpoint = endpoint
-        self._options = options
+        self._timeout = timeout
         self._http: httpx.AsyncClient | None = None
 
     async def post(self, path: str, body: Mapping[str, object]) -> object:
@@ -216,28 +206,27 @@ class Transport:
         self, send: Callable[[], Awaitable[_T]], accumulator: StreamAccumulator | None = None
     ) -> _T:
         """Retry transient failures, unless `accumulator` has already shown text."""
-        reason, status, attempts = "no answer", None, self._options.attempts
+        reason = "no answer"
         try:
-            async with asyncio.timeout(self._options.timeout):
-                for number in range(attempts):
+            async with asyncio.timeout(self._timeout):
+                for number in range(ATTEMPTS):
                     try:
                         return await send()
                     except _TransientError as error:
-                        reason, wait, status = str(error), error.wait, error.status
+                        reason, wait = str(error), error.wait
                     shown = accumulator is not None and accumulator.shown > 0
-                    if shown or number + 1 == attempts or wait > _MAX_RETRY_AFTER:
+                    if shown or number + 1 == ATTEMPTS or wait > _MAX_RETRY_AFTER:
                         break
                     seconds = min(_FIRST_DELAY * 2**number, _MAX_DELAY)
                     await pause(max(wait, seconds * random.uniform(0.5, 1)))  # noqa: S311
         except TimeoutError:
-            reason = f"no answer within {self._options.timeout:g} seconds ({reason})"
+            reason = f"no answer within {self._timeout:g} seconds ({reason})"
         if accumulator is not None and accumulator.shown:
             reason += f" after {accumulator.shown:,} characters of the answer"
-        raise NoReplyError(
+        raise UnavailableError(
             self.endpoint.hide(
                 f"{self.endpoint.url} does not answer: {reason}. Check that the server is running."
-            ),
-            status,
+            )
         )
 
     @asynccontextmanager
@@ -259,9 +248,7 @@ class Transport:
                 await asyncio.shield(response.aclose())
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
             raise InputError(
-                f"is not a valid address: {self.endpoint.url!r} ({error}).",
-                field="base_url",
-                value=self.endpoint.url,
+                f"is not a valid address: {self.endpoint.url!r} ({error}).", field="base_url"
             ) from error
         except httpx.TransportError as error:
             message = str(error)
@@ -273,16 +260,14 @@ class Transport:
         import httpx
 
         if self._http is None:
-            options, key = self._options, self.endpoint.key
+            key = self.endpoint.key
             try:
                 authorization = {"Authorization": f"Bearer {key}"} if key else {}
                 self._http = httpx.AsyncClient(
                     # Compressed data could fill the memory before its size is checked.
                     headers={"Accept-Encoding": "identity", **authorization},
                     verify=_certificates(),
-                    timeout=httpx.Timeout(
-                        options.read_timeout, connect=options.connect_timeout, pool=None
-                    ),
+                    timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
                     follow_redirects=False,  # would send the key to another host
                     limits=httpx.Limits(max_connections=None),
                 )
@@ -312,7 +297,7 @@ class Transport:
         shown = f"{reason}{f': {truncate(detail)}' if detail else ''}"
         if status in _TRANSIENT_STATUS or status >= 500:
             wait = _parse_retry_after(response.headers.get("Retry-After"))
-            raise _TransientError(shown, wait, status)
+            raise _TransientError(shown, wait)
         advice = {
             401: "Set SEMQA_API_KEY to a valid key.",
             403: "Set SEMQA_API_KEY to a key with permission.",

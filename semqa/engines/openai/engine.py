@@ -52,8 +52,6 @@ class OpenAIEngine(ModelEngine):
         base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
             ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
-        warm: whether to probe the endpoint's capabilities now, rather than in `warm_up` or with the
-            first answer.
     """
 
     options: OpenAIOptions
@@ -66,20 +64,15 @@ class OpenAIEngine(ModelEngine):
         prompts: PromptBuilder | None = None,
         base_url: str | None = None,
         api_key: str | None = None,
-        name: str | None = None,
-        say: Callable[[str], None] | None = None,
-        warm: bool = True,
     ) -> None:
-        super().__init__(name or f"openai:{model}", options or OpenAIOptions(), prompts)
-        transport = Transport(Endpoint.find(base_url, api_key), self.options)
+        super().__init__(f"openai:{model}", options or OpenAIOptions(), prompts)
+        transport = Transport(Endpoint.find(base_url, api_key), self.options.timeout)
         self._remote = RemoteModel(model, transport)
         self._background = Background("semqa-endpoint", transport.close)
         self._known_capability: Capability | None = None
         self._lock = Lock()
         self._runner = TaskRunner(self._remote, self.options, self._prompt)
         self._closed = False
-        if warm:
-            self.warm_up(say)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:  # noqa: ARG002 - a protocol
         """Probe the endpoint's capabilities, unless they are known."""

@@ -49,9 +49,6 @@ class TransformersEngine(LocalEngine):
 
     Args:
         model: a folder, the name of a model on the Hub, or a `LoadedModel`.
-        say: called with a message before the constraint is compiled, which takes long but happens
-            once per installation.
-        warm: whether to compile now, rather than in `warm_up` or at the first answer.
     """
 
     options: TransformersOptions
@@ -63,8 +60,6 @@ class TransformersEngine(LocalEngine):
         *,
         prompts: PromptBuilder | None = None,
         name: str | None = None,
-        say: Callable[[str], None] | None = None,
-        warm: bool = True,
     ) -> None:
         spec = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
         super().__init__(spec, options or TransformersOptions(), prompts)
@@ -82,17 +77,13 @@ class TransformersEngine(LocalEngine):
         self._vocabulary = self._decoder.vocabulary
         self._spans = self._span_decoder(loaded)
         self._lock = Lock()
-        if warm:
-            self.warm_up(say)
 
     def _span_decoder(self, loaded: LoadedModel) -> SpanDecoder | None:
         """Return the decoder that chooses whole quotes, or None to decode token by token."""
         given = self.options.decoding
         causal = not loaded.model.config.is_encoder_decoder
         if given == "spans" and not causal:
-            raise InputError(
-                "cannot be spans for a model with an encoder.", field="decoding", value=given
-            )
+            raise InputError("cannot be spans for a model with an encoder.", field="decoding")
         if given == "tokens" or not causal or not self.options.can_choose_spans:
             return None
         from semqa.engines.transformers.spans import SpanDecoder
@@ -108,16 +99,11 @@ class TransformersEngine(LocalEngine):
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None
     ) -> TransformersEngine | None:
-        """Return an engine with other settings and prompts that shares this engine's model.
-
-        The two engines take turns. The new one is not warmed up.
-        """
+        """Return an engine with other settings and prompts; the two share a model and take turns."""
         options = TransformersOptions(**settings)  # type: ignore[arg-type]  # validated by the class
         if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
             return None
-        other = TransformersEngine(
-            self._open(), options, prompts=prompts, name=self.name, warm=False
-        )
+        other = TransformersEngine(self._open(), options, prompts=prompts, name=self.name)
         other._lock = self._lock
         return other
 

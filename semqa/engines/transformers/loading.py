@@ -30,9 +30,7 @@ def choose_device(given: str | None) -> str:
         usable = False
     if not usable:
         raise InputError(
-            f"must be one of {', '.join(_devices())} here, got {given!r}.",
-            field="device",
-            value=given,
+            f"must be one of {', '.join(_devices())} here, got {given!r}.", field="device"
         )
     return given
 
@@ -81,13 +79,10 @@ class LoadedModel:
 
 def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     """Load a causal or encoder-decoder model, depending on its configuration."""
-    purpose = f"the engine transformers:{name}"
     for package in ("transformers", "torch"):
         if find_spec(package) is None:
-            require(package, extra="local", purpose=purpose)
+            require(package, extra="local", purpose=f"the engine transformers:{name}")
     files = ModelFiles.find(name, options.revision, trust_remote_code=options.trust_remote_code)
-    require("torch", extra="local", purpose=purpose)
-    require("transformers", extra="local", purpose=purpose)
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
     device = None if options.device_map else choose_device(options.device)
@@ -98,7 +93,7 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
         model, missing = files.model(kind, config, **weights)
         if missing:
             raise InputError(
-                f"Model {name} is not a complete language model: no weights for {missing[0]}{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}."
+                f"Model {name} is not a complete language model: no weights for {missing[0]}."
             )
         check_tokenizer(name, tokenizer, model)
         if "device_map" not in weights:
@@ -106,18 +101,10 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     return LoadedModel(model.eval(), tokenizer)
 
 
-def dtype_option(dtype: str) -> dict[str, str]:
-    """Return the `from_pretrained` option for the type of the weights."""
-    import transformers
-
-    major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
-    return {"dtype" if (major, minor) >= (4, 56) else "torch_dtype": dtype}  # renamed in 4.56
-
-
 def _weights_options(options: TransformersOptions, device: str | None) -> dict[str, Any]:
     import transformers
 
-    given: dict[str, Any] = {**dtype_option(options.dtype)}
+    given: dict[str, Any] = {"dtype": options.dtype}
     if options.attn_implementation is not None:
         given["attn_implementation"] = options.attn_implementation
     quantized = options.load_in_8bit or options.load_in_4bit
@@ -153,7 +140,6 @@ def prompt_limit(loaded: LoadedModel, options: TransformersOptions) -> int:
         raise InputError(
             f"must be at most {limit:,}, the model's positions, got {options.context:,}.",
             field="context",
-            value=options.context,
         )
     positions = options.context or _positions(loaded)
     # An encoder-decoder model reads a start token before the answer.
@@ -165,9 +151,8 @@ def prompt_limit(loaded: LoadedModel, options: TransformersOptions) -> int:
 def _last_position(loaded: LoadedModel) -> int:
     """Return the number of positions a model supports; beyond it, output fails or is garbage."""
     config = loaded.model.config.get_text_config()
-    if _has_relative_positions(config) or getattr(config, "alibi", False):
-        return _UNLIMITED
-    if _has_scaled_positions(config):
+    alibi = getattr(config, "alibi", False)
+    if alibi or _has_relative_positions(config) or _has_scaled_positions(config):
         return _UNLIMITED
     value = getattr(config, "max_position_embeddings", None)
     return value if isinstance(value, int) and value > 0 else _UNLIMITED

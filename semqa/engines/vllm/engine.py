@@ -46,8 +46,6 @@ class VllmEngine(LocalEngine):
 
     Args:
         model: a folder, the name of a model on the Hub, or a `LoadedService`.
-        say: called with a message before the constraint is compiled, which takes long but happens
-            once per installation.
     """
 
     options: VllmOptions
@@ -59,16 +57,14 @@ class VllmEngine(LocalEngine):
         *,
         prompts: PromptBuilder | None = None,
         name: str | None = None,
-        say: Callable[[str], None] | None = None,
-        warm: bool = True,  # noqa: ARG002  (same signature as other engines)
     ) -> None:
         called = name or f"vllm:{model if isinstance(model, str) else 'loaded'}"
         super().__init__(called, options or VllmOptions(), prompts)
         if isinstance(model, str):
             require_vllm(model)
-            # Compile here, where `say` can report it; vLLM's processes then load the result. They
-            # always have the processor, even if the constraint is off.
-            warm_up(say)
+            # Compile before vLLM's processes start, which then load the result. They always have
+            # the processor, even if the constraint is off.
+            warm_up()
             model = load_service(model, self.options)
         self._loaded = model
         self._spans: ContinuationEncoder | None = None
@@ -82,7 +78,7 @@ class VllmEngine(LocalEngine):
         self._most = model.context - self.options.max_new_tokens
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
-        """Do nothing: the constraint was prepared before vLLM started."""
+        """Do nothing: the constraint was compiled before vLLM started."""
 
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None

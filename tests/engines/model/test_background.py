@@ -33,13 +33,6 @@ def test_cleanup_runs_once_even_without_close() -> None:
     assert ended == ["closed", "abandoned"]
 
 
-def test_an_unused_background_can_be_closed() -> None:
-    async def last() -> None:
-        pytest.fail("no connection was ever opened")
-
-    Background("idle", last).close()
-
-
 @pytest.mark.parametrize("interruption", ["by its caller", "when the loop ends"])
 def test_started_cleanup_is_finished(interruption: str) -> None:
     """A closing task is not cancelled together with the task that started it."""

@@ -37,13 +37,6 @@ def test_given_options_override_learned_ones_but_the_environment_does_not(traine
     assert prompts.template == str(trained / "semqa-prompt.jinja")
 
 
-def test_given_exemplars_are_shown(trained: Path) -> None:
-    given = EngineOptions({"train": Path("solved.jsonl")})
-    prompts = choose(f"transformers:{trained}", given).prompts
-    assert prompts is not None
-    assert prompts.count == 5
-
-
 def test_other_models_have_no_learned_settings(tmp_path: Path) -> None:
     assert learned_settings(str(tmp_path)) == {}
     assert learned_settings("Qwen/Qwen2.5-0.5B-Instruct") == {}

@@ -1,12 +1,16 @@
-"""Text from tokens, piece by piece."""
+"""Text from tokens, piece by piece, and tokens from prompts."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semqa import InputError, Source
 from semqa.decoding import Vocabulary
-from semqa.engines.model.text import AnswerText, find_stop
+from semqa.engines.model.text import AnswerText, PromptEncoder, find_stop
+from semqa.prompting import PromptBuilder
+from tests.models import tiny
 
 BYTES = [bytes([byte]) for byte in range(256)] + ["日".encode(), b" a", b""]
 
@@ -37,8 +41,11 @@ def test_a_stop_is_cut_off_when_the_last_token_completes_it(
         assert len(text) - len(shown) < max(map(len, stops))
 
 
-def test_a_stop_may_end_within_the_last_token() -> None:
-    assert find_stop("one\n\ntwo", 5, ["\n\n"]) == 3
-    assert find_stop("one\n\ntwo", 3, ["\n\n"]) is None
-    assert find_stop("aXbY", 4, ["Y", "X"]) == 1
-    assert find_stop("a", 1, []) is None
+@pytest.mark.parametrize("name", ["llama-chat", "gpt2"])
+@pytest.mark.parametrize(("question", "source"), [("Who \ud800?", "Ann."), ("Who?", "Ann \udfff.")])
+def test_a_lone_surrogate_is_an_error(name: str, question: str, source: str) -> None:
+    builder = PromptBuilder("zero-shot")
+    encoder = PromptEncoder(tiny(name).tokenizer, is_encoder_decoder=False, form=builder.form)
+    prompt = builder.build(question, [Source(source)])
+    with pytest.raises(InputError, match="surrogate"):
+        encoder.encode(prompt)

@@ -48,11 +48,6 @@ def engine_for(
 ) -> OpenAIEngine:
     """Return an engine that has not sent requests yet; it is closed after the test."""
     options = OpenAIOptions(**({"constraint": "repair"} | settings))
-    given: dict[str, Any] = {
-        "prompts": prompts,
-        "base_url": server.url,
-        "api_key": KEY,
-        "warm": False,
-    }
-    made.append(OpenAIEngine("tiny", options, **given))
-    return made[-1]
+    engine = OpenAIEngine("tiny", options, prompts=prompts, base_url=server.url, api_key=KEY)
+    made.append(engine)
+    return engine

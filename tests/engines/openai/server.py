@@ -26,22 +26,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """A scripted response.
+    """A scripted response; `pieces` are those of a stream, by default single characters.
 
-    Attributes:
-        text: the model's output; None to send `body` unchanged.
-        reason: the finish_reason; None to omit it.
-        pieces: the pieces of a stream; by default single characters.
-        status: the HTTP status.
-        body: sent instead of a reply: bytes, or a value to encode as JSON.
-        kind: the content type.
-        headers: additional headers.
-        cut_after: number of body bytes after which the connection is closed.
-        stall_after: number of body bytes after which the server stalls until it is closed.
-        drip: bytes repeated endlessly after the body.
-        usage: prompt and completion tokens.
-        done: whether a stream ends with ``[DONE]``.
-        streams: whether streaming is supported.
+    `body` (bytes, or a value for JSON) is sent instead of a reply. The connection is closed
+    `cut_after` bytes of the body; the server stalls `stall_after` bytes until it is closed, and
+    repeats `drip` endlessly after the body.
     """
 
     text: str | None = None

@@ -11,17 +11,9 @@ from typing import Any
 import pytest
 
 from semqa import InputError, QuotedAnswer, Source
-from semqa.engines import (
-    ConstrainedEngine,
-    GeneratingEngine,
-    Request,
-    StreamingEngine,
-    accepted_options,
-    create_engine,
-)
+from semqa.engines import Request, create_engine
 from semqa.engines.generation import Generation
 from semqa.engines.openai import OpenAIEngine
-from semqa.history import Exchange
 from semqa.prompting import Exemplar, PromptBuilder
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.fake_vllm import FakeVllm
@@ -42,17 +34,15 @@ def generated(engine: OpenAIEngine, request: Request = REQUEST) -> Generation:
     return engine.generate([request])[0]
 
 
-METHODS = [
-    (FakeVllm(processor=True, grammar=True), "processor"),
-    (FakeVllm(grammar=True), "grammar"),
-    (FakeVllm(), "repair"),
-    (FakeVllm(processor=True, chat=False), "processor"),
-    (FakeVllm(grammar=True, chat=False), "grammar"),
-    (FakeVllm(chat=False), "repair"),
-]
-
-
-@pytest.mark.parametrize(("fake", "method"), METHODS)
+@pytest.mark.parametrize(
+    ("fake", "method"),
+    [
+        (FakeVllm(processor=True, grammar=True), "processor"),
+        (FakeVllm(grammar=True), "grammar"),
+        (FakeVllm(), "repair"),
+        (FakeVllm(processor=True, chat=False), "processor"),
+    ],
+)
 def test_the_strongest_method_is_probed_once(fake: FakeVllm, method: str) -> None:
     with serving(fake) as server:
         engine = engine_for(server, constraint="auto")
@@ -66,9 +56,6 @@ def test_the_strongest_method_is_probed_once(fake: FakeVllm, method: str) -> Non
         assert answer.counts["verified"] == len(answer.quotes) > 0
         assert answer.quotes
         assert engine.chat == fake.chat
-        if method != "repair":
-            assert made.repairs is None
-            assert made.written is None
         generated(engine)
         assert len(server.asked) == probes + 2
         pieces, end = streamed(engine)
@@ -94,12 +81,8 @@ def test_the_keys_of_the_processor_are_sent() -> None:
     "fake",
     [
         FakeVllm(),
-        FakeVllm(free='{"parts": [{"from": "1.1"}]}'),
         lambda asked: Answer(json.dumps(asked.body)),
-        lambda asked: Answer(str(asked.body.get("structured_outputs"))),
         lambda asked: error(400, f"extra fields not permitted: {list(asked.body)}"),
-        lambda asked: error(422, f"unknown: {asked.body.get('vllm_xargs')}: semqa_sources"),
-        Answer("semqa_sources: a list of texts"),
     ],
 )
 def test_an_unsupported_method_is_an_error(method: str, fake: Any) -> None:
@@ -112,14 +95,26 @@ def test_an_unsupported_method_is_an_error(method: str, fake: Any) -> None:
         auto.warm_up()
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_errors_unrelated_to_the_probe_are_raised(status: int) -> None:
-    with serving(error(status, "no such model")) as server:
+def test_errors_unrelated_to_the_probe_are_raised() -> None:
+    with serving(error(404, "no such model")) as server:
         engine = engine_for(server, constraint="auto")
-        with pytest.raises(
-            InputError, match=f"refused the request: HTTP status {status}.*no such model"
-        ):
+        with pytest.raises(InputError, match=r"HTTP status 404.*no such model"):
             engine.warm_up()
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [("processor", "at most 10 are allowed"), ("grammar", "too long for a grammar")],
+)
+def test_sources_too_long_for_the_method_are_repaired(
+    method: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEMQA_VLLM_MAX_SOURCE_BYTES", "10")
+    long = Request("Who?", [Source("ab " * 20_000)])
+    with serving(FakeVllm(processor=method == "processor", grammar=True)) as server:
+        assert generated(engine_for(server, constraint="auto"), long).constraint == "repair"
+        with pytest.raises(InputError, match=message):
+            generated(engine_for(server, constraint=method), long)
 
 
 def test_violations_of_a_broken_processor_are_reported_and_repaired() -> None:
@@ -147,25 +142,6 @@ def test_without_a_constraint_the_text_stays_as_it_is() -> None:
         assert len(server.asked) == 1
         assert not {"vllm_xargs", "structured_outputs"} & set(server.asked[0].body)
         assert "".join(streamed(engine)[0]) == FakeVllm().free
-
-
-def test_sources_too_long_for_the_processor_are_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEMQA_VLLM_MAX_SOURCE_BYTES", "10")
-    with serving(FakeVllm(processor=True)) as server:
-        assert generated(engine_for(server, constraint="auto")).constraint == "repair"
-        with pytest.raises(InputError, match="at most 10 are allowed"):
-            generated(engine_for(server, constraint="processor"))
-
-
-def test_sources_too_long_for_a_grammar_are_repaired() -> None:
-    long = [Source("ab " * 20_000)]
-    with serving(FakeVllm(grammar=True)) as server:
-        engine = engine_for(server, constraint="auto")
-        assert generated(engine, Request("Who?", long)).constraint == "repair"
-        assert generated(engine).constraint == "grammar"
-        engine = engine_for(server, constraint="grammar")
-        with pytest.raises(InputError, match="too long for a grammar"):
-            generated(engine, Request("Who?", long))
 
 
 def test_a_rejected_grammar_falls_back_to_repair() -> None:
@@ -306,27 +282,6 @@ def test_batches_keep_their_order_and_the_limit() -> None:
         assert engine.generate([]) == []
 
 
-def test_a_failure_cancels_the_other_requests() -> None:
-    released = threading.Event()
-
-    def answer(asked: Asked) -> Answer:
-        if "bad" in asked.body["messages"][-1]["content"]:
-            return error(400, "no")
-        released.wait(5)
-        return Answer("By")
-
-    with serving(answer) as server:
-        engine = engine_for(server)
-        requests = [Request(question, SOURCES) for question in ("good?", "bad?", "good?")]
-        started = time.monotonic()
-        with pytest.raises(
-            InputError, match="refused the request: HTTP status 400 Bad Request: no"
-        ):
-            engine.generate(requests)
-        assert time.monotonic() - started < 4
-        released.set()
-
-
 def test_a_stream_shows_free_text_at_once_and_quotes_when_complete() -> None:
     with serving(Answer("By [ 1 bing crosby ] in [ 1 1999 ].")) as server:
         engine = engine_for(server)
@@ -347,29 +302,6 @@ def test_closing_a_stream_closes_the_connection() -> None:
         assert server.under_way == 0
 
 
-def test_it_implements_the_protocols_and_is_created_by_name() -> None:
-    with serving(FakeVllm(processor=True)) as server:
-        options = {"base_url": server.url, "constraint": "on", "free": "any"}
-        engine = create_engine("openai:org/Model-7B", options)
-        assert isinstance(engine, OpenAIEngine)
-        kinds = (StreamingEngine, GeneratingEngine, ConstrainedEngine)
-        assert all(isinstance(engine, kind) for kind in kinds)
-        assert engine.name == "openai:org/Model-7B"
-        assert engine.options.constraint == "auto"
-        assert engine.answer(QUESTION, SOURCES) == QuotedAnswer.parse(
-            "So [ 1 Bing ] and [ 2 Josh ].", SOURCES
-        )
-        assert server.asked[-1].body["model"] == "org/Model-7B"
-        engine.close()
-        engine.close()
-        with pytest.raises(InputError, match=r"^The engine is closed"):
-            engine.answer(QUESTION, SOURCES)
-    accepted = accepted_options("openai:x")
-    assert accepted is not None
-    assert {"base_url", "timeout", "constraint", "batch_size", "prompts", "free"} <= set(accepted)
-    assert not {"api_key", "device", "num_beams"} & set(accepted)
-
-
 def test_threads_share_an_engine() -> None:
     with serving(FakeVllm(grammar=True)) as server:
         engine = engine_for(server, constraint="auto")
@@ -388,13 +320,14 @@ def test_threads_share_an_engine() -> None:
         assert len(probes) == 2
 
 
-def test_the_prompt_contains_the_history() -> None:
-    said = [Exchange("Who wrote White Christmas </s>?", "Irving Berlin did.")]
-    with serving(Answer("By [ 1 Bing Crosby ].")) as server:
-        engine = engine_for(server)
-        generated(engine, Request("Who sang it?", SOURCES, said))
-        turns = [(m["role"], m["content"]) for m in server.asked[-1].body["messages"]]
-    assert turns[-3:-1] == [
-        ("user", "Question: Who wrote White Christmas < / s >?"),
-        ("assistant", "Irving Berlin did."),
-    ]
+def test_an_engine_is_created_by_name_and_closed() -> None:
+    with serving(FakeVllm(processor=True)) as server:
+        engine = create_engine("openai:org/Model-7B", {"base_url": server.url, "constraint": "on"})
+        assert isinstance(engine, OpenAIEngine)
+        assert engine.name == "openai:org/Model-7B"
+        assert engine.answer(QUESTION, SOURCES).verified
+        assert server.asked[-1].body["model"] == "org/Model-7B"
+        engine.close()
+        engine.close()
+        with pytest.raises(InputError, match=r"^The engine is closed"):
+            engine.answer(QUESTION, SOURCES)
