@@ -242,7 +242,6 @@ def _blocks(messages: list[Message]) -> Iterator[Block]:
                 yield from block.content
 
 
-
 def _file_of(block: Block) -> str | None:
     """Return a document's file in base64; None if the document is plain text."""
     source = block.source if block.type == "document" else None
