@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from semqa.cli.answer_file import answer_questions, read_questions
-from semqa.cli.choice import Choice, EngineOptions, choose, with_default
+from semqa.cli.choice import EngineOptions, choose, with_default
 from semqa.cli.eval.judging import JudgeOptions
 from semqa.cli.inputs import SourceOptions, check_not_an_input, check_stdin_once, check_text
 from semqa.cli.options import AsJson, EngineName
@@ -17,7 +17,6 @@ from semqa.cli.output import json_line, say, use_color, watch, write_file, write
 from semqa.cli.running import (
     AnswerTask,
     Format,
-    Run,
     judge_answer,
     open_named_judge,
     run_engine,
@@ -141,7 +140,9 @@ def answer(
             hint="Use words from the documents, or add documents with: semqa index DIR",
         )
     task = AnswerTask(Request(question, found), output_format, with_prompt)
-    run = _run(choice, task)
+    with choice.opened([question], warm=False) as opened:
+        say_if_words_only(opened, found)
+        run = run_engine(choice, opened, task, watch if sys.stderr.isatty() else None)
     if judging is not None:
         run = run._replace(check=judge_answer(question, run.result, judging))
     if output_format is Format.JSON:
@@ -167,18 +168,6 @@ def answer(
             title = found[quote.source - 1].title
             shown_title = f" {title}:" if title else ""
             say(f"nearest: [{quote.source}]{shown_title} “{' '.join(quote.text.split())}”")
-
-
-def _run(choice: Choice, task: AnswerTask) -> Run:
-    from semqa.engines import close_engine
-
-    asked = task.request
-    engine = choice.create([asked.question])
-    say_if_words_only(engine, asked.sources)
-    try:
-        return run_engine(choice, engine, task, watch if sys.stderr.isatty() else None)
-    finally:
-        close_engine(engine)
 
 
 def _format_of_many(given: Format | None, as_json: bool, out: Path | None) -> Format:

@@ -11,18 +11,17 @@ import hashlib
 import json
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from semqa.cli.choice import warm_up
 from semqa.cli.output import (
-    STOPPED,
     json_line,
     print_error,
     progress_bar,
+    resumable,
     say,
     use_color,
     write_result,
@@ -88,7 +87,6 @@ def read_questions(path: Path) -> list[AskedQuestion]:
 
 
 def _own_sources(row: Any) -> tuple[Source, ...]:
-
     given = row.fields.get("sources") or []
     if not isinstance(given, list):
         raise InputError(
@@ -117,7 +115,11 @@ def answer_questions(
     if done:
         say(f"{len(done)} of {len(asked)} questions are already answered")
     failed = []
-    try:
+    with ExitStack() as opened:
+        for each in (stream, judging):
+            if each is not None:
+                opened.callback(each.close)
+        opened.enter_context(resumable(saved=stream is not None))
         for (question, key), request, made in _runs(pending, finder, choice):
             if isinstance(made, InputError):
                 failed.append(f"{question.where}: {made}")
@@ -134,15 +136,6 @@ def answer_questions(
                 write_result(json_line(record))
             else:
                 stream.append(record)  # on disk when this returns
-    except KeyboardInterrupt:
-        if stream is not None:
-            say(STOPPED)
-        raise typer.Exit(130) from None
-    finally:
-        if stream is not None:
-            stream.close()
-        if judging is not None:
-            judging.close()
     for message in failed:
         print_error(message)
     if failed:
@@ -177,15 +170,12 @@ def _runs(
     pending: Sequence[_Keyed], finder: SourceFinder | None, choice: Choice
 ) -> Iterator[tuple[_Keyed, Request, Run | InputError]]:
     """Load the engine and answer questions, in batches if possible."""
-    from semqa.engines import GeneratingEngine, Request, close_engine
+    from semqa.engines import GeneratingEngine, Request
 
     if not pending:
         return
-    engine = choice.create([asked.question for asked, _ in pending])
-    size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
-    try:
-        if choice.constrained:
-            warm_up(engine)
+    with choice.opened([asked.question for asked, _ in pending]) as engine:
+        size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
         if finder is not None and finder.given:
             say_if_words_only(engine, [each.source for each in finder.given])
         with progress_bar("answering", "examples") as update:
@@ -199,8 +189,6 @@ def _runs(
                 yield from zip(batch, requests, _answers(choice, engine, requests), strict=True)
                 if update is not None:
                     update(min(start + size, len(pending)), len(pending))
-    finally:
-        close_engine(engine)
 
 
 def _answers(

@@ -14,7 +14,7 @@ from semqa.cli.choice import EngineOptions, choose, with_default
 from semqa.cli.command import taking
 from semqa.cli.eval.judging import BenchJudge
 from semqa.cli.options import AsJson, RayOptions
-from semqa.cli.output import json_line, say, write_result
+from semqa.cli.output import json_line, resumable, say, write_result
 from semqa.cli.running import open_named_judge
 from semqa.cli.tables import print_tables
 from semqa.errors import InputError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.bench_config import ConfigReader
 
-app = typer.Typer(name="bench", help="Benchmark engines on public datasets.", no_args_is_help=True)
+app = typer.Typer(help="Benchmark engines on public datasets.", no_args_is_help=True)
 
 
 @app.callback()
@@ -83,7 +83,7 @@ def quotesum(
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
         raise InputError("is missing.", field=missing, hint="Or give a grid with --config.")
-    with _resumable():
+    with resumable():
         engine, options = with_default(engine, options)
         with _opened_judge(ctx.obj[BenchJudge], options.typed) as judging:
             choice = choose(engine, options)
@@ -141,7 +141,7 @@ def _run_grid(
         say(line)
     out: Path = whole["out"]
     with ExitStack() as opened:
-        opened.enter_context(_resumable())
+        opened.enter_context(resumable())
         with _at_line(reader, whole, "judge"):
             judge = _made(BenchJudge, whole)
             judging = opened.enter_context(_opened_judge(judge, options.typed | in_file.keys()))
@@ -169,16 +169,6 @@ def _run_grid(
         say(f"report: semqa report {out}")
     if any(each.state == "failed" or (each.failed and not each.answered) for each in outcomes):
         raise typer.Exit(1)
-
-
-@contextmanager
-def _resumable() -> Iterator[None]:
-    """On Ctrl-C, print that the run can be resumed."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        say("interrupted; run the same command again to continue")
-        raise
 
 
 @contextmanager

@@ -6,9 +6,9 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from semqa.cli.eval.judging import count_note
+from semqa.cli.eval.judging import unparsed_note
 from semqa.cli.output import say, write_result
-from semqa.cli.tables import judged_table, make_table, print_tables, scores_table, unscored_notes
+from semqa.cli.tables import judged_table, make_table, print_tables, quotesum_notes, scores_table
 from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def show_results(results: Mapping[str, Any]) -> None:
         for line in _judged(judged):
             write_result(line)
     for line in (
-        *unscored_notes(scores),
+        *quotesum_notes(scores),
         *_failed(results),
         *_exemplars(results["exemplars"]),
         *_written(results),
@@ -148,7 +148,7 @@ def show_results(results: Mapping[str, Any]) -> None:
 
 def _judged(judged: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on inputs the judge could not handle, which count against the answers."""
-    yield from count_note(judged["unparsed"], "neutral, or as no answer")
+    yield from unparsed_note(judged["unparsed"], "neutral, or as no answer")
     if count := max(judged["too_long"], judged.get("auto_ais", judged)["too_long"]):
         yield f"too long for the judge: {count}, counted as not supported or as no answer"
     for reason, count in judged.get("disambig_f1", {}).get("unscored", {}).items():

@@ -16,7 +16,7 @@ from urllib import parse
 
 import typer
 
-from semqa.cli.choice import Choice, EngineOptions, choose, warm_up, with_default
+from semqa.cli.choice import Choice, EngineOptions, choose, with_default
 from semqa.cli.inputs import Given, SourceFinder, SourceOptions, check_not_an_input, check_text
 from semqa.cli.options import EngineName
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
@@ -80,18 +80,11 @@ def chat(
         raise InputError("Sources cannot be standard input (-), which has the questions.")
     named, given = with_default(engine, ctx.obj[EngineOptions])
     finder = sources.finder(texts)
-    from semqa.engines import close_engine
-
     choice = choose(named, given)
-    opened = choice.create()
-    try:
-        if choice.constrained:
-            warm_up(opened)
+    history = data_folder(sources.data) / "chat-history"
+    with choice.opened() as opened, _line_editor(history):
         talk = _Chat(choice, opened, finder, [*texts, sources.sources])
-        with _line_editor(data_folder(sources.data) / "chat-history"):
-            talk.run()
-    finally:
-        close_engine(opened)
+        talk.run()
     if talk.failed and not sys.stdin.isatty():
         raise typer.Exit(1)
 
@@ -245,7 +238,6 @@ class _Chat:
         return watch
 
     def _show(self, turn: _Turn) -> None:
-
         console, result = self._console, turn.run.result
         console.print(answer_text(result, turn.understood))
         console.print()
@@ -304,7 +296,6 @@ class _Chat:
         return self._turns[-1]
 
     def _list_sources(self) -> None:
-
         turn = self._last()
         for number in _quoted(turn):
             given = turn.given[number - 1]
@@ -334,7 +325,6 @@ class _Chat:
         console.print(text)
 
     def _save(self, name: str) -> None:
-
         if not name:
             raise InputError("/save needs a file name.")
         path = Path(name).expanduser()
@@ -348,7 +338,6 @@ class _Chat:
         say(f"saved {len(exchanges)} answer{'s' if len(exchanges) > 1 else ''} to {path}")
 
     def _print(self, text: str, style: str | None = None) -> None:
-
         self._console.print(safe_text(text), style=style)
 
 
@@ -361,13 +350,11 @@ def _quotes_of(turn: _Turn, number: int) -> list[Quote]:
 
 
 def _line(text: str) -> str:
-
     line = safe_text(" ".join(text.split()))
     return line if len(line) <= 100 else line[:99] + "…"
 
 
 def _name(given: Given, number: int) -> str:
-
     name = given.source.title or (given.found.name if given.found else "")
     return safe_text(" ".join(name.split())) or f"source {number}"
 

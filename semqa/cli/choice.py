@@ -232,6 +232,19 @@ class Choice:
         with waiting(f"loading {self.engine}"):
             return create_engine(self.engine, {**self.options, "prompts": builder})
 
+    @contextmanager
+    def opened(self, questions: Sequence[str] = (), *, warm: bool = True) -> Iterator[Engine]:
+        """Load the engine for a block, and prepare its constraint if `warm`."""
+        from semqa.engines import close_engine
+
+        engine = self.create(questions)
+        try:
+            if warm and self.constrained:
+                warm_up(engine)
+            yield engine
+        finally:
+            close_engine(engine)
+
     def say_citations(self, prompts: PromptBuilder | None) -> None:
         """Warn that citations count as malformed, if the prompt asks for them."""
         if prompts is not None and prompts.template.answers == "citations" and not self.constrained:
@@ -289,6 +302,27 @@ def choose(engine: str, given: EngineOptions) -> Choice:
         if unused:
             say(f"no effect with --constraint off: {', '.join(map(flag, unused))}")
     return Choice(engine, options, settings)
+
+
+def choose_each(
+    engines: Sequence[str] | None, given: EngineOptions
+) -> tuple[tuple[str, ...], Callable[[str], Choice]]:
+    """Return the engines, or the default one, and a function that returns the choice of an engine.
+
+    The options are for the first engine; the others get those that they accept.
+    """
+    from semqa.engines import check_options
+
+    first, given = with_default(engines[0] if engines else None, given)
+    lenient = replace(given, optional=frozenset(given.given()))
+
+    def choice(engine: str) -> Choice:
+        return choose(engine, given if engine == first else lenient)
+
+    names = tuple(dict.fromkeys((first, *(engines or ())[1:])))
+    for each in map(choice, names):
+        check_options(each.engine, each.options)
+    return names, choice
 
 
 def _with_learned(

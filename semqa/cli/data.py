@@ -14,9 +14,7 @@ from semqa.data.quotesum import check_quotesum
 if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile
 
-app = typer.Typer(
-    name="data", help="Fetch, list and check the files of public datasets.", no_args_is_help=True
-)
+app = typer.Typer(help="Fetch, list and check the files of public datasets.", no_args_is_help=True)
 
 
 @app.command("fetch")

@@ -11,7 +11,6 @@ from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
 
 app = typer.Typer(
-    name="harness",
     help="QuoteSum as a task of lm-evaluation-harness and inspect_ai.",
     no_args_is_help=True,
 )

@@ -19,7 +19,6 @@ app = typer.Typer(help="Create, list and revoke API keys of a server.", no_args_
 Database = Annotated[
     str | None,
     typer.Option(
-        "--database",
         envvar="SEMQA_DATABASE",
         help="Database URL.",
         show_default="SQLite in the data folder",

@@ -32,8 +32,8 @@ from semqa.cli import (
 from semqa.cli.choice import EngineOptions
 from semqa.cli.collections import OwnerOptions
 from semqa.cli.command import taking, use_help
-from semqa.cli.eval import main as evaluation
-from semqa.cli.eval.judging import JudgeOptions
+from semqa.cli.eval import ais, attrscore, citations, docs, q2, tofueval
+from semqa.cli.eval.judging import JudgeCommand, JudgeOptions
 from semqa.cli.inputs import SourceOptions
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
@@ -46,6 +46,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+evaluation = typer.Typer(
+    help="Evaluate answers about your documents, and attribution: AIS, AttrScore, Q² and others.",
+    no_args_is_help=True,
+)
+evaluation.command("docs", cls=taking(EngineOptions))(docs.docs)
+evaluation.command("ais")(ais.ais)
+evaluation.command("auto-ais", cls=JudgeCommand)(citations.auto_ais)
+evaluation.add_typer(attrscore.app, name="attrscore")
+evaluation.command("citations", cls=JudgeCommand)(citations.citations)
+evaluation.command("disambig", cls=JudgeCommand)(citations.disambig)
+evaluation.add_typer(q2.app, name="q2")
+evaluation.add_typer(tofueval.app, name="tofueval")
+
 _ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Evaluation", "Models"
 app.command(
     name="answer", cls=taking(SourceOptions, EngineOptions, JudgeOptions), rich_help_panel=_ASK
@@ -61,7 +74,7 @@ app.add_typer(questions.app, name="questions", rich_help_panel=_MEASURE)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command(name="score", rich_help_panel=_MEASURE)(score.score)
 app.command(name="report", rich_help_panel=_MEASURE)(report.report)
-app.add_typer(evaluation.app, name="eval", rich_help_panel=_MEASURE)
+app.add_typer(evaluation, name="eval", rich_help_panel=_MEASURE)
 app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
 app.add_typer(harness.app, name="harness", rich_help_panel=_MEASURE)
 app.add_typer(models.app, name="models", rich_help_panel=_TRAIN)

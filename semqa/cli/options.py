@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -47,17 +47,19 @@ COLLECTIONS = "Collections"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
+
+def data_option(panel: str | None = None) -> Any:
+    """Return the option for the data folder."""
+    return typer.Option(
         envvar="SEMQA_DATA",
         help="Folder of collections and conversations.",
         show_default="~/.local/share/semqa",
         metavar="DIR",
-        rich_help_panel=COLLECTIONS,
-    ),
-]
+        rich_help_panel=panel,
+    )
+
+
+DataFolder = Annotated[Path | None, data_option(COLLECTIONS)]
 
 EngineName = Annotated[
     str | None,

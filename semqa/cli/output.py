@@ -90,6 +90,17 @@ def print_error(message: str) -> None:
 
 
 @contextmanager
+def resumable(*, saved: bool = True) -> Iterator[None]:
+    """If Ctrl-C ends the block and its work is saved, print how to continue."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if saved:
+            say(STOPPED)
+        raise
+
+
+@contextmanager
 def progress_bar(
     title: str, unit: Literal["examples", "bytes", "files"]
 ) -> Iterator[Callable[[int, int | None], None] | None]:

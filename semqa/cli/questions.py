@@ -16,9 +16,9 @@ from semqa.cli.command import taking
 from semqa.cli.inputs import check_not_an_input
 from semqa.cli.options import AsJson, DataFolder, RayOptions
 from semqa.cli.output import (
-    STOPPED,
     json_line,
     progress_bar,
+    resumable,
     say,
     terminal_width,
     waiting,
@@ -33,7 +33,7 @@ from semqa.questions.rules import AmbigqaRules, DocumentRules, Rules
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from semqa.questions.collect import Count, Plan, Workers
+    from semqa.questions.collect import Count
     from semqa.retrieval.passages import Collection
 
 
@@ -71,11 +71,11 @@ def paq(
     The files are streamed, so they may be larger than memory. If you stop it,
     run the same command again to continue.
     """
-    from semqa.questions.collect import collect_paq
+    from semqa.questions.collect import Plan, collect_paq
 
-    rules = ctx.obj[Rules]
-    with ctx.obj[RayOptions].opened() as workers, _resumable():
-        _show(out, collect_paq(_plan(out, rules, workers), files, passages), as_json)
+    with ctx.obj[RayOptions].opened() as workers, resumable():
+        plan = Plan(out, ctx.obj[Rules], progress_bar, workers)
+        _show(out, collect_paq(plan, files, passages), as_json)
 
 
 @app.command(cls=taking(AmbigqaRules, RayOptions))
@@ -92,11 +92,11 @@ def ambigqa(
     Passages are the paragraphs of articles that contain an answer. Several
     passages of a page are kept if they do not overlap.
     """
-    from semqa.questions.collect import collect_ambigqa
+    from semqa.questions.collect import Plan, collect_ambigqa
 
-    rules = ctx.obj[AmbigqaRules]
-    with ctx.obj[RayOptions].opened() as workers, _resumable():
-        _show(out, collect_ambigqa(_plan(out, rules, workers), files), as_json)
+    with ctx.obj[RayOptions].opened() as workers, resumable():
+        plan = Plan(out, ctx.obj[AmbigqaRules], progress_bar, workers)
+        _show(out, collect_ambigqa(plan, files), as_json)
 
 
 @app.command(cls=taking(DocumentRules))
@@ -120,11 +120,11 @@ def documents(
     A question is proposed if several documents seem to answer it. Many
     proposals are bad, so review them with semqa questions check.
     """
-    from semqa.questions.collect import collect_documents
+    from semqa.questions.collect import Plan, collect_documents
 
-    rules = ctx.obj[DocumentRules]
-    with _documents(files or [], collection, data) as (found, identity), _resumable():
-        counts = collect_documents(_plan(out, rules), found, identity, ask)
+    with _documents(files or [], collection, data) as (found, identity), resumable():
+        plan = Plan(out, ctx.obj[DocumentRules], progress_bar)
+        counts = collect_documents(plan, found, identity, ask)
         _show(out, counts, as_json)
     if not as_json and counts[-1].questions:
         say(f"Review them with: semqa questions check {out}")
@@ -327,21 +327,6 @@ def _file(questions: Path) -> Path:
             hint="Run the command that collects them again.",
         )
     return questions / QUESTIONS_FILE
-
-
-def _plan(out: Path, rules: Rules, workers: Workers | None = None) -> Plan:
-    from semqa.questions.collect import Plan
-
-    return Plan(out, rules, progress_bar, workers)
-
-
-@contextmanager
-def _resumable() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        say(STOPPED)
-        raise typer.Exit(130) from None
 
 
 def _show(out: Path, counts: Sequence[Count], as_json: bool) -> None:

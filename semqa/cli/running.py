@@ -264,7 +264,7 @@ def judge_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> Ans
             check = check_answer(question, answer, judge)
     finally:
         judge.close()
-    for note in unparsed_note(judge):
+    for note in unparsed_note(judge.unparsed):
         say(note)
     return check
 

@@ -11,7 +11,7 @@ import typer
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
-from semqa.cli.tables import comparison_table, print_tables, scores_table, unscored_notes
+from semqa.cli.tables import comparison_table, print_tables, quotesum_notes, scores_table
 from semqa.data.files import display_name
 from semqa.data.jsonl import write_jsonl
 from semqa.data.quotesum import match_predictions, read_predictions, read_quotesum
@@ -106,7 +106,7 @@ def score(
         write_result(json_line(record, indent=2))
     else:
         print_tables(scores_table(record), *([comparison_table(tests)] if tests else []))
-        for note in (*unscored_notes(record), *notes):
+        for note in (*quotesum_notes(record), *notes):
             write_result(note)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import semqa
-from semqa.cli.choice import Choice, EngineOptions, choose, warm_up, with_default
+from semqa.cli.choice import EngineOptions, choose_each, warm_up
 from semqa.cli.command import declared, taking
+from semqa.cli.options import data_option
 from semqa.data.files import data_folder
 from semqa.extras import require
 from semqa.server.settings import ServerOptions, ServerSettings
@@ -41,15 +42,7 @@ def serve(
             metavar="ENGINE",
         ),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of collections and conversations.",
-            envvar="SEMQA_DATA",
-            show_default="~/.local/share/semqa",
-            metavar="DIR",
-        ),
-    ] = None,
+    data: Annotated[Path | None, data_option()] = None,
     workers: Annotated[
         int,
         typer.Option(
@@ -69,24 +62,9 @@ def serve(
     semqa serve
     semqa serve --host 0.0.0.0 --api-key "$KEY" --engine openai:gpt-4o-mini
     """  # noqa: D301 -- click reads the backspace
-    from semqa.engines import check_options
-
-    options: EngineOptions = ctx.obj[EngineOptions]
     for module in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client", "python_multipart"):
         require(module, extra="serve", purpose="semqa serve")
-    first, options = with_default(engine[0] if engine else None, options)
-    engines = (first, *(engine or ())[1:])
-
-    def choice(spec: str) -> Choice:
-        given = options
-        if spec != engines[0]:
-            # The options are for the first engine; the others get those that they accept.
-            given = replace(options, optional=frozenset(options.given()))
-        return choose(spec, given)
-
-    for each in map(choice, engines):
-        check_options(each.engine, each.options)  # the others are loaded with their first question
-
+    engines, choice = choose_each(engine, ctx.obj[EngineOptions])
     settings = ServerSettings(
         **asdict(ctx.obj[ServerOptions]),
         data=data_folder(data),
@@ -112,9 +90,9 @@ def serve(
     from semqa.server.running import Running
 
     app = create_app(settings)
-    first_engine = app.state.shelf.get(engines[0])
-    if options.values.get("constraint") != "off":
-        warm_up(first_engine)
+    first = app.state.shelf.get(engines[0])  # the others are loaded with their first question
+    if choice(engines[0]).constrained:
+        warm_up(first)
     if not worker:
         _warn(settings.host, settings.api_keys, app.state.store)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.cli.eval.ais import ais_notes, ais_tables
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.serve import http_address
@@ -264,23 +265,16 @@ def report(
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
     if not any(rated for _, rated in studies):
         raise InputError("Nothing to report: no item is finished yet.")
-    kind = studies[0][0].kind
+    figures = studies[0][0].kind.report(studies)
+    notes: Iterable[str] = figures.notes
     if as_json:
-        record = {**kind.report(studies).record, "raters": people}
-        write_result(json_line(record, indent=2))
+        write_result(json_line({**figures.record, "raters": people}, indent=2))
         return
-    notes: Iterable[str]
-    if kind.name == "ais":
-        from semqa.cli.eval.ais import ais_notes, ais_tables
-        from semqa.studies.ais import Ais
-
-        found = Ais().found(studies)
-        print_tables(*ais_tables(found))
-        notes = ais_notes(found)
+    if kinds == ["ais"]:
+        print_tables(*ais_tables(figures.record))
+        notes = ais_notes(figures.record)
     else:
-        figures = kind.report(studies)
         print_tables(*(things_table(title, rows) for title, rows in figures.tables))
-        notes = figures.notes
     print_tables(_raters_table(people))
     for note in notes:
         write_result(note)
@@ -297,7 +291,6 @@ def _progress_rows(progress: Sequence[Progress], prefix: str = "") -> list[dict[
 
 
 def _raters_table(rows: Sequence[dict[str, Any]]) -> Table:
-
     return things_table(
         ("rater", "state", "finished", "of", "gold right", "of", "minutes"),
         [

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from semqa.cli.output import terminal_width
 from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rich.table import Table
 
     from semqa.metrics.bootstrap import PairedTest
@@ -44,32 +43,67 @@ def make_table(*columns: str, left: int = 1) -> Table:
     return table
 
 
-def scores_table(record: Mapping[str, Any]) -> Table:
-    """Return one row per score: value, interval and number of examples."""
-    table = make_table("", "score", f"{record['confidence']:.0%} interval", "n")
-    for metric, name in SHOWN.items():
-        value, interval = record[metric], record["intervals"].get(metric)
-        table.add_row(
-            name,
-            "unscored" if value is None else f"{value:.2f}",
-            "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}",
-            str(record["scored"][metric]),
-            style="bold" if metric == "semqa" else None,
-        )
+def shown(value: float | None, digits: int = 3, *, times: float = 1) -> str:
+    """Format a score."""
+    return "unscored" if value is None else f"{times * value:.{digits}f}"
+
+
+def percent(value: float | None, missing: str = "unscored") -> str:
+    """Format a share as a percentage."""
+    return missing if value is None else f"{100 * value:.1f}"
+
+
+def span(ends: Sequence[float] | None, digits: int = 3, *, times: float = 1) -> str:
+    """Format an interval."""
+    return "" if ends is None else " – ".join(f"{times * end:.{digits}f}" for end in ends)
+
+
+Figure = tuple[str, float | None, Sequence[float] | None, int]
+"""A score: name, value, interval and number of items."""
+
+
+def figures_table(
+    title: str, rows: Iterable[Figure], digits: int = 2, *, confidence: float = 0.95
+) -> Table:
+    """Return one row per score."""
+    table = make_table(title, "score", f"{confidence:.0%} interval", "n")
+    for name, value, interval, n in rows:
+        style = "bold" if name == "SEMQA" else None
+        table.add_row(name, shown(value, digits), span(interval, digits), str(n), style=style)
     return table
 
 
-def unscored_notes(record: Mapping[str, Any]) -> list[str]:
-    """Return one line per reason for unscored examples, with the scores concerned."""
-    metrics: dict[tuple[str, int], list[str]] = {}
-    for metric, name in SHOWN.items():
-        for reason, count in record["unscored"].get(metric, {}).items():
-            metrics.setdefault((reason, count), []).append(name)
-    return [
-        f"unscored: {count} of {record['n']} ({reason}) in "
-        + ("all scores" if len(names) == len(SHOWN) else ", ".join(names))
-        for (reason, count), names in metrics.items()
+def scores_table(record: Mapping[str, Any]) -> Table:
+    """Return the scores of predictions for QuoteSum."""
+    rows = [
+        (name, record[metric], record["intervals"].get(metric), record["scored"][metric])
+        for metric, name in SHOWN.items()
     ]
+    return figures_table("", rows, confidence=record["confidence"])
+
+
+def unscored_notes(n: int, reasons: Iterable[tuple[str, Mapping[str, int]]]) -> list[str]:
+    """Return one line per reason for unscored items, with the scores concerned.
+
+    Args:
+        n: number of all items.
+        reasons: the name of each score, and how many items it leaves out by reason.
+    """
+    names: dict[tuple[str, int], list[str]] = {}
+    for name, counts in reasons:
+        for found in counts.items():
+            names.setdefault(found, []).append(name)
+    return [
+        f"unscored: {count} of {n} ({reason}) in {', '.join(own)}"
+        for (reason, count), own in names.items()
+    ]
+
+
+def quotesum_notes(record: Mapping[str, Any]) -> list[str]:
+    """Return `unscored_notes` on the scores of predictions for QuoteSum."""
+    reasons = ((name, record["unscored"].get(key, {})) for key, name in SHOWN.items())
+    every = ", ".join(SHOWN.values())
+    return [note.replace(every, "all scores") for note in unscored_notes(record["n"], reasons)]
 
 
 def comparison_table(tests: Sequence[PairedTest]) -> Table:
@@ -86,21 +120,6 @@ def comparison_table(tests: Sequence[PairedTest]) -> Table:
     return table
 
 
-def figures_table(
-    title: str, rows: Sequence[tuple[str, float | None, Sequence[float] | None, int]]
-) -> Table:
-    """Return one row per score: name, value, 95% interval and number of items."""
-    table = make_table(title, "score", "95% interval", "n")
-    for name, value, interval, n in rows:
-        table.add_row(
-            name,
-            "unscored" if value is None else f"{value:.2f}",
-            "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}",
-            str(n),
-        )
-    return table
-
-
 def things_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> Table:
     """Return a table of cells, with control characters escaped."""
     table = make_table(*headers)
@@ -111,7 +130,7 @@ def things_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) ->
 
 def judged_table(judged: Mapping[str, Any]) -> Table:
     """Return the judge's scores of a run, from `semqa.bench.judging.judge_records`."""
-    rows: list[tuple[str, float | None, Sequence[float] | None, int]] = []
+    rows: list[Figure] = []
     if "auto_ais" in judged:
         ais = judged["auto_ais"]
         n = ais["n"]

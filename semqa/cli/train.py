@@ -92,7 +92,6 @@ def _report_fit(found: Fit, steps: int) -> None:
 
 
 def _show(record: Mapping[str, Any]) -> None:
-
     columns = (*SHOWN, ("SEMQA", "semqa"))
     table = make_table("epoch", "step", *(name for name, _ in columns), "verified", left=0)
     for each in record["history"]:

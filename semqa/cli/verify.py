@@ -123,7 +123,6 @@ def _reason(quote: Quote, search: NearestSearch, sources: Sequence[Source]) -> s
 
 
 def _nearest(quote: Quote, search: NearestSearch) -> Nearest | None:
-
     return search.find(quote.text) if quote.status is Status.FABRICATED else None
 
 

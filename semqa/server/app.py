@@ -23,10 +23,7 @@ from semqa.server.answering import Answering
 from semqa.server.engines import EngineRegistry
 from semqa.server.errors import add_handlers, errors
 from semqa.server.measures import Measures
-from semqa.server.middleware import (
-    PAGE_POLICY,
-    RequestMiddleware,
-)
+from semqa.server.middleware import PAGE_POLICY, RequestMiddleware
 from semqa.server.settings import ServerSettings
 from semqa.server.store import open_store
 from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background

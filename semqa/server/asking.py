@@ -24,7 +24,7 @@ from semqa.quotes import Source
 from semqa.quotes.answer import NO_QUESTION
 from semqa.retrieval.passages import Found, Library
 from semqa.server.answering import AnswerResult, AnswerSource, Piece, PreparedQuestion
-from semqa.server.errors import shutdown_error, stream_error
+from semqa.server.errors import SHUTTING_DOWN, error_body, stream_error
 from semqa.server.settings import ServerSettings
 from semqa.server.sse import EventStream, await_first, dumps, event, while_connected
 
@@ -297,4 +297,8 @@ async def respond(
         finally:
             await events.aclose()
 
-    return EventStream(sent(), cut=lambda: serializer.failed(shutdown_error(request)))
+    def cut() -> bytes:
+        error = error_body(503, SHUTTING_DOWN, request.state.request_id)
+        return serializer.failed(error)
+
+    return EventStream(sent(), cut)

@@ -175,11 +175,6 @@ def stream_error(error: BaseException, request: Request) -> dict[str, Any]:
     return error_body(*as_error(error), request.state.request_id, _param(error))
 
 
-def shutdown_error(request: Request) -> dict[str, Any]:
-    """Return the error body that ends a stream when the server shuts down."""
-    return error_body(503, SHUTTING_DOWN, request.state.request_id)
-
-
 SHUTTING_DOWN = "The server is shutting down; retry. The request may have been applied."
 INTERNAL_ERROR = "Internal server error. See the server log under this request ID."
 

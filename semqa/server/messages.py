@@ -10,7 +10,7 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -35,6 +35,9 @@ from semqa.server.schemas import (
 )
 from semqa.server.settings import ServerSettings
 from semqa.server.sse import event
+
+if TYPE_CHECKING:
+    from semqa.documents import Document
 
 router = APIRouter(tags=["messages"])
 
@@ -141,7 +144,7 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
         for at, found in enumerate(prepared.sources[len(sources) :], results)
     ]
     by_id = {id(each): place for each, place in zip(prepared.sources, places, strict=True)}
-    reply = MessageReply(prepared, by_id, prepared.engine)
+    reply = MessageReply(prepared, by_id)
     return await respond(request, prepared, reply, stream=bool(body.stream))
 
 
@@ -206,7 +209,7 @@ def _documents(
         )
     sources: list[AnswerSource] = []
     places: list[Place] = []
-    known: dict[str, _Extracted] = {}  # clients send the same file again with each turn
+    known: dict[str, Document] = {}  # clients send the same file again with each turn
     documents = results = 0
     for block in blocks:
         if block.type == "document":
@@ -239,13 +242,6 @@ def _blocks(messages: list[Message]) -> Iterator[Block]:
                 yield from block.content
 
 
-class _Extracted(NamedTuple):
-    """The text of a file, with the offset of each page."""
-
-    text: str
-    pages: tuple[int, ...]
-
-
 def _file_of(block: Block) -> str | None:
     """Return a document's file in base64; None if the document is plain text."""
     source = block.source if block.type == "document" else None
@@ -255,7 +251,7 @@ def _file_of(block: Block) -> str | None:
 
 
 def _document(
-    block: Block, index: int, known: Mapping[str, _Extracted]
+    block: Block, index: int, known: Mapping[str, Document]
 ) -> Iterator[tuple[Source, Place]]:
     source, title, cited = block.source, block.title, block.cited
     if not isinstance(source, DocumentSource):
@@ -270,8 +266,9 @@ def _document(
         for at, text in enumerate(texts):
             yield Source(text, title or ""), Place("block", index, title, block=at, cited=cited)
     elif source.type == "base64" and source.data is not None:
-        text, pages = known[source.data]
-        yield Source(text, title or ""), Place("page", index, title, cited=cited, pages=pages)
+        file = known[source.data]
+        pages = file.pages or (0,)
+        yield Source(file.text, title or ""), Place("page", index, title, cited=cited, pages=pages)
     else:
         raise InputError(
             f"must have a source of type text, content or base64 with data, got type "
@@ -280,7 +277,7 @@ def _document(
         )
 
 
-def _extracted(data: str, index: int) -> _Extracted:
+def _extracted(data: str, index: int) -> Document:
     try:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -288,8 +285,8 @@ def _extracted(data: str, index: int) -> _Extracted:
             "must have a PDF in base64 as its data.", field=f"document {index}"
         ) from None
     documents = require("semqa.documents", extra="serve", purpose="a document in base64")
-    read = documents.extract(f"document {index}.pdf", raw)  # the title is not a file name
-    return _Extracted(read.text, tuple(read.pages) or (0,))
+    read: Document = documents.extract(f"document {index}.pdf", raw)  # its title is no file name
+    return read
 
 
 def _result(block: Block, index: int) -> Iterator[tuple[Source, Place]]:
@@ -356,10 +353,9 @@ class Place:
 class MessageReply(Serializer):
     """Serializes a message."""
 
-    def __init__(self, prepared: PreparedQuestion, places: Mapping[int, Place], model: str) -> None:
+    def __init__(self, prepared: PreparedQuestion, places: Mapping[int, Place]) -> None:
         self._prepared = prepared
         self._places = places
-        self._model = model
         self._blocks: list[dict[str, Any]] = []
         self._open = False
 
@@ -411,7 +407,7 @@ class MessageReply(Serializer):
             "id": f"msg_{self._prepared.id}",
             "type": "message",
             "role": "assistant",
-            "model": self._model,
+            "model": self._prepared.engine,
             "content": blocks,
             "stop_reason": reason,
             "stop_sequence": None,

@@ -24,13 +24,7 @@ from semqa.server.chat import (
     unread,
 )
 from semqa.server.context import Turn, passages_of
-from semqa.server.schemas import (
-    STREAMED,
-    TEXT_ALONE,
-    Limit,
-    Many,
-    Text,
-)
+from semqa.server.schemas import STREAMED, TEXT_ALONE, Limit, Many, Text
 from semqa.server.sse import event
 
 router = APIRouter(tags=["responses"])

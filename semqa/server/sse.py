@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -88,8 +88,8 @@ class EventStream(StreamingResponse):
                 return
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine, and cancel it if the client disconnects.
+async def while_connected(request: Request, work: Awaitable[_T]) -> _T:
+    """Await some work, and cancel it if the client disconnects.
 
     Raises:
         DisconnectedError: if the client disconnected.

@@ -295,7 +295,7 @@ class DocumentWorkers:
         work.add_done_callback(_consume_exception)
         try:
             async with asyncio.timeout(seconds):
-                return await while_connected(request, _shielded(work))
+                return await while_connected(request, asyncio.shield(work))
         except TimeoutError:
             raise TooSlowError(
                 f"Reading the documents took longer than {seconds:g} seconds. Send fewer."
@@ -304,10 +304,6 @@ class DocumentWorkers:
             cancelled.set()
             if not started.is_set():
                 work.cancel()
-
-
-async def _shielded(work: asyncio.Future[_T]) -> _T:
-    return await asyncio.shield(work)
 
 
 def _consume_exception(work: asyncio.Future[_T]) -> None:

@@ -5,7 +5,7 @@ A study is a folder: `study.json` (task and settings), `items.jsonl` (the items)
 
 Read in this order: `kind` (how a task is declared), `folder` (the files of a study), `assigning`
 (who rates what), `records` (the database tables), `store` (the database), `session` (what raters
-and reviewers may see and do), `app` (the HTTP interface and the page) and `analysis` (shared
+and reviewers see), `app` (the HTTP interface and the page) and `analysis` (shared
 statistics). Each task has its own module: `ais`, `answers`, `attrscore`, `explanations`, `q2`,
 `tofueval` and `writing` (with `written`). `tables` is for tasks that start from released tables and
 write them back.

@@ -344,11 +344,7 @@ class Ais(Kind):
         return found
 
     def report(self, studies: Studies) -> Figures:
-        """Return rates, agreement, designs and times; `semqa eval ais` prints the tables."""
-        return Figures(self.found(studies), [], [])
-
-    def found(self, studies: Studies) -> dict[str, Any]:
-        """Return the report of `semqa eval ais` on the ratings."""
+        """Return the record of `semqa eval ais`, which prints the tables."""
         from semqa.attribution.ais.report import Settings, report
 
         ratings = [each for study, rated in studies for each in as_ratings(study, rated)]
@@ -358,7 +354,8 @@ class Ais(Kind):
             for item in study.items
             if (rating := _expert(item)) is not None
         }
-        return report([], ratings, Settings(by=("design",)), experts=list(experts.values()))
+        settings = Settings(by=("design",))
+        return Figures(report([], ratings, settings, experts=list(experts.values())), [], [])
 
 
 def as_ratings(study: Study, ratings: Sequence[Rated]) -> list[Rating]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import Any
 
 from semqa.metrics.agreement import Level, cohen_kappa, krippendorff_alpha, pairwise_agreement
-from semqa.metrics.bootstrap import Mean, mean_with_interval, paired_means, question_mean
+from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
 from semqa.metrics.statistics import holm
 from semqa.studies.kind import Figures, Item, Studies, Table, counted, majority
 
@@ -41,37 +41,30 @@ def scales_report(
         for study, rated in studies
         for each in rated
     ]
-    systems = list(dict.fromkeys(name for name, _ in ratings))
-    means: dict[str, dict[str, Mean]] = {}
+    means: dict[str, dict[str, Any]] = {}
     answers: dict[str, dict[str, dict[str, list[int]]]] = {}
-    for system in systems:
+    times = {}
+    for system in dict.fromkeys(name for name, _ in ratings):
         own = [each for name, each in ratings if name == system]
-        means[system] = {
-            scale: question_mean(
-                [(e.item.item, float(e.values[scale])) for e in own], resamples=RESAMPLES, seed=seed
-            )
-            for scale in scales
-        }
-        answers[system] = {scale: defaultdict(list) for scale in scales}
-        for each in own:
-            for scale in scales:
-                answers[system][scale][each.item.item].append(each.values[scale])
+        means[system], answers[system] = {}, {}
+        for scale in scales:
+            given = [(each.item.item, each.values[scale]) for each in own]
+            mean = question_mean(given, resamples=RESAMPLES, seed=seed)
+            means[system][scale] = mean._asdict()
+            answers[system][scale] = defaultdict(list)
+            for item, level in given:
+                answers[system][scale][item].append(level)
+        times[system] = times_of([(each.seconds, words(each.item)) for each in own], seed)
     agreement = {
-        scale: _agreement([u for system in systems for u in answers[system][scale].values()])
+        scale: _agreement(levels for own in answers.values() for levels in own[scale].values())
         for scale in scales
     }
     compared = [row for scale in scales for row in _compare(scale, answers, seed)]
-    times = {
-        system: times_of(
-            [(e.seconds, words(e.item)) for name, e in ratings if name == system], seed
-        )
-        for system in systems
-    }
     record: dict[str, Any] = {
         "ratings": len(ratings),
         "raters": len({each.rater for _, each in ratings}),
-        "answers": sum(len(answers[system][scales[0]]) for system in systems),
-        "means": {s: {k: m._asdict() for k, m in own.items()} for s, own in means.items()},
+        "answers": sum(len(own[scales[0]]) for own in answers.values()),
+        "means": means,
         "agreement": agreement,
         "comparisons": compared,
         "times": times,
@@ -79,7 +72,7 @@ def scales_report(
         "resamples": RESAMPLES,
     }
     notes = [rated_note(record, "answer", record["answers"]), *unscored_notes(*agreement.values())]
-    return Figures(record, _tables(record, scales), notes)
+    return Figures(record, list(_tables(record, scales)), notes)
 
 
 def labels_report(
@@ -124,7 +117,6 @@ def labels_report(
     }
     ratings = [each for _, rated in studies for each in rated]
     agreed = rater_agreement(first)
-    timed = [(e.seconds, words(e.item)) for e in ratings if e.seconds]
     record: dict[str, Any] = {
         "ratings": len(ratings),
         "raters": len({each.rater for each in ratings}),
@@ -134,37 +126,21 @@ def labels_report(
         "labels": shares,
         "agreement": agreed,
     }
-    tables: list[Table] = [
-        (
-            ("majority label", "items", *(f"{c}" for label in labels for c in (label, "%"))),
-            [
-                [
-                    name or (ALL if len(shares) == 1 else "–"),
-                    str(total),
-                    *_counts(own, labels, total),
-                ]
-                for name, own in shares.items()
-                for total in [sum(own.values())]
-            ],
-        ),
-        agreement_table({"label": agreed}),
-    ]
-    if timed:
-        record["times"] = times_of(timed, studies[0][0].settings.seed)
-        tables.append(times_table({"all": record["times"]}))
+    rows = []
+    for name, own in shares.items():
+        total = sum(own.values())
+        row = [name or (ALL if len(shares) == 1 else "–"), str(total)]
+        for label in labels:
+            row += [str(own[label]), figure(100 * own[label] / total if total else None, 1)]
+        rows.append(row)
+    heads = ("majority label", "items", *(head for label in labels for head in (label, "%")))
+    tables: list[Table] = [(heads, rows), agreement_table({"label": agreed})]
+    add_times(record, tables, studies, words)
     notes = [
         f"{rated_note(record, 'item', record['items'])}; {more} to settle disagreements; "
         f"{record['undecided']} undecided"
     ]
     return Figures(record, tables, notes + unscored_notes(agreed))
-
-
-def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[str]:
-    return [
-        cell
-        for label in labels
-        for cell in (str(own[label]), figure(100 * own[label] / total if total else None, 1))
-    ]
 
 
 def rater_agreement(
@@ -218,21 +194,27 @@ def agreement_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
     """Return a table with a row of times per name; see `times_of`."""
-    return (
-        ("time", "ratings", "seconds, median", "mean", "sd", "seconds per word", "sd"),
+    rows = [
         [
-            [
-                name,
-                str(own["n"]),
-                figure(own["seconds"]["median"], 1),
-                figure(own["seconds"]["mean"], 1),
-                figure(own["seconds"]["sd"], 1),
-                figure(own["seconds_per_word"]["mean"], 2),
-                figure(own["seconds_per_word"]["sd"], 2),
-            ]
-            for name, own in found.items()
-        ],
-    )
+            name,
+            str(own["n"]),
+            *(figure(own["seconds"][key], 1) for key in ("median", "mean", "sd")),
+            *(figure(own["seconds_per_word"][key], 2) for key in ("mean", "sd")),
+        ]
+        for name, own in found.items()
+    ]
+    heads = ("time", "ratings", "seconds, median", "mean", "sd", "seconds per word", "sd")
+    return heads, rows
+
+
+def add_times(
+    record: dict[str, Any], tables: list[Table], studies: Studies, words: Callable[[Item], int]
+) -> None:
+    """Add the working times to a record and its tables, unless all ratings were imported."""
+    timed = [(e.seconds, words(e.item)) for _, rated in studies for e in rated if e.seconds]
+    if timed:
+        record["times"] = times_of(timed, studies[0][0].settings.seed)
+        tables.append(times_table({"all": record["times"]}))
 
 
 def rated_note(record: Mapping[str, Any], noun: str, number: int) -> str:
@@ -299,63 +281,39 @@ def _compare(
         pairs = [(fmean(left[item]), fmean(right[item])) for item in left if item in right]
         if len(pairs) > 1:
             test = paired_means(pairs, resamples=RESAMPLES, seed=seed)
-            found.append(
-                {
-                    "scale": scale,
-                    "system": one,
-                    "other": other,
-                    "n": test.n,
-                    "difference": test.difference,
-                    "interval": [test.low, test.high],
-                    "p": test.p,
-                }
-            )
+            row = {"scale": scale, "system": one, "other": other, "n": test.n}
+            row |= {"difference": test.difference, "interval": [test.low, test.high], "p": test.p}
+            found.append(row)
     for row, adjusted in zip(found, holm([row["p"] for row in found]), strict=True):
         row["adjusted"] = adjusted
     return found
 
 
-def _tables(record: dict[str, Any], scales: Sequence[str]) -> list[Table]:
-    tables: list[Table] = [
-        (
-            ("mean, 95% interval", *scales),
-            [[name, *(_mean(own[s]) for s in scales)] for name, own in record["means"].items()],
-        ),
-        (
-            ("agreement", "answers", "α ordinal", "α interval", "pairs"),
-            [
-                [
-                    scale,
-                    str(own["pairwise"]["n"]),
-                    *(
-                        figure(own[k]["value"], 3)
-                        for k in ("alpha_ordinal", "alpha_interval", "pairwise")
-                    ),
-                ]
-                for scale, own in record["agreement"].items()
-            ],
-        ),
+def _tables(record: dict[str, Any], scales: Sequence[str]) -> Iterator[Table]:
+    means = [[name, *(_mean(own[s]) for s in scales)] for name, own in record["means"].items()]
+    yield ("mean, 95% interval", *scales), means
+    measures = ("alpha_ordinal", "alpha_interval", "pairwise")
+    agreement = [
+        [scale, str(own["pairwise"]["n"]), *(figure(own[key]["value"], 3) for key in measures)]
+        for scale, own in record["agreement"].items()
     ]
-    if record["comparisons"]:
-        tables.append(
-            (
-                ("difference", "systems", "questions", "mean", "95% interval", "p", "p (Holm)"),
-                [
-                    [
-                        each["scale"],
-                        f"{each['system']} − {each['other']}",
-                        str(each["n"]),
-                        f"{each['difference']:+.2f}",
-                        "{:+.2f} – {:+.2f}".format(*each["interval"]),
-                        f"{each['p']:.4f}",
-                        f"{each['adjusted']:.4f}",
-                    ]
-                    for each in record["comparisons"]
-                ],
-            )
-        )
-    tables.append(times_table(record["times"]))
-    return tables
+    yield ("agreement", "answers", "α ordinal", "α interval", "pairs"), agreement
+    compared = [
+        [
+            each["scale"],
+            f"{each['system']} − {each['other']}",
+            str(each["n"]),
+            f"{each['difference']:+.2f}",
+            "{:+.2f} – {:+.2f}".format(*each["interval"]),
+            f"{each['p']:.4f}",
+            f"{each['adjusted']:.4f}",
+        ]
+        for each in record["comparisons"]
+    ]
+    if compared:
+        heads = ("difference", "systems", "questions", "mean", "95% interval", "p", "p (Holm)")
+        yield heads, compared
+    yield times_table(record["times"])
 
 
 def _mean(mean: dict[str, Any]) -> str:

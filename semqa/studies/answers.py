@@ -23,6 +23,7 @@ from semqa.errors import InputError
 from semqa.quotes import Quote, QuotedAnswer, Source
 from semqa.quotes.citations import sentence_citations
 from semqa.quotes.quote import Status
+from semqa.studies.analysis import scales_report
 from semqa.studies.kind import (
     Figures,
     Input,
@@ -122,8 +123,6 @@ class Answers(Kind):
 
     def report(self, studies: Studies) -> Figures:
         """Return means, agreement, comparisons of systems, and times."""
-        from semqa.studies.analysis import scales_report
-
         return scales_report(studies, tuple(STATEMENTS), _words)
 
 

@@ -25,8 +25,8 @@ from semqa.server.measures import Measures
 from semqa.server.middleware import PAGE_POLICY, RequestMiddleware
 from semqa.server.settings import ServerSettings
 from semqa.studies.records import OWNER, REVIEWER
-from semqa.studies.session import LockedError, answer, keep_draft, queue, shown, submit_review, task
-from semqa.studies.store import Store
+from semqa.studies.session import queue, shown, task
+from semqa.studies.store import LockedError, Store
 
 MAX_BODY = 2**20
 """Maximum size of a request in bytes; a rating takes a few hundred."""
@@ -156,12 +156,12 @@ def _add_interface(app: FastAPI, store: Store) -> None:
     @app.put("/v1/tasks/{number}/draft", status_code=204)
     def draft(name: ActiveRater, number: AssignmentId, given: StageAnswers) -> None:
         """Save a draft."""
-        keep_draft(store, name, number, given.stage, given.values, given.seconds)
+        store.draft(name, number, given.stage, given.values, given.seconds)
 
     @app.post("/v1/tasks/{number}/answers")
     def save(name: ActiveRater, number: AssignmentId, given: StageAnswers) -> dict[str, Any]:
         """Save the answers of a stage. They are on disk before the response is sent."""
-        answer(store, name, number, given.stage, given.values, given.seconds)
+        store.save(name, number, given.stage, given.values, given.seconds)
         return task(store, store.assignment(name, number))
 
     @app.get("/v1/progress")
@@ -191,9 +191,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
     @app.post("/v1/reviews/{number}")
     def review(name: Reviewer, number: AssignmentId, given: ReviewBody) -> dict[str, Any]:
         """Accept a finished item or send it back. The review is on disk before the response."""
-        submit_review(
-            store, name, number, given.answer, accepted=given.accepted, remark=given.remark
-        )
+        store.review(name, number, given.answer, accepted=given.accepted, remark=given.remark)
         return {"answers": queue(store)}
 
 

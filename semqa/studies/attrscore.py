@@ -11,6 +11,7 @@ the report compares the raters with it. In a gold file it is the expected answer
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from semqa.attribution.attrscore.files import read_examples
@@ -18,6 +19,7 @@ from semqa.attribution.attrscore.labels import LABELS, Label
 from semqa.attribution.attrscore.scores import f1_rows, score_by_domain, score_labels
 from semqa.attribution.records import read_table
 from semqa.data.csv_rows import CsvFile
+from semqa.studies.analysis import labels_report
 from semqa.studies.kind import (
     Figures,
     Input,
@@ -124,18 +126,11 @@ class AttrScore(LabelledTables):
 
     def report(self, studies: Studies) -> Figures:
         """Return labels by domain and system, agreement, and scores against the files' labels."""
-        from semqa.studies.analysis import labels_report
-
-        def words(item: Item) -> int:
-            return sum(len(str(item.data[name]).split()) for name in ("answer", "reference"))
-
-        def label_of(values: Mapping[str, Any]) -> str:
-            return str(values["label"])
-
-        found = labels_report(studies, label_of, LABELS, words=words, group=_domain)
+        label_of = itemgetter("label")
+        found = labels_report(studies, label_of, LABELS, words=_words, group=_domain)
         record, tables, notes = dict(found.record), list(found.tables), list(found.notes)
         if len({item.system for study, _ in studies for item in study.ordinary_items}) > 1:
-            systems = labels_report(studies, label_of, LABELS, words=words)
+            systems = labels_report(studies, label_of, LABELS, words=_words)
             record["labels_by_system"] = systems.record["labels"]
             tables.insert(1, systems.tables[0])
         compared = [
@@ -171,6 +166,10 @@ def _items(given: Input) -> Iterator[Item]:
             data["domain"] = example.domain
         expected = {"label": example.label} if given.gold else None
         yield Item(example.id, row.text("system", given.name), data, expected)
+
+
+def _words(item: Item) -> int:
+    return len(f"{item.data['answer']} {item.data['reference']}".split())
 
 
 def _domain(item: Item) -> str:

@@ -25,6 +25,7 @@ from semqa.attribution.tofueval.judging import key_of
 from semqa.data.csv_rows import read_csv
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
+from semqa.studies.analysis import labels_report
 from semqa.studies.kind import (
     Figures,
     Input,
@@ -107,8 +108,6 @@ class Explanations(Kind):
 
     def report(self, studies: Studies) -> Figures:
         """Return the share of right explanations by evaluator, and agreement."""
-        from semqa.studies.analysis import labels_report
-
         return labels_report(
             studies,
             lambda values: "right" if values["right"] else "wrong",

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -289,7 +290,7 @@ class Kind(ABC):
 
     def review(self, item: Item, values: Mapping[str, Any]) -> tuple[Part, ...]:
         """Return what a reviewer sees of a finished item, if the task is `reviewed`."""
-        raise NotImplementedError
+        return ()
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
         """Return files by name that the export needs; they are saved in the study folder."""
@@ -313,9 +314,9 @@ class Kind(ABC):
 
     # Exports
 
+    @abstractmethod
     def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
         """Return the JSON lines of a rating."""
-        raise NotImplementedError
 
     def table(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
         """Return a CSV export that is not one of the input tables; here with a line per rating."""
@@ -325,18 +326,15 @@ class Kind(ABC):
         """Return the input tables by name, with the verdicts of the study filled in."""
         return {}
 
-    def csv(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
-        """Return a CSV export: the input table with verdicts if there is one, or else `table`."""
-        tables = self.tables(study, ratings)
-        if len(tables) == 1:
-            return next(iter(tables.values()))
-        return self.table(study, ratings)
-
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return the lines of a file of ratings."""
-        if form == "csv":
-            return self.csv(study, ratings)
-        return [encode_row(row) for each in ratings for row in self.rows(study, each)]
+        """Return the lines of a file of ratings.
+
+        A CSV file is the input table with verdicts, if there is one, or else `table`.
+        """
+        if form == "jsonl":
+            return [encode_row(row) for each in ratings for row in self.rows(study, each)]
+        tables = self.tables(study, ratings)
+        return next(iter(tables.values())) if len(tables) == 1 else self.table(study, ratings)
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return the files of an export into a folder, by name."""
@@ -453,7 +451,7 @@ class Settings:
         check_number("threshold", self.threshold, 0, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Study:
     """A study's settings and items.
 
@@ -471,7 +469,7 @@ class Study:
         """The task."""
         return self.settings.kind
 
-    @property
+    @cached_property
     def places(self) -> dict[tuple[str, ...], int]:
         """The numbers of the items by key."""
         return {self.kind.key(item): number for number, item in enumerate(self.items, 1)}
@@ -496,7 +494,7 @@ class Study:
         """The numbers of the pilot items."""
         return self.ordinary[: self.settings.pilot]
 
-    @property
+    @cached_property
     def rounds(self) -> list[list[int]]:
         """The numbers of the items to rate by round: the (possibly empty) pilot, then batches."""
         rest = self.ordinary[self.settings.pilot :]

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from semqa.attribution.q2.meta import Judged, annotation_counts
 from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.q2.responses import Response
 from semqa.attribution.records import read_table
 from semqa.data.csv_rows import CsvFile
 from semqa.errors import InputError
+from semqa.studies.analysis import labels_report
 from semqa.studies.kind import (
     Figures,
     Input,
@@ -129,9 +131,6 @@ class Q2(LabelledTables):
 
     def report(self, studies: Studies) -> Figures:
         """Return the share of consistent responses by system, agreement, and adjudication."""
-        from semqa.attribution.q2.meta import Judged, annotation_counts
-        from semqa.studies.analysis import labels_report
-
         found = labels_report(
             studies,
             lambda values: "consistent" if values["consistent"] else "inconsistent",

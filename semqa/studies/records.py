@@ -110,6 +110,11 @@ class Assignment(Base):
         return self.answers[-1].values if self.answers else {}
 
     @property
+    def current(self) -> int:
+        """The stage that can be answered: the open one, or the last one if finished."""
+        return self.stage if self.done is None else self.stage - 1
+
+    @property
     def versions(self) -> list[Answer]:
         """The complete answers."""
         return [each for each in self.answers if each.complete]

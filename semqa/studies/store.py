@@ -2,6 +2,10 @@
 
 An answer is on disk before the server confirms it: SQLite syncs its write-ahead log at each commit.
 Only drafts are overwritten; a correction is a new row.
+
+A stage can be corrected until the next stage is shown: an answer given without the source must
+not change once the rater has seen the source. Stages with `Stage.revisable` can also be corrected
+later.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from semqa.errors import InputError, NotFoundError
 from semqa.server.database import Database
 from semqa.studies.assigning import adjudicate, adjudicates, needed, reassign
 from semqa.studies.folder import DATABASE_FILE, create_study, finish_study
-from semqa.studies.kind import Item, Rated, Settings, Study
+from semqa.studies.kind import MAX_TEXT, Item, Rated, Settings, Stage, Study, next_stage
 from semqa.studies.records import (
     CLOSED,
     OWNER,
@@ -40,6 +44,15 @@ from semqa.studies.records import (
 )
 
 MAX_NAME = 100
+
+
+class LockedError(InputError):
+    """An answer that can no longer be changed."""
+
+
+def revisable(stages: Sequence[Stage], stage: int, current: int) -> bool:
+    """Whether a stage can still be changed while the `current` stage is shown."""
+    return stage < current and all(each.revisable for each in stages[stage:current])
 
 
 class Progress(NamedTuple):
@@ -269,48 +282,46 @@ class Store:
             return [(row.id, row.done is not None) for row in rows]
 
     def draft(
-        self,
-        rater: str,
-        number: int,
-        accepts: Callable[[Assignment], bool],
-        values: dict[str, Any],
-        seconds: float,
+        self, rater: str, number: int, stage: int, values: dict[str, Any], seconds: float
     ) -> None:
-        """Save a draft if `accepts` returns true."""
+        """Save a draft, unless it is for another stage than the open one or was accepted since.
+
+        A draft of a finished item must be newer than its answer, by the working time: it may
+        arrive late.
+        """
         with self._writing() as session:
             found = self._own(session, rater, number)
-            if accepts(found):
+            late = found.done is not None and seconds <= found.seconds
+            if stage == found.current and not found.accepted and not late:
                 found.draft = values
                 found.seconds = self._bounded(found, seconds)
 
     def save(
-        self,
-        rater: str,
-        number: int,
-        decide: Callable[[Assignment], tuple[int, dict[str, Any], bool] | None],
-        seconds: float,
+        self, rater: str, number: int, stage: int, values: Mapping[str, Any], seconds: float
     ) -> None:
-        """Save a stage of an item, and decide what to save within the same transaction.
+        """Save the answers of a stage; saving the same answers again has no effect.
 
         Args:
-            decide: returns the number of answered stages, all answers, and whether the item is
-                finished; None to save nothing.
             seconds: working time measured by the page, capped at the time since the item was
                 opened.
+
+        Raises:
+            LockedError: the answers can no longer be changed, because a later stage was shown or a
+                reviewer accepted them.
         """
         with self._writing() as session:
             found = self._own(session, rater, number)
-            decided = decide(found)
+            decided = self._decide(found, stage, values)
             if decided is None:
                 return
-            stage, values, complete = decided
+            stage, all_values, complete = decided
             saved, first = self.clock(), complete and found.done is None
             found.seconds = self._bounded(found, seconds)
             if found.opened is None:
                 found.opened = saved
             found.answers.append(
                 Answer(
-                    values=values,
+                    values=all_values,
                     stage=stage,
                     complete=complete,
                     seconds=found.seconds,
@@ -326,6 +337,35 @@ class Store:
                 self._qualify(session, rater)
             elif complete and adjudicates(self.study) and found.item not in self.study.gold:
                 adjudicate(session, self.study, found.item)
+
+    def _decide(
+        self, found: Assignment, stage: int, values: Mapping[str, Any]
+    ) -> tuple[int, dict[str, Any], bool] | None:
+        """Return what to save: the number of answered stages, all answers, and whether it is all.
+
+        None if nothing changes.
+        """
+        item, design = self.study.items[found.item - 1], self.study.settings.design
+        kind = self.study.kind
+        stages = kind.stages(item, design)
+        if not 0 <= stage < len(stages):
+            raise InputError(f"There is no stage {stage}.")
+        own = {question.id for s in stages[:stage] for question in s.questions}
+        before = {name: value for name, value in found.values.items() if name in own}
+        checked = {**before, **kind.check(item, design, stage, values, before)}
+        upto = own | {question.id for question in stages[stage].questions}
+        same = {name: value for name, value in found.values.items() if name in upto}
+        if stage < found.stage and checked == same:
+            return None
+        if found.accepted:
+            raise LockedError("This answer was accepted and can no longer be changed.")
+        if revisable(stages, stage, found.current):
+            later = {name: value for name, value in found.values.items() if name not in upto}
+            return found.stage, {**checked, **later}, found.done is not None
+        if stage != found.current:
+            raise LockedError("This answer can no longer be changed.")
+        following = next_stage(stages, stage + 1, checked)
+        return (stage + 1 if following is None else following), checked, following is None
 
     def _bounded(self, found: Assignment, seconds: float) -> float:
         passed = 0.0 if found.opened is None else (self.clock() - found.opened) / 1e6
@@ -359,14 +399,19 @@ class Store:
 
     def review(
         self, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
-    ) -> bool:
+    ) -> None:
         """Accept a finished answer, or send it back to its writer with a remark.
 
         Repeating the same review has no effect.
 
-        Returns:
-            False if the answer was revised in the meantime, so the review was not saved.
+        Raises:
+            LockedError: the writer has revised the answer in the meantime.
         """
+        remark = remark.strip()
+        if len(remark) > MAX_TEXT:
+            raise InputError(f"must be at most {MAX_TEXT:,} characters.", field="remark")
+        if not accepted and not remark:
+            raise InputError("Say what the writer should change.")
         with self._writing() as session:
             found = session.get(Assignment, number)
             if found is None:
@@ -374,9 +419,11 @@ class Store:
             newest = found.answers[-1] if found.answers else None
             last = found.review
             if newest is None or newest.number != answer or (found.done is None and last is None):
-                return False
+                raise LockedError(
+                    "The writer has revised this answer in the meantime. Please read it again."
+                )
             if last is not None and (last.accepted, last.remark) == (accepted, remark):
-                return True
+                return
             saved = self.clock()
             newest.reviews.append(
                 Review(reviewer=reviewer, accepted=accepted, remark=remark, saved=saved)
@@ -384,7 +431,6 @@ class Store:
             stage = max(found.stage, 1)
             found.stage = stage if accepted else stage - 1
             found.done = saved if accepted else None
-            return True
 
     def take_in(self, ratings: Iterable[Rated]) -> None:
         """Import the ratings of another study of these items, which are found by their keys.

@@ -47,12 +47,11 @@ from semqa.data.jsonl import read_rows, shown
 from semqa.errors import InputError
 from semqa.studies.analysis import (
     ALL,
+    add_times,
     agreement_table,
     figure,
     rated_note,
     rater_agreement,
-    times_of,
-    times_table,
     unscored_notes,
 )
 from semqa.studies.kind import (
@@ -122,47 +121,31 @@ class TofuEval(Kind):
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
         data = item.data
-        topic = text_part("Topic", str(data["topic"]))
-        document: Part = {
-            **text_part("Document", str(data["document"])),
-            "id": "document",
-            "search": True,
-        }
+        topic = text_part("Topic", data["topic"])
+        document = {**text_part("Document", data["document"]), "id": "document", "search": True}
         if design == KEY_POINTS:
             return (Stage("Write the key points", (topic, document), (_WRITTEN,)),)
         texts = [text for _, text, _ in data["sentences"]]
-
-        def summary(at: int | None) -> Part:
-            return {
-                "id": "summary",
-                "kind": "sentences",
-                "label": "Summary",
-                "sentences": texts,
-                "at": at,
-            }
-
+        summary = {"id": "summary", "kind": "sentences", "label": "Summary", "sentences": texts}
         points = data.get("points")
         stages: list[Stage] = []
         if points is None:
             hidden = text_part("Summary", "Hidden until you have written the key points.")
             parts: tuple[Part, ...] = (topic, {**hidden, "id": "summary"}, document)
             stages.append(Stage("Write the key points first", parts, (_WRITTEN,)))
-        stages += [
-            Stage(
-                f"Sentence {place + 1} of {len(texts)}",
-                (topic, summary(place), document)
-                if not stages and not place
-                else (summary(place),),
-                _sentence_questions(number, text),
-                revisable=True,
-            )
-            for place, (number, text, _) in enumerate(data["sentences"])
-        ]
+        for place, (number, text, _) in enumerate(data["sentences"]):
+            parts = ({**summary, "at": place},)
+            if not stages:
+                parts = (topic, *parts, document)
+            title = f"Sentence {place + 1} of {len(texts)}"
+            questions = _sentence_questions(number, text)
+            stages.append(Stage(title, parts, questions, revisable=True))
         asked = [_RELEVANCE]
         if points is None or points:
             asked.append(_covered(points))
         asked.append(Question("remark", "Remark (optional)", "text", required=False))
-        stages.append(Stage("The summary as a whole", (summary(None),), tuple(asked)))
+        whole = {**summary, "at": None}
+        stages.append(Stage("The summary as a whole", (whole,), tuple(asked)))
         return tuple(stages)
 
     def rows(self, study: Study, rated: Rated) -> Iterator[dict[str, Any]]:
@@ -250,9 +233,11 @@ class TofuEval(Kind):
             name: defaultdict(dict) for name in ("sentence", "relevance", "key point")
         }
         by_system: dict[str, list[Rated]] = defaultdict(list)
+        units = set()
         for number, (study, rated) in enumerate(studies):
             for each in rated:
                 unit = (number, study.kind.key(each.item))
+                units.add(unit)
                 by_system[each.item.system].append(each)
                 for index, _, _ in each.item.data.get("sentences", ()):
                     if (label := each.values.get(f"s{index}")) is not None:
@@ -269,13 +254,10 @@ class TofuEval(Kind):
             if own
         }
         ratings = [each for _, rated in studies for each in rated]
-        timed = [(e.seconds, _words_of(e.item)) for e in ratings if e.seconds]
         record: dict[str, Any] = {
             "ratings": len(ratings),
             "raters": len({each.rater for each in ratings}),
-            "summaries": len(
-                {(n, s.kind.key(e.item)) for n, (s, rated) in enumerate(studies) for e in rated}
-            ),
+            "summaries": len(units),
             "rates": [rate.to_dict() for rate in rates],
             "errors": types._asdict(),
             "systems": systems,
@@ -286,9 +268,7 @@ class TofuEval(Kind):
             tables.append(_systems_table(systems))
         if agreed:
             tables.append(agreement_table(agreed))
-        if timed:
-            record["times"] = times_of(timed, studies[0][0].settings.seed)
-            tables.append(times_table({"all": record["times"]}))
+        add_times(record, tables, studies, _words_of)
         notes = [rated_note(record, "summary", record["summaries"])]
         return Figures(record, tables, notes + unscored_notes(*agreed.values()))
 
@@ -625,65 +605,36 @@ def _scores(ratings: Sequence[Rated]) -> dict[str, Any]:
 
 
 def _rate_tables(rates: Sequence[Rate], types: ErrorCounts) -> list[Table]:
-    rows: dict[tuple[str, str], dict[str, Rate]] = {}
-    for rate in rates:
+    rows: dict[tuple[str, str], list[str]] = {}
+    for rate in rates:  # of sentences, then of summaries
         if (rate.dataset, rate.split) == (ALL, ALL):
-            rows.setdefault((rate.model, rate.category), {})[rate.level] = rate
-    shown: list[Sequence[str]] = [
-        [
-            *name,
-            *(
-                c
-                for each in own.values()
-                for c in (str(each.n), str(each.errors), figure(each.percent, 1))
-            ),
-        ]
-        for name, own in rows.items()
-    ]
-    heads: Sequence[str] = (
-        "errors by system",
-        "topics",
-        "sentences",
-        "err",
-        "%",
-        "summaries",
-        "err",
-        "%",
-    )
-    tables: list[Table] = [(heads, shown)]
+            cells = (str(rate.n), str(rate.errors), figure(rate.percent, 1))
+            rows.setdefault((rate.model, rate.category), []).extend(cells)
+    heads = ("errors by system", "topics", "sentences", "err", "%", "summaries", "err", "%")
+    tables: list[Table] = [(heads, [[*name, *cells] for name, cells in rows.items()])]
     if types.exploded:
-        tables.append(
-            (
-                ("error", "sentences", "%", "alone"),
-                [
-                    [
-                        name,
-                        str(n),
-                        figure(100 * n / types.inconsistent, 1),
-                        str(types.single.get(name, 0)),
-                    ]
-                    for name, n in types.exploded.items()
-                ],
-            )
-        )
+        counts = [
+            [name, str(n), figure(100 * n / types.inconsistent, 1), str(types.single.get(name, 0))]
+            for name, n in types.exploded.items()
+        ]
+        tables.append((("error", "sentences", "%", "alone"), counts))
     return tables
 
 
 def _systems_table(systems: Mapping[str, Mapping[str, Any]]) -> Table:
-    return (
-        ("summaries by system", "relevance 1–5", "relevant %", "ratings", "complete %", "ratings"),
+    rows = [
         [
-            [
-                name,
-                figure(own["relevance"]["value"], 2),
-                _percent(own["relevant"]["value"]),
-                str(own["relevance"]["n"]),
-                _percent(own["completeness"]["value"]),
-                str(own["completeness"].get("n", 0)),
-            ]
-            for name, own in systems.items()
-        ],
-    )
+            name,
+            figure(own["relevance"]["value"], 2),
+            _percent(own["relevant"]["value"]),
+            str(own["relevance"]["n"]),
+            _percent(own["completeness"]["value"]),
+            str(own["completeness"].get("n", 0)),
+        ]
+        for name, own in systems.items()
+    ]
+    columns = ("relevance 1–5", "relevant %", "ratings", "complete %", "ratings")
+    return ("summaries by system", *columns), rows
 
 
 def _percent(value: float | None) -> str:

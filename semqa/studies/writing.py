@@ -17,7 +17,7 @@ from statistics import fmean, median
 from typing import Any
 
 from semqa.data.files import decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json, encode_row, read_rows
+from semqa.data.jsonl import Row, as_row, decode_json, read_rows
 from semqa.data.quotesum import (
     MAX_NUMBER,
     Question,
@@ -166,27 +166,33 @@ class Writing(Kind):
             {"kind": "sources", "label": "Passages", "sources": shown},
         )
 
+    def rows(self, study: Study, rated: Rated) -> Iterable[Mapping[str, Any]]:
+        """Return a QuoteSum row; none if all passages were left out."""
+        if not rated.values["answer"]:
+            return []
+        number = study.places[self.key(rated.item)]
+        extra = {
+            "writer": rated.rater,
+            "seconds": round(rated.seconds, 1),
+            "revision": rated.revision,
+            "round": next(at for at, numbers in enumerate(study.rounds) if number in numbers),
+            "left_out": rated.values.get("left_out", []),
+            "comment": rated.values.get("comment", ""),
+        }
+        return question_rows(_question(rated, extra))
+
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
-        """Return QuoteSum rows, without ratings that left out all passages."""
+        """Return the QuoteSum rows by question and writer."""
         if form != "jsonl":
             raise InputError(
                 "must be jsonl: answers are exported in the QuoteSum format.", field="--format"
             )
-        rounds = {n: at for at, numbers in enumerate(study.rounds) for n in numbers}
         places = study.places
-        answered = [each for each in ratings if each.values["answer"]]
-        if not answered:
+        ordered = sorted(ratings, key=lambda each: (places[self.key(each.item)], each.place))
+        lines = super().export(study, ordered, form)
+        if not lines:
             raise InputError("There are no answers to export yet.")
-        for rated in sorted(answered, key=lambda each: (places[self.key(each.item)], each.place)):
-            extra = {
-                "writer": rated.rater,
-                "seconds": round(rated.seconds, 1),
-                "revision": rated.revision,
-                "round": rounds[places[self.key(rated.item)]],
-                "left_out": rated.values.get("left_out", []),
-                "comment": rated.values.get("comment", ""),
-            }
-            yield from map(encode_row, question_rows(_question(rated, extra)))
+        return lines
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return all answers as one QuoteSum file."""

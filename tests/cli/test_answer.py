@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,28 +43,6 @@ def test_unanswerable_questions_get_an_abstention(semqa: Command, output_format:
     assert "nearest" not in right.out + right.err
 
 
-@pytest.mark.parametrize(
-    ("output_format", "start"), [("markdown", "**"), ("html", "<!doctype html>"), ("json", "{")]
-)
-def test_formats(semqa: Command, output_format: str, start: str) -> None:
-    outcome = semqa("answer", QUESTION, "--sources", ANTARCTICA, "--format", output_format)
-    assert outcome.code == 0
-    assert outcome.out.startswith(start)
-
-
-def test_sources_may_be_text_files_in_either_style(semqa: Command, tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text("Bing Crosby sang it in 1943.", encoding="utf-8")
-    (tmp_path / "two.md").write_text("Josh Gates sang it in 2014.", encoding="utf-8")
-    styles = [
-        ["--source", "one.txt", "--source", "two.md"],
-        ["--source", "one.txt", "two.md"],
-        ["one.txt", "two.md"],
-    ]
-    for style in styles:
-        record = semqa("answer", "Who sang it?", *style, "--json").json
-        assert [source["title"] for source in record["sources"]] == ["one", "two"]
-
-
 def test_sources_from_standard_input(semqa: Command) -> None:
     text = "Bing Crosby sang it in 1943."
     line, array = json.dumps({"text": text}), json.dumps([{"text": text}])
@@ -87,27 +62,39 @@ def test_options_and_environment(semqa: Command) -> None:
     assert len({quote["source"] for quote in all_sources["quotes"]}) >= 4
 
 
-@pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
-def test_any_locale(semqa: Command, locale: str) -> None:
+def test_hostile_sources(semqa: Command) -> None:
+    hostile = "[ 2 forged ] Bing Crosby [ 1 sang ] it [[ in 1943 ]]. \x1b[31m \u202e " * 3
+    rows = b"".join(json.dumps({"text": t}).encode() + b"\n" for t in (hostile, "No [2] answer."))
+    record = semqa("answer", "Who sang it in 1943?", "--json", stdin=rows).json
+    assert record["verified"] is True
+    assert not any("[" in quote["text"] or "]" in quote["text"] for quote in record["quotes"])
+
+
+def test_formats(semqa: Command) -> None:
+    for form, start in (("markdown", "**"), ("html", "<!doctype html>"), ("json", "{")):
+        outcome = semqa("answer", QUESTION, "--sources", ANTARCTICA, "--format", form)
+        assert (outcome.code, outcome.out[: len(start)]) == (0, start)
+
+
+def test_sources_are_numbered_in_the_order_given(semqa: Command, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("Bing Crosby sang it in 1943.", encoding="utf-8")
+    (tmp_path / "two.md").write_text("Josh Gates sang it in 2014.", encoding="utf-8")
+    for style in (["--source", "one.txt", "two.md"], ["one.txt", "two.md"]):
+        record = semqa("answer", "Who sang it?", *style, "--json").json
+        assert [source["title"] for source in record["sources"]] == ["one", "two"]
+
+
+def test_any_locale(semqa: Command) -> None:
     source = json.dumps({"title": "שיר 🎄", "text": "Beyonce\u0301 שרה ב־2014 日本 🎄."}).encode()
-    env = {"LC_ALL": locale, "LANG": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    env = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     outcome = semqa("answer", "Who sang in 2014?", "--json", stdin=source, env=env)
     assert outcome.code == 0, outcome
     assert outcome.json["verified"] is True
 
 
-Fails = Callable[..., str]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
-def test_invalid_text_in_a_question_is_an_error(tmp_path: Path) -> None:
-    question = os.fsdecode(b"who \xff sang")
-    command = [sys.executable, "-m", "semqa", "answer", question, "--sources", str(ANTARCTICA)]
-    extras: list[list[str]] = [[], ["--json"], ["-f", "html", "--out", "a.html"]]
-    for extra in extras:
-        done = subprocess.run([*command, *extra], cwd=tmp_path, capture_output=True, check=False)
-        assert done.returncode == 2
-        assert b"QUESTION has invalid UTF-8" in done.stderr
+def test_invalid_text_in_a_question_is_an_error(fails: Callable[..., str]) -> None:
+    given = ("answer", "who \udcff sang", "--sources", ANTARCTICA)  # as Python decodes the byte FF
+    assert "QUESTION has invalid UTF-8" in fails(*given, "--json")
 
 
 def test_huge_files_are_rejected(semqa: Command, tmp_path: Path) -> None:
@@ -115,12 +102,3 @@ def test_huge_files_are_rejected(semqa: Command, tmp_path: Path) -> None:
     outcome = semqa("answer", "Who?", "--source", "big.txt", env={"SEMQA_MAX_BYTES": "1000"})
     assert outcome.code == 2
     assert "big.txt: too large" in outcome.err
-    assert "SEMQA_MAX_BYTES" in outcome.err
-
-
-def test_hostile_sources(semqa: Command) -> None:
-    hostile = "[ 2 forged ] Bing Crosby [ 1 sang ] it [[ in 1943 ]]. \x1b[31m \u202e " * 3
-    rows = b"".join(json.dumps({"text": t}).encode() + b"\n" for t in (hostile, "No [2] answer."))
-    record = semqa("answer", "Who sang it in 1943?", "--json", stdin=rows).json
-    assert record["verified"] is True
-    assert not any("[" in quote["text"] or "]" in quote["text"] for quote in record["quotes"])

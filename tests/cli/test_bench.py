@@ -43,49 +43,25 @@ def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
     monkeypatch.chdir(tmp_path)
 
     def run(*args: str | Path) -> Result:
-        command = (
-            "bench",
-            "quotesum",
-            "--data",
-            DATA,
-            "--engine",
-            "transformers:fake",
-            "--out",
-            "run",
-        )
-        return CliRunner().invoke(app, [*map(str, (*command, *args))])
+        command = ("bench", "quotesum", "--data", DATA, "--engine", "transformers:fake")
+        return CliRunner().invoke(app, [*map(str, (*command, "--out", "run", *args))])
 
     return run
 
 
-RANDOM = ("--train", DATA, "--exemplars", "random")
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (("--shots", "2"), "exemplars: 2 in every prompt"),
-        ((), "exemplars: up to 5 requested, 2 in every prompt"),
-        (("--shots", "2", "--context", "2620"), "exemplars: 2 requested, 0 to 1 per prompt, mean 0.7"),
-        (("--shots", "2", "--context", "2400"), "exemplars: 2 requested, none fit: these are zero-shot scores"),
-    ],
-)  # fmt: skip
-def test_the_number_of_exemplars_is_shown(args: tuple[str, ...], said: str, invoke: Invoke) -> None:
-    result = invoke(*RANDOM, *args)
-    assert result.exit_code == 0, result.output
-    assert said in result.stdout.splitlines()
+def test_exemplars_that_do_not_fit_are_reported(invoke: Invoke) -> None:
+    few = ("--train", DATA, "--exemplars", "random", "--shots", "2", "--context")
+    some = "exemplars: 2 requested, 0 to 1 per prompt, mean 0.7"
+    assert some in invoke(*few, "2620").stdout.splitlines()
+    assert "none fit: these are zero-shot scores" in invoke(*few, "2400", "--out", "run2").stdout
 
 
 def test_failed_examples_are_shown_with_the_table(invoke: Invoke) -> None:
     result = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0")
     assert result.exit_code == 0, result.output
-    lines = result.stdout.splitlines()
-    at = lines.index(
-        "failed: 1 of 3 examples, scored as empty answers; to retry them, add --retry-failed to the "
-        "command"
-    )
-    assert lines[at + 1].startswith("  EXAMPLE_1: The prompt has ")
-    assert "2.5 quotes and 2 words per answer; quotes: 5 verified" in lines[at + 2]
+    assert "failed: 1 of 3 examples, scored as empty answers" in result.stdout
+    assert "  EXAMPLE_1: The prompt has " in result.stdout
+    assert "2.5 quotes and 2 words per answer; quotes: 5 verified" in result.stdout
     again = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0", "--retry-failed")
     assert "resuming: 2 of 3 examples are already done; 1 failed, to be retried" in again.stderr
 
@@ -109,7 +85,7 @@ def test_a_terminal_shows_time_and_failures(terminal: Terminal, tmp_path: Path) 
         "class Moody:\n"
         "    name = 'moody'\n"
         "    def answer(self, question, sources, history=()):\n"
-        "        time.sleep(0.6)\n"
+        "        time.sleep(0.1)\n"
         "        if 'bridge' in question: raise InputError('no bridge today')\n"
         "        return QuotedAnswer.parse('', sources)\n"
         "semqa.engines.create_engine = lambda *_: Moody()\n"
@@ -126,17 +102,8 @@ def test_a_terminal_shows_time_and_failures(terminal: Terminal, tmp_path: Path) 
 
 def test_ctrl_c_keeps_finished_examples(tmp_path: Path) -> None:
     data = many_questions(tmp_path / "many.jsonl", 400)
-    command = [
-        sys.executable,
-        "-m",
-        "semqa",
-        "bench",
-        "quotesum",
-        "--data",
-        str(data),
-        "--out",
-        "run",
-    ]
+    command = [sys.executable, "-m", "semqa", "bench", "quotesum", "--out", "run"]
+    command += ["--data", str(data)]
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -146,21 +113,8 @@ def test_ctrl_c_keeps_finished_examples(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err.startswith(b"interrupted")
+    assert err.startswith(b"stopped")
     assert journal.read_bytes().endswith(b"\n")
-
-
-def test_mistakes(fails: Callable[..., str], semqa: Command) -> None:
-    assert "cannot be read" in fails("bench", "quotesum", "--data", "none.jsonl", "--out", "run")
-    assert "--data must be a regular file" in fails(
-        "bench", "quotesum", "--data", "-", "--out", "run"
-    )
-    args = ("bench", "quotesum", "--data", DATA, "--out", "run")
-    assert semqa(*args, "--engine", "lead-1").code == 0
-    assert "another run: its engine is 'lead-1'" in fails(*args, "--engine", "lead-2")
-    assert "is not an option of the human row" in fails(
-        *args, "--engine", "human", "--max-words", "9"
-    )
 
 
 def test_a_grid_from_standard_input(semqa: Command) -> None:

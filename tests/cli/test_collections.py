@@ -1,9 +1,12 @@
-"""`semqa collections`: listing, owners, sharing and deletion."""
+"""`semqa index` and `semqa collections`: resuming, owners, sharing and deletion."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +34,8 @@ def docs(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "harbour.txt").write_text("The harbour of Oslo was built in 1890. It burnt twice.")
     (folder / "report.pdf").write_bytes(makers.pdf([["One."], ["Zebras eat grass."]]))
+    for path in folder.iterdir():
+        os.utime(path, (1e9, 1e9))
     return folder
 
 
@@ -57,19 +62,22 @@ def test_collections_are_listed_shown_and_deleted(run: Command, docs: Path) -> N
     assert len(list(docs.iterdir())) == 2
 
 
-def test_collections_of_a_key_require_the_key(run: Command, docs: Path) -> None:
-    run("keys", "create", "ann")
+def test_collections_of_a_key_require_the_key(
+    run: Command, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = run("keys", "create", "ann").out.strip()
     (key,) = run("keys", "list", "--json").json
     hers = ("--owner", key["id"])
     run("index", docs, *WORDS, *hers)
+    assert run("index", docs, *WORDS, "--json", "--api-key", "a-key-of-serve").json["added"] == 2
     assert run("collections", "list", "--json").json == []
-    assert len(run("collections", "list", *hers, "--json").json) == 1
     asked = ("answer", "When was the harbour built?", "--collection", "My papers", "--json")
     assert "1890" in run(*asked, *hers).json["plain"]
     for command in (asked, ("collections", "delete", "My papers", "--yes")):
-        lost = run(*command)
-        assert "Collection 'My papers' not found" in lost.err
-    assert run("collections", "delete", "My papers", "--yes", *hers).code == 0
+        assert "Collection 'My papers' not found" in run(*command).err
+    monkeypatch.setenv("SEMQA_INDEX_API_KEY", secret)
+    assert run("index", docs, *WORDS, "--json").json["unchanged"] == 2
+    assert run("collections", "delete", "My papers", "--yes").code == 0
 
 
 def test_a_collection_is_shared_with_another_key(run: Command, docs: Path) -> None:
@@ -121,21 +129,86 @@ def test_a_damaged_one_hides_no_others_and_can_be_deleted(
     assert run("collections", "list").code == 0
 
 
-@pytest.mark.parametrize(
-    ("typed", "code", "left"), [("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)]
-)
-def test_delete_asks_for_confirmation(
-    run: Command, docs: Path, typed: str, code: int, left: int
-) -> None:
+def test_delete_asks_for_confirmation(run: Command, docs: Path) -> None:
     run("index", docs, *WORDS)
     command = [sys.executable, "-m", "semqa", "collections", "delete", "My papers"]
-    with talking(command, docs) as talk:
-        talk.until("[y/N]")
-        talk.keys(typed)
-        with suppress(subprocess.TimeoutExpired):
-            talk.end(5)
-        if talk.process.poll() is None:
-            # Python misses a Ctrl-C right before it starts to read; a person presses it again.
+    for typed, code, left in (("n\n", 1, 1), ("\x03", 130, 1), ("y\n", 0, 0)):
+        with talking(command, docs) as talk:
+            talk.until("[y/N]")
             talk.keys(typed)
-        assert talk.end() == code
-    assert len(run("collections", "list", "--json").json) == left
+            with suppress(subprocess.TimeoutExpired):
+                talk.end(5)
+            if talk.process.poll() is None:
+                # Python misses a Ctrl-C right before it starts to read; a person presses it again.
+                talk.keys(typed)
+            assert talk.end() == code
+        assert len(run("collections", "list", "--json").json) == left
+
+
+def test_an_indexed_folder_answers_questions(run: Command, docs: Path) -> None:
+    first = run("index", docs, *WORDS)
+    assert (first.code, first.err) == (0, "")
+    assert first.out.startswith("My papers: 2 added; 2 documents, 3 passages in ")
+    second = run("index", docs, *WORDS, "--json")
+    record = second.json
+    assert {k: record[k] for k in ("collection", "added", "unchanged", "removed", "failed")} == {
+        "collection": "My papers", "added": 0, "unchanged": 2, "removed": 0, "failed": {},
+    }  # fmt: skip
+    asked = ("When was the harbour built?", "--collection", "My papers", "--json")
+    answer = run("answer", *asked).json
+    assert answer["quotes"][0]["status"] == "verified"
+    assert "1890" in answer["quotes"][0]["text"]
+    # Found passages need not answer the question: there is always a nearest one.
+    lost = run("answer", "Who painted the Mona Lisa?", *asked[1:]).json
+    assert (lost["plain"], lost["quotes"]) == ("The sources do not answer this question.", [])
+
+
+def test_a_folder_without_documents_leaves_no_collection(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").write_bytes(b"\x89PNG")
+    refused = run("index", tmp_path / "pictures", *WORDS)
+    assert refused.code == 2
+    assert "No documents found" in refused.err
+    assert run("collections", "list", "--json").json == []
+
+
+def test_unreadable_files_are_reported(run: Command, docs: Path) -> None:
+    (docs / "bad.pdf").write_text("no pdf")
+    (docs / "sheet.xlsx").write_text("a table")
+    (docs / "one").mkdir()
+    (docs / "one" / "a.txt").write_text("It rained.")
+    assert "1 added; 1 document, 1 passage in" in run("index", docs / "one", *WORDS).out
+    (docs / "one" / "a.txt").unlink()
+    outcome = run("index", docs, *WORDS, "--collection", "mine")
+    assert outcome.code == 1
+    assert outcome.out.startswith("mine: 2 added, 1 failed, 1 unsupported; 2 documents")
+    assert outcome.err.startswith("bad.pdf: The file is not a PDF")
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+def test_ctrl_c_keeps_documents_and_the_next_run_resumes(
+    run: Command, docs: Path, tmp_path: Path
+) -> None:
+    for i in range(120):
+        (docs / f"{i}.html").write_text(f"<p>Zebra {i} eats grass.</p>" * 200)
+    command = [sys.executable, "-m", "semqa", "index", str(docs), *WORDS, "--data", "data"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    locks = tmp_path / "data" / "library" / "locks"
+    while len(list(locks.glob("*.lock")) if locks.is_dir() else []) < 2:  # the first write began
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped; run the same command again to continue" in err
+    assert "Traceback" not in err
+    kept = int(out.partition(" added")[0].rpartition(" ")[2])
+    assert 0 < kept < 122
+    for path in docs.iterdir():
+        os.utime(path, (1e9, 1e9))
+    again = run("index", docs, *WORDS, "--json").json
+    assert again["unchanged"] + again["added"] == 122
+    assert again["unchanged"] >= kept

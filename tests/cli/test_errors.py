@@ -25,6 +25,8 @@ FILES = {
     "broken.jsonl": b'{"text": "a"}\n{"text": \n',
     "half.jsonl": b'{"text": "\\ud800"}\n',
     "marks.txt": b"[1 a]" * 10_001,
+    "predictions.jsonl": b'{"qid": "EXAMPLE_1", "prediction": "[ 1 x ]"}\n',
+    "questions.jsonl": b'{"id": "a", "question": "Who?", "documents": ["fact.txt"]}\n',
 }
 
 

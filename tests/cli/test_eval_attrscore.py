@@ -27,15 +27,10 @@ def test_a_run_is_cached_recorded_and_scored_again(semqa: Command, tmp_path: Pat
     assert (shown["way"], shown["prompt"]["shots"]) == ("prompt", 2)
     record = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert {row["output"] for row in record["rows"]} == {"Neutral"}
-    again = semqa(*asked)
-    assert "0 of 24 claims were sent to the judge" in again.err
-    assert "micro-F1 (overall)" in again.out
-
+    assert "0 of 24 claims were sent to the judge" in semqa(*asked).err
     scored = semqa("eval", "attrscore", "score", "r.json", "--official", "--json").json
     assert scored["scores"] == shown["scores"]
     assert scored["official"]["unparsed"] == 0
-    table = semqa("eval", "attrscore", "score", "r.json")
-    assert "Contradictory" in table.out
 
 
 def test_f1_by_domain(semqa: Command, tmp_path: Path) -> None:
@@ -61,12 +56,6 @@ def test_the_mean_over_the_papers_four_prompts(semqa: Command, tmp_path: Path) -
     with serving(lambda _: Answer("Yes")) as server:
         asked = (*run, "--judge", "engine:openai:m", "--judge-url", server.url)
         found = semqa(*asked, "--out", "r.json", "--json").json
-    assert list(found["families"]) == [
-        "attribution-defined",
-        "fact-checking",
-        "nli",
-        "summarization",
-    ]
     values = [each["micro_f1"] for each in found["families"].values()]
     assert found["mean"]["micro_f1"] == pytest.approx(sum(values) / 4)
     assert (tmp_path / "r.nli.json").exists()
@@ -86,10 +75,7 @@ def test_outputs_from_elsewhere_are_scored(semqa: Command) -> None:
     assert shown["scores"]["labels"]["Contradictory"]["f1"] is None
     assert shown["official"]["micro_f1"] == 1.0
     assert shown["official"]["f1 Extrapolatory"] is None
-    table = semqa(*command, stdin=stdin).out
-    assert "unscored" in table
-    assert "NaN" in table
-    assert "the released code leaves out 1 outputs" in table
+    assert "the released code leaves out 1 outputs" in semqa(*command, stdin=stdin).out
 
 
 def test_related_data_are_mapped(semqa: Command, tmp_path: Path) -> None:
@@ -98,46 +84,14 @@ def test_related_data_are_mapped(semqa: Command, tmp_path: Path) -> None:
         for i in range(12)
     ]
     (tmp_path / "nli.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    told = semqa(
-        "eval", "attrscore", "map", "nli.jsonl", "--as", "nli", "--out", "m.csv", "--balance"
-    )
+    mapped = ("eval", "attrscore", "map", "nli.jsonl", "--as", "nli", "--out", "m.csv")
+    told = semqa(*mapped, "--balance")
     assert "9 examples: 3 Attributable, 3 Contradictory, 3 Extrapolatory" in told.out
     assert "skipped: 3 (no agreed label)" in told.out
-    assert (tmp_path / "m.csv").read_text().startswith("query,answer,reference,label,id,how\n")
-    shown = semqa(
-        "eval",
-        "attrscore",
-        "run",
-        "-",
-        "--json",
-        "--no-judge-cache",
-        stdin=b'{"answer": "a", "reference": "r"}\n',
-    )
-    assert shown.json["scores"]["micro_f1"] is None
-    assert shown.json["scores"]["unlabelled"] == 1
+    judged = semqa("eval", "attrscore", "run", "m.csv", "--no-judge-cache", "--json").json
+    assert judged["scores"]["n"] == 9
 
 
-def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "e.csv").write_text("query,answer,reference,label\nq,a,r,Supported\n")
-    attrscore = ("eval", "attrscore")
-    assert "e.csv:2: label must" in fails(*attrscore, "run", "e.csv")
-    (tmp_path / "e.csv").write_text("query,answer,reference,label\nq,a,r,Attributable\n")
-    run = (*attrscore, "run", "e.csv", "--no-judge-cache")
-    assert "family must" in fails(*run, "--family", "nly")
-    assert "--shots" in fails(*run, "--shots", "7")
-    assert "would overwrite an input" in fails(*run, "--out", "e.csv")
-    assert "must end with .csv or .jsonl" in fails(
-        *attrscore, "map", "e.csv", "--as", "nli", "--out", "o.tsv"
-    )
-    assert "e.csv:2: The output is missing" in fails(*attrscore, "score", "e.csv")
-    assert "--label-word must be" in fails(
-        *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"
-    )
-    assert "e.csv:2: label is unknown" in fails(
-        *attrscore, "map", "e.csv", "--as", "nli", "--out", "o.csv"
-    )
-    assert "--epochs" in fails(
-        *attrscore, "train", "e.csv", "--model", "./m", "--out", "t", "--epochs", "0"
-    )
+def test_other_records_are_refused(fails: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text('{"kind": "other"}')
-    assert "r.json: kind must" in fails(*attrscore, "score", "r.json")
+    assert "r.json: kind must" in fails("eval", "attrscore", "score", "r.json")

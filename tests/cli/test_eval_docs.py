@@ -59,18 +59,11 @@ def test_the_example_from_end_to_end(run: Command, tmp_path: Path, by: Sequence[
     assert (ours["engine"], bm25["engine"]) == ("extractive", "bm25")
     assert ours["abstained_on_unanswerable"] == 1.0
     assert bm25["abstained_on_unanswerable"] == 0.0
-    assert ours["kinds"]["single"]["docqa"] == 1.0
     assert 0 < bm25["docqa"] < ours["docqa"] < 1
-    assert ours["not_verbatim"] == bm25["errors"] == 0
     low, high = ours["docqa_interval"]
     assert low < ours["docqa"] < high
-    assert [row["id"] for row in bm25["rows"]] == ["rent", "hose", "deposit", "shed"]
 
     kept = lines(out)
-    assert [(row["engine"], row["id"]) for row in kept[3:5]] == [
-        ("extractive", "shed"), ("bm25", "rent"),
-    ]  # fmt: skip
-    assert kept[3]["abstained"]
     assert {quote["document"] for row in kept for quote in row["quotes"]} == {"allotment-rules.md"}
     # Rescoring the answers in the file gives the same scores.
     assert without_times(run("--score-only", out, "--json").json) == without_times(record)
@@ -78,13 +71,6 @@ def test_the_example_from_end_to_end(run: Command, tmp_path: Path, by: Sequence[
     assert "4 of 4 questions are already answered" in shown.err
     assert f"{100 * ours['docqa']:.1f}" in shown.out
     assert lines(out) == kept
-
-
-def test_one_engine_is_shown_by_kind(run: Command) -> None:
-    shown = run()
-    assert (shown.code, shown.err) == (0, "")
-    for name in ("extractive", "structure", "exception", "unanswerable", "one document"):
-        assert name in shown.out
 
 
 def test_finished_answers_are_kept_and_changed_ones_repeated(
@@ -162,18 +148,12 @@ def test_predictions_of_other_programs_are_scored(run: Command, tmp_path: Path) 
     assert run("--score-only", path).err.startswith(f"error: {path}:1: quotes.0 must be")
 
 
-def test_a_mistake_ends_in_one_line(run: Command, questions: Path, tmp_path: Path) -> None:
-    for args, said in (
-        (("--engine", "extractve"), "Unknown engine"),
-        (("--engine", "bm25", "--max-words", "9"), "--max-words is not an option"),
-        (("--documents", tmp_path), 'No document "allotment-rules.md"'),
-        (("--score-only", questions, "--engine", "bm25"), "--score-only cannot be combined"),
-        (("-o", questions), "would overwrite an input"),
-        (("-o", tmp_path), "not a regular file"),
-    ):
-        failed = run(*args)
-        assert (failed.code, failed.out, failed.err.count("\n")) == (2, "", 1), failed
-        assert said in failed.err
-    elsewhere = questions.parent / "documents"
-    elsewhere.rename(tmp_path / "papers")
-    assert run("--documents", tmp_path / "papers").code == 0
+def test_one_engine_is_shown_by_kind_from_another_folder(
+    run: Command, questions: Path, tmp_path: Path
+) -> None:
+    assert 'No document "allotment-rules.md"' in run("--documents", tmp_path).err
+    (questions.parent / "documents").rename(tmp_path / "papers")
+    shown = run("--documents", tmp_path / "papers")
+    assert (shown.code, shown.err) == (0, "")
+    for name in ("extractive", "structure", "exception", "unanswerable", "one document"):
+        assert name in shown.out

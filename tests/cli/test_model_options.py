@@ -66,10 +66,9 @@ def test_options_are_passed_to_the_engine(invoke: Invoke) -> None:
 
 
 def test_a_cut_off_answer_is_reported(invoke: Invoke) -> None:
-    shown = invoke(*ASK, "--constraint", "off", "--format", "terminal").stdout
-    assert shown.rstrip().endswith("\n(cut off at 40 tokens)")
-    assert "cut off" not in invoke(*ASK, "--format", "terminal").stdout
     for switch in ("on", "off"):
+        shown = invoke(*ASK, "--constraint", switch, "--format", "terminal").stdout
+        assert ("(cut off at 40 tokens)" in shown) is (switch == "off")
         record = json.loads(invoke(*ASK, "--constraint", switch, "--json").stdout)
         assert (record["new_tokens"], record["finished"]) == (40, switch == "on")
 

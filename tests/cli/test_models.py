@@ -40,8 +40,7 @@ def test_a_saved_engine_is_the_default_until_it_is_removed(semqa: Command, tmp_p
     assert semqa(*asked, "--engine", "tail-2").json["engine"] == "tail-2"
     assert semqa(*asked, env={"SEMQA_ENGINE": "tail-1"}).json["engine"] == "tail-1"
     data, out = EXAMPLES / "quotesum.jsonl", tmp_path / "run"
-    benched = semqa("bench", "quotesum", "--data", data, "--out", out, "--limit", "1", "--json")
-    assert benched.code == 0
+    assert semqa("bench", "quotesum", "--data", data, "--out", out, "--limit", "1").code == 0
     assert "lead-1" in (out / "run.json").read_text("utf-8")
     assert semqa("models", "use", "extractive").code == 0
     assert default(semqa) == ("extractive", "built in", {})
@@ -65,21 +64,12 @@ def test_options_are_saved_with_it_and_come_after_those_given(semqa: Command) ->
 
 
 def test_invalid_engines_are_not_saved(semqa: Command, tmp_path: Path) -> None:
-    for wrong in (
-        ("nonsense",),
-        ("extractive", "--base-url", "http://x/v1"),
-        ("openai:x", "--top-p", "7"),
-    ):
+    for wrong in (("nonsense",), ("extractive", "--base-url", "http://x/v1")):
         assert semqa("models", "use", *wrong).code == 2
     assert default(semqa) == ("extractive", "built in", {})
     path = tmp_path / "config" / "semqa" / "engine.json"
     path.parent.mkdir(parents=True)
-    for text in (
-        "{",
-        "[]",
-        '{"engine": 1, "options": {}}',
-        '{"engine": "lead-1", "options": {"x": 1}}',
-    ):
+    for text in ("{", "[]", '{"engine": 1, "options": {}}', '{"engine": "a", "options": {"x": 1}}'):
         path.write_text(text)
         told = semqa("answer", "Who?", *SOURCES)
         assert (told.code, "engine.json" in told.err) == (2, True)
@@ -127,10 +117,8 @@ def listing(status: int, body: bytes) -> Iterator[int]:
         (200, b'{"data": [{"id": "tiny"}]}', ["tiny"]),
         (200, b'{"data": [{"id": "extractive", "owned_by": "semqa"}]}', None),
         (200, b'{"data": [{"id": 1}]}', []),
-        (200, b"<html>", None),
         (200, b"[]", None),
         (302, b"", None),
-        (500, b"", None),
     ],
 )
 def test_servers_of_this_machine_are_asked(

@@ -83,7 +83,7 @@ def test_other_output_files_are_not_overwritten(
 
 def test_a_killed_run_resumes(asked: Path, tmp_path: Path) -> None:
     many, out = tmp_path / "many.txt", tmp_path / "out.jsonl"
-    many.write_text("\n".join(f"Who crossed Antarctica in {year}?" for year in range(400)), "utf-8")
+    many.write_text("\n".join(f"Who crossed Antarctica in {year}?" for year in range(150)), "utf-8")
     command = [sys.executable, "-m", "semqa", "answer", "--questions", str(many)]
     command += ["--sources", str(ANTARCTICA), "-o", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

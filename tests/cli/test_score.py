@@ -30,8 +30,6 @@ def test_a_reference_scores_100(semqa: Command, tmp_path: Path, rows: list[dict[
     predictions = write(tmp_path / "p.jsonl", rows)
     record = semqa("score", "--references", REFERENCES, "--predictions", predictions, "--json").json
     assert record["n"] == 3
-    assert (record["official"], record["all_sources"]) == (False, False)
-    assert set(record["versions"]) == {"semqa", "numpy", "rapidfuzz"}
     assert {metric: record[metric] for metric in METRICS} == pytest.approx(
         dict.fromkeys(METRICS, 100)
     )
@@ -63,29 +61,12 @@ def test_baseline(semqa: Command, tmp_path: Path, rows: list[dict[str, str]]) ->
 def test_mistakes(
     semqa: Command, fails: Callable[..., str], tmp_path: Path, rows: list[dict[str, str]]
 ) -> None:
-    def message(predictions: list[dict[str, str]]) -> str:
-        return fails("score", "-r", REFERENCES, "-p", write(tmp_path / "p.jsonl", predictions))
-
-    assert 'qid "EXAMPLE_9" is not among' in message(
-        [*rows, {"qid": "EXAMPLE_9", "prediction": ""}]
-    )
-    assert "1 of 3 questions have no prediction" in message(rows[1:])
-    assert "already has a prediction" in message([*rows, rows[0]])
-    assert "p.jsonl:1: prediction is missing" in message([{"qid": rows[0]["qid"]}])
-    assert "the file is empty" in message([])
-    assert "Only one input can be standard input" in fails("score", "-r", "-", "-p", "-")
-    no_test = (
-        "score",
-        "-r",
-        REFERENCES,
-        "-p",
-        "p.jsonl",
-        "--baseline",
-        "p.jsonl",
-        "--resamples",
-        "0",
-    )
-    assert "--resamples must be at least 1" in fails(*no_test)
-    write(tmp_path / "p.jsonl", rows[1:])
-    allowed = semqa("score", "-r", REFERENCES, "-p", "p.jsonl", "--allow-missing", "--json")
-    assert allowed.json["n"] == 3
+    for wrong, said in (
+        ([*rows, {"qid": "EXAMPLE_9", "prediction": ""}], 'qid "EXAMPLE_9" is not among'),
+        ([*rows, rows[0]], "already has a prediction"),
+        ([{"qid": rows[0]["qid"]}], "p.jsonl:1: prediction is missing"),
+        (rows[1:], "1 of 3 questions have no prediction"),
+    ):
+        given = ("-r", REFERENCES, "-p", write(tmp_path / "p.jsonl", wrong))
+        assert said in fails("score", *given)
+    assert semqa("score", *given, "--allow-missing", "--json").json["n"] == 3

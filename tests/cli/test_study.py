@@ -12,25 +12,18 @@ import pytest
 
 from semqa.data.quotesum import read_quotesum
 from semqa.studies.folder import open_study
-from tests.attribution.commands import Command, command_in
+from tests.cli.conftest import Command
 from tests.studies.made import EXAMPLES, OUTPUTS, served, write_lines
 
 SCALES = ("fluency", "comprehensiveness", "correctness", "attribution")
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    return command_in(tmp_path, monkeypatch, capsys)
-
-
-@pytest.fixture
-def study(run: Command, tmp_path: Path) -> Path:
+def study(semqa: Command, tmp_path: Path) -> Path:
     """A study that two raters have finished and the third has not started."""
     rows = [{"qid": f"EXAMPLE_{n}", "prediction": "[ 1 x ] it was ."} for n in (1, 2, 3)]
     path = write_lines(tmp_path / "ours.jsonl", rows)
-    made = run(
+    made = semqa(
         "study", "new", "semqa", EXAMPLES, f"mine={path}", f"human={EXAMPLES}",
         "-o", "s", "--raters", "ann,ben,eve",
     )  # fmt: skip
@@ -43,90 +36,60 @@ def study(run: Command, tmp_path: Path) -> Path:
     return tmp_path / "s"
 
 
-def test_a_study_goes_from_files_to_a_table(run: Command, study: Path) -> None:
-    shown = run("study", "report", study).out
+def test_a_study_goes_from_files_to_a_table(semqa: Command, study: Path) -> None:
+    shown = semqa("study", "report", study).out
     assert "mine 3.00 3.00–3.00 3.00" in " ".join(shown.split())
     assert "12 ratings of 6 answers by 2 raters" in shown
-    record = run("study", "report", study, "--json").json
+    record = semqa("study", "report", study, "--json").json
     assert record["means"]["human"]["fluency"] == {"value": 3, "n": 6, "interval": [3, 3]}
     assert [each["done"] for each in record["raters"]] == [6, 6, 0]
-    table = run("study", "export", study, "-o", "-", "--format", "csv").out
+    table = semqa("study", "export", study, "-o", "-", "--format", "csv").out
     rows = list(csv.DictReader(io.StringIO(table, newline="")))
     assert {(row["rater"], row["fluency"]) for row in rows} == {("ann", "2"), ("ben", "4")}
-    run("study", "export", study, "-o", "out.jsonl")
+    semqa("study", "export", study, "-o", "out.jsonl")
     lines = (study.parent / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["qid"] for line in lines] == [row["qid"] for row in rows]
 
 
-def test_raters_are_added_and_removed(run: Command, study: Path) -> None:
-    run("study", "raters", study, "--remove", "eve")
-    left = run("study", "raters", study, "--json").json
+def test_raters_are_added_and_removed(semqa: Command, study: Path) -> None:
+    semqa("study", "raters", study, "--remove", "eve")
+    left = semqa("study", "raters", study, "--json").json
     assert left["missing"] == 6
-    assert "6 ratings have no rater" in run("study", "raters", study).err
-    run("study", "raters", study, "--add", "dan")
-    now = run("study", "raters", study, "--json").json
+    assert "6 ratings have no rater" in semqa("study", "raters", study).err
+    semqa("study", "raters", study, "--add", "dan")
+    now = semqa("study", "raters", study, "--json").json
     assert now["missing"] == 0
     assert {each["rater"]: each["total"] for each in now["raters"]}["dan"] == 6
-    links = run("study", "raters", study, "--links", "https://example.org/study").out.split()
+    links = semqa("study", "raters", study, "--links", "https://example.org/study").out.split()
     assert links[::2] == ["owner", "ann", "ben", "dan"]
     assert all(link.startswith("https://example.org/study/#") for link in links[1::2])
 
 
-def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> None:
+def test_studies_of_two_designs_are_compared(semqa: Command, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "outputs.jsonl", OUTPUTS)
     answers: dict[str, dict[str, Any]] = {
         "attribution-only": {"attributable": True},
         "one-question": {"both": "yes"},
     }
     for design, values in answers.items():
-        run("study", "new", "ais", path, "-o", design, "--design", design, "--per-item", "2")
+        semqa("study", "new", "ais", path, "-o", design, "--design", design, "--per-item", "2")
         with served(open_study(tmp_path / design)) as site:
             for name in ("rater-1", "rater-2"):
                 person = site.person(name)
                 while "end" not in (task := person.next()):
                     person.answer(task, **values)
-        run("study", "export", design, "-o", f"{design}.jsonl")
-    shown = run("study", "report", *answers).out
+        semqa("study", "export", design, "-o", f"{design}.jsonl")
+    shown = semqa("study", "report", *answers).out
     assert "one-question: rater-2" in shown
-    record = run("study", "report", *answers, "--json").json
-    assert {(each["first"], each["second"]) for each in record["designs"]} == {tuple(answers)}
     # The same from the exports.
     files = [part for design in answers for part in ("--ratings", f"{design}.jsonl")]
-    again = run("eval", "ais", *files, "--by", "design").out
+    again = semqa("eval", "ais", *files, "--by", "design").out
     assert again[: again.index(" seconds")] in shown
 
 
-def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Path) -> None:
-    (first, *_) = read_quotesum(EXAMPLES)
-    predictions = [{"qid": first.qid, "prediction": f"{first.texts[0]} [ 1 no such words ]"}]
-    path = write_lines(tmp_path / "predictions.jsonl", predictions)
-    folder, out = tmp_path / "fix", tmp_path / "train.jsonl"
-    run(
-        "study", "new", "writing", EXAMPLES, path, "-o", folder,
-        "--raters", "me", "--per-item", "1",
-    )  # fmt: skip
-    with served(open_study(folder)) as site:
-        me = site.person("me")
-        task = me.next()
-        part = task["stages"][0]["parts"][1]
-        assert part["lost"] == ["no such words"]
-        me.answer(task, answer=part["start"][:-1])
-        assert me.next()["end"] == "done"
-    run("study", "export", folder, "-o", out)
-    run("study", "export", folder, "-o", tmp_path / "released")
-    assert (tmp_path / "released" / "writing.jsonl").read_bytes() == out.read_bytes()
-    assert "must end in .csv or .jsonl" in run("study", "export", folder, "-o", "a.b").err
-    (question,) = read_quotesum(out)
-    (reference,) = question.references
-    assert (question.question, question.sources) == (first.question, first.sources)
-    assert reference.short_answers == first.references[0].short_answers
-    table = run("study", "report", folder).out
-    assert "1 answer to 1 question" in table
-
-
-def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> None:
+def test_only_accepted_answers_are_exported(semqa: Command, tmp_path: Path) -> None:
     folder, out = tmp_path / "study", tmp_path / "out.jsonl"
-    run(
+    semqa(
         "study", "new", "writing", EXAMPLES, "-o", folder,
         "--raters", "ann,ben,eve", "--reviewers", "fay",
     )  # fmt: skip
@@ -138,6 +101,12 @@ def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> Non
         row = fay.get("/v1/reviews")["answers"][0]
         shown = fay.get(f"/v1/reviews/{row['id']}")
         fay.post(f"/v1/reviews/{row['id']}", {"answer": shown["answer"], "accepted": True})
-    done = run("study", "export", folder, "-o", out)
+    done = semqa("study", "export", folder, "-o", out)
     assert len(read_quotesum(out)) == 1
     assert "1 finished answer left out" in done.err
+    semqa("study", "export", folder, "-o", tmp_path / "released")
+    assert (tmp_path / "released" / "writing.jsonl").read_bytes() == out.read_bytes()
+    table = semqa("study", "export", folder, "-o", tmp_path / "out.csv")
+    assert (table.code, "must be jsonl" in table.err) == (2, True)
+    assert not (tmp_path / "out.csv").exists()
+    assert "1 answer to 1 question" in semqa("study", "report", folder).out

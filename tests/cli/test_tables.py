@@ -29,8 +29,8 @@ def shown(
     return [line.split() for line in lines[rule + 1 :]]
 
 
-@pytest.mark.parametrize("columns", [1, 40, 60, 72, 80, 100, 200])
-@pytest.mark.parametrize("name", ["t5", "t5-base-no-evidence", NAME])
+@pytest.mark.parametrize("columns", [1, 60, 100])
+@pytest.mark.parametrize("name", ["t5", NAME])
 def test_nothing_is_cut_off(
     name: str, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

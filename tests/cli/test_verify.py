@@ -20,7 +20,6 @@ ANTARCTICA = EXAMPLES / "antarctica.jsonl"
         ("[2 Børge Ousland]", "quote 1 (misattributed): “Børge Ousland”: source 2 does not contain this text; it appears in source 1"),
         ("[1 Borge Ousland]", "quote 1 (fabricated): “Borge Ousland”: source 1 does not contain this text, nor does any other; nearest is “Børge Ousland” in source 1 (92% similar)"),
         ("[9 zzzz]", "quote 1 (fabricated): “zzzz”: there is no source 9"),
-        ("[1]", "quote 1 (malformed): “[1]”: it names a source but quotes nothing"),
         ("ok [1 Ousland] but [ 1 never", "quote 2 (malformed): “[ 1 never”: its closing bracket is missing"),
     ],
 )  # fmt: skip
@@ -39,12 +38,6 @@ def test_json(semqa: Command) -> None:
     assert record["quotes"][1]["nearest"]["source"] == 1
 
 
-def test_answer_from_a_file(semqa: Command, tmp_path: Path) -> None:
-    (tmp_path / "answer.txt").write_text("[1 sang]", encoding="utf-8")
-    (tmp_path / "source.txt").write_text("He sang.", encoding="utf-8")
-    assert semqa("verify", "answer.txt", "--source", "source.txt").code == 0
-
-
 def test_a_record_includes_its_sources(semqa: Command, tmp_path: Path) -> None:
     made = semqa("answer", "Who crossed Antarctica?", "--sources", ANTARCTICA, "--json").out
     whole = semqa("verify", "--json", stdin=made.encode())
@@ -60,19 +53,16 @@ def test_a_record_includes_its_sources(semqa: Command, tmp_path: Path) -> None:
     assert (lost.code, "appears in source 3" in lost.out) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "told"),
-    [([0], "number must be"), ([1, 1], "number must be"), ([10**9], "number must be")],
-)
+@pytest.mark.parametrize("numbers", [[0], [1, 1], [10**9]])
 def test_numbers_of_a_records_sources_are_checked(
-    fails: Callable[..., str], numbers: list[int], told: str
+    fails: Callable[..., str], numbers: list[int]
 ) -> None:
     sources = [{"number": number, "text": "It rained."} for number in numbers]
     record = json.dumps({"answer": "[ 1 It rained. ]", "sources": sources})
-    assert told in fails("verify", stdin=record.encode())
+    assert "number must be" in fails("verify", stdin=record.encode())
 
 
-@pytest.mark.parametrize("text", ["No idea.", "", "It was the one who did it. [sic]"])
+@pytest.mark.parametrize("text", ["", "It was the one who did it. [sic]"])
 def test_nothing_quoted_does_not_pass(semqa: Command, text: str) -> None:
     outcome = semqa("verify", "--sources", ANTARCTICA, stdin=text.encode())
     assert outcome.code == 1
@@ -87,12 +77,6 @@ def test_an_abstention_passes_as_such(semqa: Command) -> None:
     assert (outcome.json["verdict"], outcome.json["verified"]) == ("abstained", False)
     record = json.dumps({"answer": ABSTENTION, "sources": []})  # as a server sends it
     assert semqa("verify", stdin=record.encode()).code == 0
-
-
-def test_output_is_strict_json_for_any_bytes(semqa: Command) -> None:
-    text = "[1 \x1b[31m\u2028] [2 \U0001f384] \x7f"
-    outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text.encode())
-    assert json.loads(outcome.out)["verified"] is False
 
 
 def test_answers_to_many_questions(semqa: Command, tmp_path: Path) -> None:

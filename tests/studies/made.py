@@ -25,10 +25,7 @@ OUTPUTS: list[dict[str, Any]] = [
         "task": "qrecc",
         "context": [{"speaker": "User", "text": "Who crossed Antarctica alone first?"}],
         "output": "Børge Ousland did, in 1997.",
-        "source": {
-            "title": "Børge Ousland",
-            "text": "HIDDEN: in 1997 he crossed Antarctica alone.",
-        },
+        "source": {"title": "Ousland", "text": "HIDDEN: in 1997 he crossed Antarctica alone."},
     },
     {
         "item": "q2",
@@ -90,9 +87,10 @@ class Person:
         self._head = {"Authorization": f"Bearer {token}"}
 
     def get(self, path: str, status: int = 200) -> Any:
-        reply = self._client.get(path, headers=self._head)
-        assert reply.status_code == status, reply.text
-        return reply.json()
+        return self._send("GET", path, status, None)
+
+    def post(self, path: str, body: Mapping[str, Any], status: int = 200) -> Any:
+        return self._send("POST", path, status, body)
 
     def next(self) -> Any:
         return self.get("/v1/next")
@@ -101,20 +99,16 @@ class Person:
         self, task: Mapping[str, Any], status: int = 200, seconds: float = 1.0, **values: Any
     ) -> Any:
         body = {"stage": task["stage"], "values": values, "seconds": seconds}
-        path = f"/v1/tasks/{task['id']}/answers"
-        reply = self._client.post(path, json=body, headers=self._head)
-        assert reply.status_code == status, reply.text
-        return reply.json()
-
-    def post(self, path: str, body: Mapping[str, Any], status: int = 200) -> Any:
-        reply = self._client.post(path, json=dict(body), headers=self._head)
-        assert reply.status_code == status, reply.text
-        return reply.json()
+        return self.post(f"/v1/tasks/{task['id']}/answers", body, status)
 
     def draft(self, task: Mapping[str, Any], seconds: float = 1.0, **values: Any) -> None:
         body = {"stage": task["stage"], "values": values, "seconds": seconds}
-        reply = self._client.put(f"/v1/tasks/{task['id']}/draft", json=body, headers=self._head)
-        assert reply.status_code == 204, reply.text
+        self._send("PUT", f"/v1/tasks/{task['id']}/draft", 204, body)
+
+    def _send(self, method: str, path: str, status: int, body: Mapping[str, Any] | None) -> Any:
+        reply = self._client.request(method, path, json=body, headers=self._head)
+        assert reply.status_code == status, reply.text
+        return reply.json() if reply.content else None
 
 
 class Site:

@@ -12,17 +12,10 @@ from tests.studies.made import write_lines
 
 MEETING = """CHAIR: Good evening. First, the swimming pool in Mill Lane.
 LEE: The roof has leaked since March. The engineer says a new one would cost 420,000.
-ORTIZ: And the boiler? It is older than I am.
-LEE: The boiler was replaced in 2019. It is fine. The roof is what worries us.
 ORTIZ: I think the whole building is unsafe. That is my personal impression, I have no report to show.
 CHAIR: The engineer's report does not say so. Let us keep to what is written in it.
 LEE: We could apply to the county for half of the sum. The deadline is the end of May.
-ORTIZ: If the county pays, I will vote for it. If it does not, we may have to close the pool in winter.
-CHAIR: Who is in favour of applying? Four. Against? None. One abstention. The motion passes.
-LEE: Thank you. I will write the application with Ms Brandt by the tenth.
-CHAIR: Second, the number 7 bus. The operator wants to end it after nine in the evening.
-BRANDT: Thirty people a night use it, mostly nurses from St Anne's. I asked the operator to wait.
-CHAIR: We take that up again in June."""
+CHAIR: Who is in favour of applying? Four. Against? None. One abstention. The motion passes."""
 
 TOPIC = "The roof of the swimming pool"
 

@@ -43,7 +43,7 @@ def inputs_of(kind: str, folder: Path) -> list[Input]:
         _, documents = tofueval_inputs(folder, points=False)
         return [Input(write_lines(folder / "gpt.jsonl", rows)), documents]
     if kind == "tofueval":
-        return tofueval_inputs(folder, points=False)
+        return tofueval_inputs(folder, points=False, systems="A")
     return attrscore_inputs(folder) if kind == "attrscore" else q2_inputs(folder)
 
 
@@ -81,7 +81,12 @@ def rate_all(study: Study) -> None:
                 person.answer(task, seconds=25.5, **answers(task["stages"][-1], drawn))
 
 
-CASES = [(kind.name, design) for kind in KINDS.values() for design in kind.designs]
+CASES = [
+    *((kind.name, kind.designs[0]) for kind in KINDS.values()),
+    ("ais", "likert"),
+    ("tofueval", "key-points"),
+    ("q2", "independent"),
+]
 
 
 @pytest.mark.parametrize(("kind", "design"), CASES)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from semqa.cli.eval.judging import finish, shown
+from semqa.cli.eval.judging import finish
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import write_result
-from semqa.cli.tables import make_table, print_tables
+from semqa.cli.tables import make_table, print_tables, shown
 from semqa.data.files import display_name
 from semqa.errors import InputError
 
@@ -192,24 +192,17 @@ def ais(
         typer.Argument(
             metavar="FILE",
             help="Verdicts as released CSV files, one per task; - for standard input.",
-            show_default=False,
         ),
     ] = None,
     ratings: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--ratings",
-            help="Individual ratings as JSON lines; - for standard input; repeatable.",
-            show_default=False,
-        ),
+        typer.Option(help="Individual ratings as JSON lines; - for standard input; repeatable."),
     ] = None,
     experts: Annotated[
         list[Path] | None,
         typer.Option(
-            "--experts",
             help="Expert ratings as JSON lines, to compare --ratings with; repeatable.",
             metavar="FILE",
-            show_default=False,
         ),
     ] = None,
     test: Annotated[
@@ -232,7 +225,7 @@ def ais(
     ] = "none",
     without: Annotated[
         list[str] | None,
-        typer.Option(metavar="SYSTEM", help="System to leave out; repeatable.", show_default=False),
+        typer.Option(metavar="SYSTEM", help="System to leave out; repeatable."),
     ] = None,
     drop_doubles: Annotated[
         bool, typer.Option("--drop-doubles", help="Use only the first row per item and system.")
@@ -247,8 +240,7 @@ def ais(
     by: Annotated[
         list[By] | None,
         typer.Option(
-            help="Group completion times; design also compares designs by McNemar's test.",
-            show_default=False,
+            help="Group completion times; design also compares designs by McNemar's test."
         ),
     ] = None,
     as_json: AsJson = False,

@@ -18,13 +18,11 @@ from semqa.cli.eval.judging import (
     finish,
     judge_bar,
     judging,
-    percent,
-    span,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.tables import make_table, print_tables, things_table
+from semqa.cli.tables import make_table, percent, print_tables, span, things_table
 from semqa.cli.train import training_progress
 from semqa.errors import InputError
 
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from semqa.attribution.attrscore.labels import Example, Label
 
 app = typer.Typer(
-    name="attrscore",
     help="AttrScore: is a claim attributable to a reference, extrapolatory, or contradictory?",
     no_args_is_help=True,
 )
@@ -54,7 +51,6 @@ def run(
             metavar="FILE",
             help="CSV, TSV or JSON lines with query, answer, reference and label; - for standard "
             "input.",
-            show_default=False,
         ),
     ],
     family: Annotated[
@@ -66,7 +62,7 @@ def run(
     ] = None,
     prompt: Annotated[
         Path | None,
-        typer.Option(help="Your own prompt, instead of the family's.", show_default=False),
+        typer.Option(help="Your own prompt, instead of the family's."),
     ] = None,
     shots: Annotated[
         int | None,
@@ -77,8 +73,7 @@ def run(
     exemplars: Annotated[
         Path | None,
         typer.Option(
-            help="File of your own exemplars: claim (or query and answer), reference, label, why.",
-            show_default=False,
+            help="File of your own exemplars: claim (or query and answer), reference, label, why."
         ),
     ] = None,
     no_query: Annotated[
@@ -160,7 +155,6 @@ def score(
             metavar="FILE",
             help="A record of run (.json), or rows with a label and an output: CSV, TSV, JSON lines, "
             "or a JSON array; - for JSON lines on standard input.",
-            show_default=False,
         ),
     ],
     family: Annotated[
@@ -309,19 +303,15 @@ def _notes(scores: Mapping[str, Any], released: Mapping[str, Any] | None) -> Ite
 def map_command(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="CSV, TSV, JSON lines or a JSON array.", show_default=False
-        ),
+        typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines or a JSON array."),
     ],
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", help="Output file: .csv, or else JSON lines.", show_default=False
-        ),
+        typer.Option("--out", "-o", help="Output file: .csv, or else JSON lines."),
     ],
     task: Annotated[
         Literal["fact-checking", "nli", "summarization"],
-        typer.Option("--as", help="Task of the dataset.", show_default=False),
+        typer.Option("--as", help="Task of the dataset."),
     ],
     label_word: Annotated[
         list[str] | None,
@@ -407,10 +397,9 @@ def train(
         typer.Argument(
             metavar="FILE",
             help="Training examples with labels, such as from map: CSV, TSV or JSON lines.",
-            show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output folder.")],
     dev: Annotated[
         Path | None,
         typer.Option(help="Examples to select the best model.", show_default="a share of FILE"),

@@ -14,7 +14,6 @@ from semqa.cli.eval.judging import (
     RecordOut,
     Resamples,
     Seed,
-    count_note,
     finish,
     judging,
     too_long_note,
@@ -23,6 +22,7 @@ from semqa.cli.eval.judging import (
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import say, write_result
+from semqa.cli.tables import figures_table, print_tables, unscored_notes
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ References = Annotated[
         "--references",
         "-r",
         help='QuoteSum file with questions and sources; FILE then has {"qid", "prediction"}.',
-        show_default=False,
     ),
 ]
 
@@ -54,7 +53,6 @@ def auto_ais(
             help="Answers with sources, from semqa answer --json, or with --references JSON lines "
             '{"qid", "prediction"}; - for standard input.',
             metavar="FILE",
-            show_default=False,
         ),
     ],
     references: References = None,
@@ -127,7 +125,7 @@ def auto_ais(
 
     def show() -> None:
         _show_support(record["results"])
-        for note in (f"judge: {judge.name}", *unparsed_note(judge)):
+        for note in (f"judge: {judge.name}", *unparsed_note(judge.unparsed)):
             say(note)
 
     finish(record, out, show, as_json=as_json)
@@ -169,17 +167,13 @@ def _predictions(
 
 
 def _show_support(results: Mapping[str, Any]) -> None:
-    from semqa.cli.tables import figures_table, print_tables
-
     n = results["n"]
     rows = [
-        (
-            "sentences supported",
-            results["sentences"],
-            results["sentences_interval"],
-            n["sentences"],
-        ),
-        ("answers fully supported", results["answers"], results["answers_interval"], n["answers"]),
+        (name, results[unit], results[f"{unit}_interval"], n[unit])
+        for unit, name in (
+            ("sentences", "sentences supported"),
+            ("answers", "answers fully supported"),
+        )
     ]
     print_tables(figures_table("AutoAIS", rows))
     counted = ", ".join(f"{count} {name}" for name, count in results["counts"].items())
@@ -216,7 +210,6 @@ def citations(
             metavar="FILE",
             help="A run of ALCE (JSON); answers with sources, from semqa answer --json; or "
             "predictions, with --references; - for standard input.",
-            show_default=False,
         ),
     ],
     references: References = None,
@@ -262,7 +255,6 @@ def disambig(
             metavar="FILE",
             help="A run of ALCE on ASQA (JSON); or ASQA.json, with --predictions; - for standard "
             "input.",
-            show_default=False,
         ),
     ],
     predictions: Annotated[
@@ -271,7 +263,6 @@ def disambig(
             "--predictions",
             "-p",
             help="Answers by ASQA key: a JSON object, or JSON lines with qid and prediction.",
-            show_default=False,
         ),
     ] = None,
     split: Annotated[str, typer.Option(help="Split of ASQA.json.")] = "dev",
@@ -336,8 +327,6 @@ def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> li
 
 
 def _show(record: Mapping[str, Any], taken_for: str) -> None:
-    from semqa.cli.tables import figures_table, print_tables
-
     results, config = record["results"], record["config"]
     shown = [(name, results[key]) for key, name in SHOWN.items() if key in results]
     rows = [(name, each["value"], each["interval"], each["n"]) for name, each in shown]
@@ -349,13 +338,13 @@ def _show(record: Mapping[str, Any], taken_for: str) -> None:
             f"{results['sentences']} sentences, {results['sentences_uncited']} without a citation; "
             f"{results['citations']} citations, {results['citations_precise']} precise"
         )
-    reasons: dict[tuple[str, int], list[str]] = {}
-    for name, each in shown:
-        for reason, count in each.get("unscored", {}).items():
-            reasons.setdefault((reason, count), []).append(name)
-    for (reason, count), names in reasons.items():
-        write_result(f"unscored: {count} of {results['answers']} ({reason}) in {', '.join(names)}")
+    reasons = ((name, each.get("unscored", {})) for name, each in shown)
+    for note in unscored_notes(results["answers"], reasons):
+        write_result(note)
     say(f"judge: {config['judge']['name']}")
     unparsed = config["judge"].get("unparsed", 0)
-    for note in (*count_note(unparsed, taken_for), *too_long_note(config["too_long"], taken_for)):
+    for note in (
+        *unparsed_note(unparsed, taken_for),
+        *too_long_note(config["too_long"], taken_for),
+    ):
         say(note)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from semqa.cli.choice import Choice, EngineOptions, choose, warm_up, with_default
+from semqa.cli.choice import Choice, EngineOptions, choose_each
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import STOPPED, json_line, progress_bar, say, write_result
+from semqa.cli.output import json_line, progress_bar, resumable, say, write_result
+from semqa.cli.tables import percent, print_tables, span, things_table
 from semqa.data.files import display_name
 from semqa.errors import InputError
 
@@ -34,7 +35,6 @@ def docs(
             metavar="QUESTIONS",
             help='JSON lines {"id", "question", "documents", "answerable", "facts", "evidence", '
             '"kind"}.',
-            show_default=False,
         ),
     ],
     engine: Annotated[
@@ -64,7 +64,6 @@ def docs(
             "--out",
             "-o",
             help="Append each answer to this file; an interrupted run resumes from it.",
-            show_default=False,
         ),
     ] = None,
     score_only: Annotated[
@@ -73,7 +72,6 @@ def docs(
             metavar="PREDICTIONS",
             help='Score these answers instead of running an engine: JSON lines {"id", "quotes", '
             '"abstained"}.',
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -96,23 +94,16 @@ def docs(
         asked = QuestionSet.read(questions, documents)
         answers = _by_engine(read_answers(score_only), asked, score_only)
     else:
-        choices = _choices(engine or [], options)
+        names, choice = choose_each(engine, options)
         asked = QuestionSet.read(questions, documents)
         how["by"] = by
         collections = None
         if by == "collection":
             how["passages"] = passages
             collections = TemporaryCollections(asked.documents, passages)
-        with collections or nullcontext(), AnswerFile(out) as file:
-            try:
-                answers = {
-                    choice.engine: _answer(choice, asked, collections, file, how)
-                    for choice in choices
-                }
-            except KeyboardInterrupt:
-                if out is not None:
-                    say(STOPPED)
-                raise typer.Exit(130) from None
+        saved = resumable(saved=out is not None)
+        with collections or nullcontext(), AnswerFile(out) as file, saved:
+            answers = {name: _answer(choice(name), asked, collections, file, how) for name in names}
     rows = [_Row(spec, found, asked) for spec, found in answers.items()]
     if as_json:
         head = {"questions": str(questions), "n": len(asked.questions), **how}
@@ -123,20 +114,6 @@ def docs(
         row.say_failures()
     if all(row.failed == len(asked.questions) for row in rows):
         raise typer.Exit(1)
-
-
-def _choices(engines: Sequence[str], options: EngineOptions) -> list[Choice]:
-    """Return the engines with their options; engines after the first get those that they accept."""
-    from semqa.engines import check_options
-
-    first, options = with_default(engines[0] if engines else None, options)
-    options_of_others = replace(options, optional=frozenset(options.given()))
-    choices = [choose(first, options)]
-    others = [each for each in dict.fromkeys(engines[1:]) if each != first]
-    choices += [choose(each, options_of_others) for each in others]
-    for choice in choices:
-        check_options(choice.engine, choice.options)
-    return choices
 
 
 def _answer(
@@ -166,20 +143,13 @@ def _answer(
             find = collections.find
             with progress_bar("indexing", "files") as update:
                 collections.prepare(pending, update or (lambda _done, _total: None))
-        engine = choice.create([each.question for each in pending])
-        try:
-            if choice.constrained:
-                warm_up(engine)
-            with progress_bar(spec, "examples") as update:
-                for answer in answer_questions(engine, spec, pending, find, keys):
-                    file.append(answer)
-                    done += 1
-                    if update is not None:
-                        update(done, total)
-        finally:
-            close: Any = getattr(engine, "close", None)
-            if close is not None:
-                close()
+        opened = choice.opened([each.question for each in pending])
+        with opened as engine, progress_bar(spec, "examples") as update:
+            for answer in answer_questions(engine, spec, pending, find, keys):
+                file.append(answer)
+                done += 1
+                if update is not None:
+                    update(done, total)
     return {each.id: file.answers[spec, each.id] for each in asked.questions}
 
 
@@ -242,20 +212,14 @@ class _Row:
 
 
 def _show(rows: Sequence[_Row], asked: QuestionSet, how: Mapping[str, object]) -> None:
-    from semqa.cli.tables import print_tables, things_table
-
     headers = ("engine", "docqa", "interval", "recall", "precision", "F1", "full")
     times = ("abstained", "wrongly", "seconds")
     tables = [things_table((*headers, *times), [_cells(row) for row in rows])]
     if len(rows) == 1:
-        report = rows[0].report
-        parts = {**report.kinds, **report.groups}
-        tables.append(
-            things_table(
-                ("kind", "n", "docqa", "recall", "precision", "full", "abstained"),
-                [(name, *_kind_cells(figures)) for name, figures in parts.items() if figures.n],
-            )
-        )
+        parts = {**rows[0].report.kinds, **rows[0].report.groups}
+        kinds = [(name, *_kind_cells(part)) for name, part in parts.items() if part.n]
+        titles = ("kind", "n", "docqa", "recall", "precision", "full", "abstained")
+        tables.append(things_table(titles, kinds))
     print_tables(*tables)
     answerable = sum(question.answerable for question in asked.questions)
     sources = {
@@ -272,7 +236,6 @@ def _show(rows: Sequence[_Row], asked: QuestionSet, how: Mapping[str, object]) -
 
 def _cells(row: _Row) -> tuple[str, ...]:
     total = row.report.total
-    interval = total.docqa.interval
     shares = (
         total.recall,
         total.precision,
@@ -283,17 +246,13 @@ def _cells(row: _Row) -> tuple[str, ...]:
     )
     return (
         row.engine,
-        _percent(total.docqa.value),
-        "" if interval is None else f"{100 * interval[0]:.1f}–{100 * interval[1]:.1f}",
-        *map(_percent, shares),
+        percent(total.docqa.value, "–"),
+        span(total.docqa.interval, 1, times=100).replace(" ", ""),
+        *(percent(share, "–") for share in shares),
         "" if row.seconds is None else f"{row.seconds:.3f}",
     )
 
 
 def _kind_cells(figures: DocsFigures) -> tuple[str | int, ...]:
     shares = (figures.recall, figures.precision, figures.fully_answered, figures.abstained)
-    return (figures.n, _percent(figures.docqa.value), *map(_percent, shares))
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
+    return (figures.n, *(percent(share, "–") for share in (figures.docqa.value, *shares)))

@@ -10,26 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.command import taking
-from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.output import json_line, progress_bar, resumable, say, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from semqa.attribution.judges import CachedJudge
 
 
 RecordOut = Annotated[
     Path | None,
-    typer.Option(
-        "--out", "-o", help="Write the whole record to this JSON file.", show_default=False
-    ),
+    typer.Option("--out", "-o", help="Write the whole record to this JSON file."),
 ]
 
 EntailmentPrompt = Annotated[
     str | None,
     typer.Option(
-        "--prompt",
         help="Your own template for engine:SPEC, with {{ premise }} and {{ hypothesis }}; the reply "
         "must be entailment, neutral or contradiction.",
         metavar="NAME|PATH",
@@ -50,17 +47,8 @@ Resamples = Annotated[
 Seed = Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")]
 
 
-JUDGE_PANEL = "Judge"
-
-_FLAGS = {
-    "base_url": "--judge-url",
-    "batch_size": "--judge-batch-size",
-    "device": "--judge-device",
-    "dtype": "--judge-dtype",
-    "prompt": "--prompt",
-    "temperature": "--temperature",
-}
-"""Flags of the judges' options."""
+def _option(*flags: str, **more: Any) -> Any:
+    return typer.Option(*flags, rich_help_panel="Judge", **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,61 +57,50 @@ class JudgeOptions:
 
     judge: Annotated[
         str,
-        typer.Option(
+        _option(
             envvar="SEMQA_JUDGE",
             metavar="SPEC",
             help="lexical (weak, but needs no model), transformers:nli=MODEL,qa=MODEL,qg=MODEL (any "
             "of the three; folders or Hub names), or engine:SPEC (a language model).",
-            rich_help_panel=JUDGE_PANEL,
         ),
     ] = "lexical"
     judge_cache: Annotated[
         Path | None,
-        typer.Option(
+        _option(
             envvar="SEMQA_JUDGE_CACHE",
             metavar="DIR",
             help="Cache of judgements, used to resume interrupted runs.",
             show_default="judgements in semqa's cache folder",
-            rich_help_panel=JUDGE_PANEL,
         ),
     ] = None
     no_judge_cache: Annotated[
-        bool,
-        typer.Option(
-            "--no-judge-cache", help="Do not cache judgements.", rich_help_panel=JUDGE_PANEL
-        ),
+        bool, _option("--no-judge-cache", help="Do not cache judgements.")
     ] = False
     judge_device: Annotated[
         str | None,
-        typer.Option(
+        _option(
             envvar="SEMQA_DEVICE",
             help="Device of the judge, such as cpu or cuda:1.",
             show_default="a GPU if any",
-            rich_help_panel=JUDGE_PANEL,
         ),
     ] = None
     judge_dtype: Annotated[
         str | None,
-        typer.Option(
+        _option(
             envvar="SEMQA_DTYPE",
             help="Type of weights: auto, float32, float16 or bfloat16.",
             show_default="float32 on a CPU, else auto",
-            rich_help_panel=JUDGE_PANEL,
         ),
     ] = None
     judge_batch_size: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Inputs per batch.", show_default="8", rich_help_panel=JUDGE_PANEL
-        ),
+        int | None, _option(min=1, help="Inputs per batch.", show_default="8")
     ] = None
     judge_url: Annotated[
         str | None,
-        typer.Option(
+        _option(
             metavar="URL",
             help="Endpoint of engine:openai:MODEL.",
             show_default="SEMQA_BASE_URL",
-            rich_help_panel=JUDGE_PANEL,
         ),
     ] = None
 
@@ -155,7 +132,10 @@ class JudgeOptions:
         try:
             judge = create_judge(self.judge, options)
         except InputError as error:
-            error.field = _FLAGS.get(error.field or "", error.field)
+            if error.field in ("device", "dtype", "batch_size"):
+                error.field = f"judge_{error.field}"
+            elif error.field == "base_url":
+                error.field = "judge_url"
             raise
         if self.no_judge_cache:
             return CachedJudge(judge, None)
@@ -173,12 +153,11 @@ class BenchJudge(JudgeOptions):
 
     judge: Annotated[
         str | None,
-        typer.Option(
+        _option(
             metavar="SPEC",
             help="Add AutoAIS, citation recall and precision, Disambig-F1 and DR by this judge: "
             "lexical, transformers:nli=MODEL,qa=MODEL (or one of the two), or engine:SPEC. Also "
             "works for finished runs.",
-            rich_help_panel=JUDGE_PANEL,
         ),
     ] = None  # type: ignore[assignment]
 
@@ -203,17 +182,9 @@ def judging(
 
 @contextmanager
 def judge_progress(judge: CachedJudge, title: str = "") -> Iterator[None]:
-    """Show the progress of a judge while the block runs, if there is a title.
-
-    On Ctrl-C, print that the run can be resumed, if it can.
-    """
-    try:
-        with judge_bar(judge, title) if title else nullcontext():
-            yield
-    except KeyboardInterrupt:
-        if judge.on_disk:
-            say("interrupted; run the same command again to continue")
-        raise
+    """Show the progress of a judge while the block runs, if there is a title."""
+    with resumable(saved=judge.on_disk), judge_bar(judge, title) if title else nullcontext():
+        yield
 
 
 @contextmanager
@@ -251,13 +222,8 @@ def finish(
         say(f"record: {out}")
 
 
-def unparsed_note(judge: CachedJudge) -> list[str]:
-    """Return a note on unparsed replies of a language model, if any."""
-    return count_note(judge.unparsed)
-
-
-def count_note(unparsed: int, taken_for: str = "neutral") -> list[str]:
-    """Return a note on the number of unparsed replies, if any."""
+def unparsed_note(unparsed: int, taken_for: str = "neutral") -> list[str]:
+    """Return a note on the number of unparsed replies of a language model, if any."""
     return _note(unparsed, ("reply", "replies"), "of the judge could not be parsed", taken_for)
 
 
@@ -271,18 +237,3 @@ def _note(count: int, nouns: tuple[str, str], what: str, taken_for: str) -> list
         return []
     one = count == 1
     return [f"{count} {nouns[not one]} {what}, and {'counts' if one else 'count'} as {taken_for}"]
-
-
-def shown(value: float | None, digits: int = 3, *, times: float = 1) -> str:
-    """Format a score for a table."""
-    return "unscored" if value is None else f"{times * value:.{digits}f}"
-
-
-def percent(value: float | None, missing: str = "unscored") -> str:
-    """Format a share as a percentage for a table."""
-    return missing if value is None else f"{100 * value:.1f}"
-
-
-def span(ends: Sequence[float] | None, digits: int = 3, *, times: float = 1) -> str:
-    """Format an interval for a table."""
-    return "" if ends is None else " – ".join(f"{times * end:.{digits}f}" for end in ends)

@@ -18,17 +18,15 @@ from semqa.cli.eval.judging import (
     RecordOut,
     Resamples,
     Seed,
-    count_note,
     finish,
     judge_bar,
     judging,
-    shown,
-    span,
+    unparsed_note,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_file, write_result
-from semqa.cli.tables import make_table, print_tables
+from semqa.cli.tables import figures_table, make_table, print_tables, shown, span, unscored_notes
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +54,6 @@ class _Q2Group(Group):
 
 
 app = typer.Typer(
-    name="q2",
     help="Q²: check by question answering whether responses are consistent with their knowledge. "
     "semqa eval q2 FILE means semqa eval q2 run FILE.",
     no_args_is_help=True,
@@ -79,16 +76,11 @@ _PACKAGES = {"overlap": ("spacy",), "bleu": ("sacrebleu",), "bertscore": ("bert-
 
 BaselineOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--baseline",
-        help="Also score overlap, words, bleu, bertscore or nli; repeatable.",
-        show_default=False,
-    ),
+    typer.Option(help="Also score overlap, words, bleu, bertscore or nli; repeatable."),
 ]
 BertScoreModel = Annotated[
     str | None,
     typer.Option(
-        "--bertscore-model",
         metavar="MODEL",
         help="Model for BERTScore: a folder or a Hub name.",
         show_default="roberta-large, rescaled",
@@ -96,12 +88,7 @@ BertScoreModel = Annotated[
 ]
 BertScoreLayer = Annotated[
     int | None,
-    typer.Option(
-        "--bertscore-layer",
-        min=1,
-        help="Layer to compare, for models unknown to bert-score.",
-        show_default=False,
-    ),
+    typer.Option(min=1, help="Layer to compare, for models unknown to bert-score."),
 ]
 DropRepeated = Annotated[
     bool,
@@ -119,8 +106,7 @@ def run(
         list[Path],
         typer.Argument(
             help="CSV or JSON lines with response and knowledge, or <system>_response for several "
-            "systems; - for standard input.",
-            show_default=False,
+            "systems; - for standard input."
         ),
     ],
     out: RecordOut = None,
@@ -189,7 +175,7 @@ def run(
 
     def show() -> None:
         print_tables(*_run_tables(record))
-        for note in (*_run_notes(record), *count_note(judged_by.get("unparsed", 0))):
+        for note in (*_run_notes(record), *unparsed_note(judged_by.get("unparsed", 0))):
             write_result(note)
 
     finish(record, out, show, as_json=as_json, hidden=("rows",))
@@ -285,9 +271,14 @@ def _scores(
 
 def _run_tables(record: Mapping[str, Any]) -> Iterator[Table]:
     """Yield a table of all responses, and one per system if there are several."""
-    yield _scores_table("", record["scores"], record["bootstrap"]["confidence"])
-    for name, scores in record["systems"].items():
-        yield _scores_table(name or "no system", scores, record["bootstrap"]["confidence"])
+    tables = {"": record["scores"]}
+    tables |= {name or "no system": scores for name, scores in record["systems"].items()}
+    for title, scores in tables.items():
+        rows = [
+            (_NAMES.get(name, name), score["value"], score["interval"], score["n"])
+            for name, score in scores.items()
+        ]
+        yield figures_table(title, rows, 3, confidence=record["bootstrap"]["confidence"])
 
 
 def _run_notes(record: Mapping[str, Any]) -> Iterator[str]:
@@ -301,8 +292,7 @@ def _run_notes(record: Mapping[str, Any]) -> Iterator[str]:
         f"{questions['responses_without']} of {_count(record['n'], 'response')} without a valid one"
     )
     for name, score in record["scores"].items():
-        for reason, count in score["unscored"].items():
-            yield f"unscored: {count} of {record['n']} ({reason}) in {_NAMES.get(name, name)}"
+        yield from unscored_notes(record["n"], [(_NAMES.get(name, name), score["unscored"])])
     for file in record["files"]:
         if file.get("repeated"):
             yield (
@@ -389,18 +379,6 @@ def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
     return table
 
 
-def _scores_table(title: str, scores: Mapping[str, Mapping[str, Any]], confidence: float) -> Table:
-    table = make_table(title, "score", f"{confidence:.0%} interval", "n")
-    for name, score in scores.items():
-        table.add_row(
-            _NAMES.get(name, name),
-            shown(score["value"]),
-            span(score["interval"]),
-            str(score["n"]),
-        )
-    return table
-
-
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -410,17 +388,11 @@ def meta(
     ctx: typer.Context,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Labelled responses: records or input files of semqa eval q2.",
-            show_default=False,
-        ),
+        typer.Argument(help="Labelled responses: records or input files of semqa eval q2."),
     ] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column with scores (<system>_NAME in a file of contexts); repeatable.",
-            show_default=False,
-        ),
+        typer.Option(help="Column with scores (<system>_NAME in a file of contexts); repeatable."),
     ] = None,
     baseline: BaselineOption = None,
     bertscore_model: BertScoreModel = None,
@@ -444,9 +416,7 @@ def meta(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", help="Write all scores and curves to this JSON file.", show_default=False
-        ),
+        typer.Option("--out", "-o", help="Write all scores and curves to this JSON file."),
     ] = None,
     drop_repeated: DropRepeated = False,
     as_json: AsJson = False,

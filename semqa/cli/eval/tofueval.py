@@ -14,13 +14,12 @@ from semqa.cli.eval.judging import (
     Seed,
     finish,
     judging,
-    shown,
     too_long_note,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.tables import make_table, print_tables
+from semqa.cli.tables import make_table, print_tables, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 app = typer.Typer(
-    name="tofueval",
     help="TofuEval: factual consistency of topic-focused dialogue summaries, and of its judges.",
     no_args_is_help=True,
 )
@@ -51,12 +49,11 @@ Summaries = Annotated[
         metavar="FILE",
         help="Annotated sentences (CSV as released), or JSON lines with doc_id, topic, model_name "
         "and summary.",
-        show_default=False,
     ),
 ]
 PromptFile = Annotated[
     Path | None,
-    typer.Option(help="Your own prompt, as a Jinja template.", show_default=False),
+    typer.Option(help="Your own prompt, as a Jinja template."),
 ]
 
 
@@ -70,7 +67,6 @@ def judge(
             "--documents",
             "-d",
             help="Dialogues: CSV or JSON lines with doc_id (or meeting_id) and source; repeatable.",
-            show_default=False,
         ),
     ] = None,
     method: Annotated[
@@ -147,7 +143,6 @@ def completeness(
             "--key-points",
             "-k",
             help="CSV with doc_id, topic and key_points, as released; repeatable.",
-            show_default=False,
         ),
     ] = None,
     out: RecordOut = None,
@@ -300,15 +295,12 @@ Annotations = Annotated[
     typer.Argument(
         metavar="FILE",
         help="Annotated sentences: CSV as released ({dataset}_factual_eval_{split}.csv).",
-        show_default=False,
     ),
 ]
 Categories = Annotated[
     list[Path] | None,
     typer.Option(
-        "--topics",
         help="Main and marginal topics: JSON ({dataset}_topic_category.json); repeatable.",
-        show_default=False,
     ),
 ]
 
@@ -382,7 +374,6 @@ def score(
             "-p",
             help="Predictions of an evaluator: JSON lines, or a record of judge. Repeat it to "
             "compare other evaluators with the first.",
-            show_default=False,
         ),
     ] = None,
     topics: Categories = None,
