@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from semqa import QuotedAnswer, Source
-from semqa.engines.generation import Generation
+from semqa.engines.base import Generation
 from semqa.prompting import PromptBuilder
 from semqa.quotes import ABSTENTION
 from semqa.quotes.repair import Repairer, repair

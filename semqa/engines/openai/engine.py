@@ -7,8 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from semqa.decoding.breach import find_breach
-from semqa.engines.base import Request
-from semqa.engines.generation import Generation
+from semqa.engines.base import Generation, Request
 from semqa.engines.model.background import Background
 from semqa.engines.model.engine import ModelEngine
 from semqa.engines.model.options import free_options

@@ -12,7 +12,7 @@ import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request, create_engine
-from semqa.engines.generation import Generation
+from semqa.engines.base import Generation
 from semqa.engines.openai import OpenAIEngine
 from semqa.prompting import Exemplar, PromptBuilder
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
