@@ -190,7 +190,7 @@ def _semqa(
     encoder = GeneratedEncoder(generated)
     encoder.questions = dict(questions)
     library = Library(where, encoder=None)
-    library._dense = DenseEncoder(encoder)  # type: ignore[arg-type]
+    library.dense = DenseEncoder(encoder)  # type: ignore[arg-type]
     collection = library.obtain("", "generated")
     writing, cpu_seconds = 0.0, time.process_time()
     for batch in _documents(generated):
@@ -209,8 +209,8 @@ def _semqa(
         f"{cpu_seconds:.1f} CPU seconds",
         flush=True,
     )
-    search = Search(collection._passages, collection._rows, "generated", library._dense)
-    column = library._dense.column
+    search = Search(collection._passages, collection._rows, "generated", library.dense)
+    column = library.dense.column
 
     def words(i: int) -> list[int]:
         return _numbers(search._by_words(questions[i][0], TOP, None)["searched"].to_pylist())

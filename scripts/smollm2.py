@@ -16,8 +16,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from semqa.data.fetch import cache_folder
-from semqa.data.files import locked
+from semqa.data.files import cache_folder, locked
 from semqa.errors import InputError, SemqaError
 
 __all__ = ["gguf_file", "make_folder"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
-import semqa
+from semqa.attribution.records import versions
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
 from semqa.quotes import Verdict
 
@@ -74,7 +73,7 @@ def make_results(
         "seconds": _seconds([record.seconds for record in answered]),
         "throughput": _throughput(answered),
         "config": dict(identity),
-        "versions": {"semqa": semqa.__version__, **_versions()},
+        "versions": versions("numpy", "rapidfuzz"),
         "machine": describe_machine(),
     }
 
@@ -164,10 +163,6 @@ def _seconds(seconds: Sequence[float]) -> dict[str, float]:
         return {}
     p99 = quantiles(seconds, n=100, method="inclusive")[98] if len(seconds) > 1 else seconds[0]
     return {"total": sum(seconds), "p50": median(seconds), "p99": p99, "max": max(seconds)}
-
-
-def _versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("numpy", "rapidfuzz")}
 
 
 def describe_machine() -> dict[str, object]:

@@ -21,7 +21,7 @@ from semqa.cli.inputs import Given, SourceFinder, SourceOptions, check_not_an_in
 from semqa.cli.options import EngineName
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
 from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
-from semqa.data.home import data_folder
+from semqa.data.files import data_folder
 from semqa.errors import InputError, SemqaError
 from semqa.history import Exchange, in_context, is_courtesy
 from semqa.quotes import QuotedAnswer

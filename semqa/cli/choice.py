@@ -17,7 +17,7 @@ from typer import Option
 from semqa.cli.command import declared
 from semqa.cli.options import flag
 from semqa.cli.output import progress_bar, say, waiting
-from semqa.data.home import own_folder
+from semqa.data.files import own_folder
 from semqa.decoding.policy import RULES_PANEL, QuotePolicy
 from semqa.engines.options import OpenAIOptions, TransformersOptions, VllmOptions
 from semqa.errors import InputError

@@ -15,7 +15,7 @@ from semqa.cli.keys import Database, key_store
 from semqa.cli.options import COLLECTIONS, AsJson, DataFolder
 from semqa.cli.output import json_line, print_error, say, write_result
 from semqa.cli.tables import print_tables, things_table
-from semqa.data.home import data_folder
+from semqa.data.files import data_folder
 from semqa.errors import InputError, NotFoundError, UnavailableError
 
 if TYPE_CHECKING:

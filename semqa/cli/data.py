@@ -28,10 +28,8 @@ def fetch_command(
     """Download a public dataset to the cache, check its digest, and print its path."""
     from semqa.data.fetch import REMOTE_FILES, fetch, remote_file
 
-    splits = [file.split for file in REMOTE_FILES if file.dataset == name]
-    chosen = [
-        remote_file(name, part) for part in (splits if split == "all" and splits else [split])
-    ]
+    splits = [file.split for file in REMOTE_FILES] if split == "all" else [split]
+    chosen = [remote_file(name, each) for each in splits]
     for file in chosen:
         with progress_bar(f"{name} {file.split}", "bytes") as progress:
             path = fetch(name, file.split, progress)
@@ -87,15 +85,17 @@ def check_command(
 
 
 def _entry(file: RemoteFile) -> dict[str, object]:
+    from semqa.data.fetch import DATASET, LICENCE
+
     path, state = file.path(), file.state()
     cached = state == "cached"
     return {
-        "dataset": file.dataset,
+        "dataset": DATASET,
         "split": file.split,
         "state": state,
         "path": str(path),
         "bytes": path.stat().st_size if cached else file.pin.size,
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest() if cached else None,
         "url": file.url,
-        "licence": file.licence,
+        "licence": LICENCE,
     }

@@ -17,7 +17,7 @@ import typer
 from semqa.cli.collections import OwnerOptions, size_text
 from semqa.cli.options import AsJson
 from semqa.cli.output import STOPPED, json_line, progress_bar, say, write_result
-from semqa.data.home import data_folder
+from semqa.data.files import data_folder
 from semqa.documents import Limits
 from semqa.errors import InputError
 

@@ -10,7 +10,7 @@ import typer
 
 from semqa.cli.options import COLLECTIONS, AsJson, DataFolder
 from semqa.cli.output import json_line, say, write_result
-from semqa.data.home import data_folder
+from semqa.data.files import data_folder
 from semqa.extras import require
 from semqa.server.settings import ServerSettings
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from semqa.cli.output import say
-from semqa.distributed.settings import RaySettings
+from semqa.distributed.cluster import RaySettings
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

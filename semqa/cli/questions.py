@@ -173,7 +173,7 @@ def check(
     Each decision is saved at once; run the command again to continue. Dropped
     questions go to dropped.jsonl in the same folder as the kept ones.
     """
-    from semqa.questions.checking import Checking
+    from semqa.questions.curation import Checking
 
     path = _file(questions)
     kept = out or path.with_name("checked.jsonl")
@@ -240,7 +240,7 @@ def sample_command(
     as_json: AsJson = False,
 ) -> None:
     """Sample questions, balanced by question word and number of answers."""
-    from semqa.questions.sampling import find_questions, rows_of, sample, tally
+    from semqa.questions.curation import find_questions, rows_of, sample, tally
 
     path = _file(questions)
     check_not_an_input(out, path)
@@ -272,7 +272,7 @@ def split_command(
     as_json: AsJson = False,
 ) -> None:
     """Split questions into train, dev and test; no page is in more than one split."""
-    from semqa.questions.sampling import find_questions, rows_of, split
+    from semqa.questions.curation import find_questions, rows_of, split
 
     path = _file(questions)
     wanted = _shares(shares)

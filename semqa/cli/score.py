@@ -74,6 +74,7 @@ def score(
 
     Scores equal those of the dataset authors' scorer wherever it defines them.
     """
+    from semqa.attribution.records import versions
     from semqa.metrics import score_example, summarise
 
     check_stdin_once(references, predictions, baseline)
@@ -97,7 +98,7 @@ def score(
     if baseline is not None:
         other = summed(rows[1], resamples=0)
         tests, notes = _compare(report, other, resamples or TEST_RESAMPLES, seed)
-    record = {**report.to_dict(), "versions": _versions()}
+    record = {**report.to_dict(), "versions": versions("numpy", "rapidfuzz")}
     if as_json:
         if baseline is not None:
             shown = [_test_record(test) for test in tests]
@@ -143,15 +144,6 @@ def _examples(
         Example(question.qid, text, question.texts, question.short_answers, question.numbers)
         for question, text in zip(questions, texts, strict=True)
     ]
-
-
-def _versions() -> dict[str, str]:
-    import importlib.metadata
-
-    from semqa import __version__
-
-    libraries = {name: importlib.metadata.version(name) for name in ("numpy", "rapidfuzz")}
-    return {"semqa": __version__, **libraries}
 
 
 def _test_record(test: PairedTest) -> dict[str, object]:

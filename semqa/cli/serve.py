@@ -14,7 +14,7 @@ import typer
 import semqa
 from semqa.cli.choice import Choice, EngineOptions, choose, warm_up, with_default
 from semqa.cli.command import declared, taking
-from semqa.data.home import data_folder
+from semqa.data.files import data_folder
 from semqa.extras import require
 from semqa.server.settings import ServerOptions, ServerSettings
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from semqa.data.files import ByteBudget, InputFile
+    from semqa.data.files import InputFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class CsvFile:
     tail: str = ""
 
 
-def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
+def read_csv(path: Path | str) -> CsvFile:
     """Read a CSV file in UTF-8 with a header; blank lines are skipped."""
-    with open_input(path, budget) as file:
+    with open_input(path) as file:
         return csv_of(file)
 
 

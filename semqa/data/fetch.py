@@ -1,4 +1,4 @@
-"""Downloads of public datasets, with checksums and a cache. semqa contains no data itself."""
+"""Downloads of QuoteSum, with checksums and a cache. semqa contains no data itself."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from semqa.data.files import locked, write_atomic
-from semqa.data.home import own_folder
+from semqa.data.files import CACHE_SETTING, cache_folder, locked, write_atomic
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import httpx
 
-CACHE_SETTING = "SEMQA_CACHE"
-"""The environment variable that names the cache folder."""
+DATASET = "quotesum"
+LICENCE = "CC BY-SA 4.0"
+
+MIRROR_SETTING = "SEMQA_QUOTESUM_URL"
+"""The environment variable with the address of a mirror."""
+
+_RELEASE = (
+    "https://raw.githubusercontent.com/google-research-datasets/QuoteSum/"
+    "f0f555dd4ef0898ae4ca0bf4bf0013f8eb9cd05a/v1"
+)
 
 MAX_DOWNLOAD_BYTES = 64 * 2**20
 """Maximum size of a file; the datasets have a few megabytes."""
@@ -26,7 +34,6 @@ MAX_DOWNLOAD_BYTES = 64 * 2**20
 ATTEMPTS = 5
 TIMEOUT_SECONDS = 30.0
 _RETRIED = (408, 425, 429)
-_QUOTESUM_COMMIT = "f0f555dd4ef0898ae4ca0bf4bf0013f8eb9cd05a"
 
 ProgressCallback = Callable[[int, int | None], None]
 """Called with the number of bytes received and the total, if known."""
@@ -59,29 +66,20 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A downloadable file of a public dataset.
+    """A file of the dataset: a split, and the digest of its content."""
 
-    Attributes:
-        pin: the digest of its content.
-    """
-
-    dataset: str
     split: str
-    base_url: str
-    base_setting: str
-    name: str
     pin: Pin
-    licence: str
 
     @property
     def url(self) -> str:
         """URL of the file, on the mirror if one is set."""
-        base = os.environ.get(self.base_setting, "").strip() or self.base_url
-        return f"{base.rstrip('/')}/{self.name}"
+        base = os.environ.get(MIRROR_SETTING, "").strip() or _RELEASE
+        return f"{base.rstrip('/')}/{self.split}.jsonl"
 
     def path(self) -> Path:
         """Return the file's path in the cache."""
-        return cache_folder() / self.dataset / self.name
+        return cache_folder() / DATASET / f"{self.split}.jsonl"
 
     def state(self) -> Literal["cached", "damaged", "absent"]:
         """Return the state of the file in the cache."""
@@ -94,52 +92,25 @@ class RemoteFile:
             raise _cache_error(path, err) from err
 
 
-def _quotesum(split: str, pin: Pin) -> RemoteFile:
-    base = (
-        f"https://raw.githubusercontent.com/google-research-datasets/QuoteSum/{_QUOTESUM_COMMIT}/v1"
-    )
-    licence = "CC BY-SA 4.0"
-    return RemoteFile("quotesum", split, base, "SEMQA_QUOTESUM_URL", f"{split}.jsonl", pin, licence)
-
-
 REMOTE_FILES: tuple[RemoteFile, ...] = (
-    _quotesum("train", Pin("git-blob", "e9870b2123f25fd9879c5cec66d74c8f11bf6fbf")),
-    _quotesum(
+    RemoteFile("train", Pin("git-blob", "e9870b2123f25fd9879c5cec66d74c8f11bf6fbf")),
+    RemoteFile(
         "dev",
         Pin("sha256", "9db3cc7588c9c6ce3f2bdfb6fa3df599255274ea1a5e5c565689b5068bf51e89", 773_939),
     ),
-    _quotesum("test", Pin("git-blob", "6181bf02d98f95dd12ff837fd9f4be2bed24bdae")),
+    RemoteFile("test", Pin("git-blob", "6181bf02d98f95dd12ff837fd9f4be2bed24bdae")),
 )
 """All files that `fetch` can download."""
 
 
 def remote_file(name: str, split: str) -> RemoteFile:
-    """Return the file of a split.
-
-    Example:
-        >>> remote_file("quotesum", "dev").name
-        'dev.jsonl'
-    """
-    splits = {file.split: file for file in REMOTE_FILES if file.dataset == name}
-    if not splits:
-        known = ", ".join(sorted({file.dataset for file in REMOTE_FILES}))
-        raise InputError(f"Unknown dataset {name!r}.", hint=f"Choose one of: {known}.")
+    """Return the file of a split of the dataset `name`."""
+    if name != DATASET:
+        raise InputError(f"Unknown dataset {name!r}.", hint=f"Choose one of: {DATASET}.")
+    splits = {file.split: file for file in REMOTE_FILES}
     if split not in splits:
         raise InputError(f"must be one of {', '.join(splits)}, got {split!r}.", field="split")
     return splits[split]
-
-
-def cache_folder() -> Path:
-    """Return the cache folder: ``$SEMQA_CACHE``, or the system's, such as ``~/.cache/semqa``.
-
-    Raises:
-        InputError: no variable is set and there is no home folder.
-    """
-    named = os.environ.get(CACHE_SETTING, "")
-    try:
-        return Path(named).expanduser() if named else own_folder("cache")
-    except RuntimeError as err:
-        raise InputError(f"No home folder for the cache: {err}. Set {CACHE_SETTING}.") from err
 
 
 def fetch(
@@ -151,11 +122,6 @@ def fetch(
 
     The digest is checked each time. If several processes fetch a file, one downloads it and the
     others wait.
-
-    Args:
-        name: the dataset.
-        split: the split.
-        progress: called during a download.
 
     Raises:
         InputError: the file is unknown, or the URL of the mirror is invalid.

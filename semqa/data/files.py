@@ -1,4 +1,4 @@
-"""Files: bounded reading, decoding with precise errors, atomic writing, and locks."""
+"""Files and folders: bounded reading, atomic writing, locks, digests, and semqa's own folders."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import hashlib
 import os
 import secrets
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+import platformdirs
 
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
@@ -59,6 +63,46 @@ def display_name(path: Path | str) -> str:
     return shown.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def own_folder(kind: Literal["data", "config", "cache"]) -> Path:
+    """Return semqa's folder of a kind, such as ``~/.local/share/semqa`` for data.
+
+    Raises:
+        InputError: there is no home folder.
+    """
+    find = getattr(platformdirs, f"user_{kind}_path")
+    folder: Path = find("semqa", appauthor=False)
+    if not folder.is_absolute():
+        raise InputError(f"No home folder for {folder}. Set XDG_{kind.upper()}_HOME.")
+    return folder
+
+
+def data_folder(named: Path | None = None) -> Path:
+    """Return the given data folder with ``~`` expanded, or the default one."""
+    try:
+        return own_folder("data") if named is None else named.expanduser()
+    except RuntimeError as error:  # what pathlib raises
+        raise InputError(
+            f"No home folder for {str(named)!r}.", hint="Give another folder with --data."
+        ) from error
+
+
+CACHE_SETTING = "SEMQA_CACHE"
+"""The environment variable that names the cache folder."""
+
+
+def cache_folder() -> Path:
+    """Return the cache folder: ``$SEMQA_CACHE``, or the system's, such as ``~/.cache/semqa``.
+
+    Raises:
+        InputError: no variable is set and there is no home folder.
+    """
+    named = os.environ.get(CACHE_SETTING, "")
+    try:
+        return Path(named).expanduser() if named else own_folder("cache")
+    except RuntimeError as err:
+        raise InputError(f"No home folder for the cache: {err}. Set {CACHE_SETTING}.") from err
+
+
 def make_folder(folder: Path, *, private: bool = False) -> None:
     """Create a folder if it does not exist; private: other users of the machine cannot read it."""
     try:
@@ -70,11 +114,7 @@ def make_folder(folder: Path, *, private: bool = False) -> None:
 
 
 class ByteBudget:
-    """A limit for the bytes read from one or several files.
-
-    Args:
-        default: the limit in bytes if `SEMQA_MAX_BYTES` is not set.
-    """
+    """A limit for the bytes read from one or several files; `SEMQA_MAX_BYTES` overrides it."""
 
     def __init__(self, default: int = MAX_BYTES) -> None:
         self.limit = setting(BYTES_SETTING, default)
@@ -179,10 +219,7 @@ def check_binary(raw: bytes, where: str, offset: int) -> None:
 def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
     r"""Decode UTF-8 and drop a byte order mark at the beginning of the file.
 
-    Args:
-        raw: the bytes.
-        where: the location, for errors.
-        offset: offset of `raw` in the file, in bytes.
+    `where` is the location for errors, and `offset` that of `raw` in the file, in bytes.
 
     Example:
         >>> decode_text(b"caf\xc3\xa9", "menu.txt")
@@ -270,6 +307,29 @@ def locked(path: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
         raise UnavailableError(
             f"{path} is locked by another semqa process. Wait for it or stop it."
         ) from err
+
+
+_PAUSE = 0.01
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
+    """Switch an SQLite database to write-ahead logging, so that readers never wait.
+
+    SQLite's timeout does not apply to this lock: it fails at once while another process switches
+    the same database. So retry for up to `seconds`.
+    """
+    from sqlite3 import SQLITE_BUSY, OperationalError
+
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 WHOLE = 16 * 2**20

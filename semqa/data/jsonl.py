@@ -64,11 +64,7 @@ class Row:
     fields: dict[str, object]
 
     def text(self, field: str, default: str | None = None) -> str:
-        """Return a field, which must be a string.
-
-        Args:
-            field: the field's name.
-            default: returned if the field is missing; None if the field is required.
+        """Return a field, which must be a string; if it is missing, return the default.
 
         Example:
             >>> Row("r.jsonl:1", {"qid": "q1"}).text("qid")

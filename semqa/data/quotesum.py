@@ -14,12 +14,13 @@ Source: Schuster et al., SEMQA (NAACL 2024), section 3; github.com/google-resear
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, decode_row, read_lines, read_rows, shown, write_jsonl
 from semqa.errors import InputError
-from semqa.quotes.source import Source
+from semqa.quotes.quote import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -191,9 +192,8 @@ def _check_numbers(row: Row, question: Question) -> None:
 
 def _check_same(where: str, question: Question, first_where: str, first: Question) -> None:
     pairs = [("question", question.question, first.question)]
-    for k in _NUMBERS:
-        new = question.sources[k - 1] if k <= len(question.sources) else Source("")
-        old = first.sources[k - 1] if k <= len(first.sources) else Source("")
+    both = zip_longest(question.sources, first.sources, fillvalue=Source(""))
+    for k, (new, old) in enumerate(both, 1):
         pairs += [
             (f"title{k}", new.title, old.title),
             (f"source{k}", new.text, old.text),
@@ -201,14 +201,8 @@ def _check_same(where: str, question: Question, first_where: str, first: Questio
         ]
     for name, got, expected in pairs:
         if got != expected:
-            at = next(
-                (i for i, (a, b) in enumerate(zip(got, expected, strict=False)) if a != b),
-                min(len(got), len(expected)),
-            )
-            start = max(0, at - 10)
             raise InputError(
-                f"differs from {first_where}, which has the same qid {shown(question.qid)}: at "
-                f"character {start} got {shown(got[start:])}, expected {shown(expected[start:])}.",
+                f"differs from {first_where}, which has the same qid {shown(question.qid)}.",
                 field=name,
                 where=where,
             )
@@ -240,6 +234,10 @@ def read_questions(path: Path | str) -> list[Question]:
     return groups.questions()
 
 
+MAX_ERRORS = 20
+"""Errors that `check_quotesum` lists; it counts the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileCheck:
     """The result of checking a QuoteSum file."""
@@ -249,7 +247,7 @@ class FileCheck:
     more_errors: int
 
 
-def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
+def check_quotesum(path: Path | str) -> FileCheck:
     """Check all rows of a QuoteSum file; `read_quotesum` stops at the first invalid one."""
     groups = _Groups()
     errors: list[str] = []
@@ -259,7 +257,7 @@ def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
             groups.add(decode_row(line))
         except InputError as err:
             count += 1
-            if count <= max_errors:
+            if count <= MAX_ERRORS:
                 errors.append(str(err))
     return FileCheck(tuple(groups.questions()), tuple(errors), count - len(errors))
 
@@ -318,11 +316,7 @@ _LISTED = 5
 
 
 def read_predictions(path: Path | str) -> dict[str, str]:
-    """Read a file of predictions.
-
-    Returns:
-        The answer to each question id, in file order; it may be empty.
-    """
+    """Read a file of predictions: the answer to each question id, in file order."""
     predictions: dict[str, str] = {}
     places: dict[str, str] = {}
     for row in read_rows(path):
@@ -355,7 +349,7 @@ def match_predictions(
 
     Example:
         >>> from semqa.data.quotesum import Question
-        >>> from semqa.quotes.source import Source
+        >>> from semqa.quotes.quote import Source
         >>> match_predictions([Question("q1", "Who?", (Source("Bing."),), ())], {"q1": "[ 1 Bing ]"})
         ['[ 1 Bing ]']
     """

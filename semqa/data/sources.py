@@ -256,12 +256,7 @@ def is_record(text: str, name: str) -> bool:
 
 
 def answer_of(row: Row, number: int = 1) -> GivenAnswer:
-    """Return the answer in a record.
-
-    Args:
-        row: the record.
-        number: its number, used as its key if it has none.
-    """
+    """Return the answer in a record; its number is its key if it has none."""
     key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
     text = row.text("prediction") if "answer" not in row.fields else row.text("answer")
     sources = row.fields.get("sources")

@@ -3,8 +3,6 @@
 Ray is imported only when it is started, so settings can be validated without it.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import os
@@ -15,19 +13,65 @@ import socket
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO, cast
 
+from typer import Option
+
+from semqa.checks import check_settings
 from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from semqa.bench.plan import Plan
-    from semqa.distributed.settings import RaySettings
+
+_option = partial(Option, rich_help_panel="Distributed work (Ray)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaySettings:
+    """Cluster, and number and resources of the workers; the limit of workers catches typos."""
+
+    ray_address: Annotated[
+        str | None,
+        _option(
+            metavar="ADDRESS",
+            help="Cluster: auto, HOST:PORT, or local to start Ray for this command only.",
+            show_default="RAY_ADDRESS, else local",
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        _option(
+            min=1,
+            max=100_000,
+            metavar="N",
+            help="Number of workers.",
+            show_default="as many as fit; for a model without GPUs, one per node",
+        ),
+    ] = None
+    num_cpus: Annotated[
+        float | None, _option(min=0.01, max=1000, help="CPUs per worker.", show_default="1")
+    ] = None
+    num_gpus: Annotated[
+        float | None,
+        _option(
+            min=0,
+            max=1000,
+            help="GPUs per worker; 0.5 lets two workers share one.",
+            show_default="as the engine needs",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.ray_address is not None and not self.ray_address.strip():
+            raise InputError("is blank.", field="ray_address", value=self.ray_address)
+
 
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -223,7 +267,7 @@ class WorkerResources(NamedTuple):
 
 
 def worker_resources(
-    plan: Plan, settings: RaySettings, cluster: Mapping[str, float]
+    plan: "Plan", settings: RaySettings, cluster: Mapping[str, float]
 ) -> WorkerResources:
     """Return the resources that a worker of a plan needs; settings override the defaults.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
-    from semqa.distributed.settings import RaySettings
+    from semqa.distributed.cluster import RaySettings
     from semqa.engines import Engine
     from semqa.prompting import Form
     from semqa.prompting.prompt import Exemplar
@@ -44,12 +44,7 @@ FAILED_STARTS = 2
 def open_ray(
     settings: RaySettings, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[RayWorkers]:
-    """Start or join Ray for the duration of the block.
-
-    Args:
-        settings: address, and number and resources of the workers.
-        say: called with messages about problems.
-    """
+    """Start or join Ray for the duration of the block; `say` is told about problems."""
     with ray_session(settings) as ray:
         yield RayWorkers(ray, settings, say)
 
@@ -133,12 +128,7 @@ class RayWorkers:
             ray.kill(worker)
 
     def map(self, work: Callable[[_T], _R], tasks: Sequence[_T]) -> list[_R]:
-        """Apply a function to each task and return the results in order.
-
-        Args:
-            work: a function from a module that the workers can import.
-            tasks: arguments that can be pickled.
-        """
+        """Apply a function, which workers can import, to each task; return the results in order."""
         if len(tasks) < 2:  # faster than a Ray task
             return [work(task) for task in tasks]
         remote = self._ray.remote(

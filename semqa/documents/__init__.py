@@ -1,7 +1,6 @@
 """Documents: extract text from files and split it into passages with exact offsets.
 
-Read `extract` and `split` first; parsers run in a separate process (`readers` starts it, `reader`
-is its main program). Collections and search are in `semqa.retrieval.passages`.
+Read `extract` and `split` first; parsers run in separate processes. Collections and search are in `semqa.retrieval.passages`.
 """
 
 from semqa.documents.document import Document, Limits, Passage

@@ -542,14 +542,15 @@ class _Reader:
         """Read a table, at least up to line `until`.
 
         Rows in Markdown bars without a ruler below them have no header: the passage begins
-        in the middle of a table.
+        in the middle of a table. Neither has a table of names and values.
         """
         self._group += 1
         header = self._lead_in()
         self._list = None
         line = block[at]
         ruled = at + 1 < len(block) and _is_ruler(block[at + 1].text)
-        if plain(line.text) and (ruled or not _is_bounded(line.text)):
+        names = plain(line.text) and (ruled or not _is_bounded(line.text))
+        if names and not _NAMED_VALUE.fullmatch(line.stripped):
             header = self._add(line.start, line.end, "header", header, self._group)
             at += 1
         while at < len(block) and (
@@ -795,6 +796,12 @@ def _is_row(line: str) -> bool:
 def _is_bounded(line: str) -> bool:
     bare = line.strip()
     return len(bare) > 2 and bare[0] == bare[-1] == "|"
+
+
+_NAMED_VALUE = re.compile(
+    r"\|?(?=[^|]*\w)[^|]*\|(?=[^|]*(?:[£$€] ?\d|\d[.,:]\d|@|(?<=[| ])(?:[^|\s]++ ++){7}[^|\s]))[^|]*\|?"
+)
+"""A row such as "Rent | £985", which does not name the columns of a table."""
 
 
 def _begins_table(line: str, following: str) -> bool:

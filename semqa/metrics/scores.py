@@ -23,7 +23,7 @@ from semqa.metrics.rouge import RougeText, Vocabulary, closest_rouge, shared_tok
 from semqa.metrics.text import Overlap, split_marks, words_of_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 METRICS = (
     "rouge1",
@@ -178,7 +178,7 @@ class MarkedText:
         self, text: str, vocabulary: Vocabulary, *, learn: bool = False, all_sources: bool = False
     ) -> None:
         pieces = split_marks(text, all_sources=all_sources)
-        self.bags = _bags(pieces, vocabulary.learn_bag if learn else vocabulary.encode_bag)
+        self.bags = _bags(pieces, vocabulary, learn=learn)
         del pieces[1::3]
         encode = vocabulary.learn if learn else vocabulary.encode
         self.rouge = RougeText.read("".join(pieces), encode)
@@ -188,13 +188,13 @@ def bags_of_quotes(
     text: str, vocabulary: Vocabulary, *, learn: bool = False, all_sources: bool = False
 ) -> dict[int, str]:
     """Return only `MarkedText.bags` of a text."""
-    pieces = split_marks(text, all_sources=all_sources)
-    return _bags(pieces, vocabulary.learn_bag if learn else vocabulary.encode_bag)
+    return _bags(split_marks(text, all_sources=all_sources), vocabulary, learn=learn)
 
 
-def _bags(pieces: list[str], encode_bag: Callable[[Iterable[str]], str]) -> dict[int, str]:
+def _bags(pieces: list[str], vocabulary: Vocabulary, *, learn: bool) -> dict[int, str]:
     if len(pieces) == 1:
         return {}
+    encode_bag = vocabulary.learn_bag if learn else vocabulary.encode_bag
     words_by_source: dict[int, list[str]] = {}
     for number, words in zip(pieces[1::3], words_of_spans(pieces[2::3]), strict=True):
         words_by_source.setdefault(int(number), []).extend(words)
@@ -379,11 +379,8 @@ def leave_one_out(
     references: Sequence[str],
     short_answers: Sequence[str],
     present: Iterable[int],
-    *,
-    official: bool = False,
-    all_sources: bool = False,
 ) -> list[ExampleScores]:
-    """Score each reference of a question against its other references; see `score`.
+    """Score each reference of a question against its other references.
 
     `summarise` of the rows of all questions gives the human row of the paper. A question with a
     single reference gives one unscored row.
@@ -402,13 +399,8 @@ def leave_one_out(
         return [ExampleScores.without(qid, NO_OTHER_REFERENCE)]
     vocabulary = Vocabulary()
     present = tuple(present)
-    texts = [
-        MarkedText(text, vocabulary, learn=True, all_sources=all_sources) for text in references
-    ]
-    shorts = [
-        bags_of_quotes(text, vocabulary, learn=True, all_sources=all_sources)
-        for text in short_answers
-    ]
+    texts = [MarkedText(text, vocabulary, learn=True) for text in references]
+    shorts = [bags_of_quotes(text, vocabulary, learn=True) for text in short_answers]
     rows = []
     for k, text in enumerate(texts):
         target = Target(
@@ -417,8 +409,6 @@ def leave_one_out(
             [*shorts[:k], *shorts[k + 1 :]],
             present,
             any_short_answer=any((*short_answers[:k], *short_answers[k + 1 :])),
-            official=official,
-            all_sources=all_sources,
         )
         rows.append(target.score_encoded(text, qid=qid))
     return rows
@@ -436,7 +426,7 @@ class QuotedScores(NamedTuple):
     recall: float | None
 
 
-def quoted_f1(example: Example, *, all_sources: bool = False) -> QuotedScores:
+def quoted_f1(example: Example) -> QuotedScores:
     """Score one prediction over the sources quoted in it or in a reference.
 
     Of the references, only quotes of present sources count. If the prediction quotes a source that
@@ -453,15 +443,12 @@ def quoted_f1(example: Example, *, all_sources: bool = False) -> QuotedScores:
         50.0
     """
     vocabulary = Vocabulary()
-    references = [
-        bags_of_quotes(text, vocabulary, learn=True, all_sources=all_sources)
-        for text in example.references
-    ]
-    predicted = bags_of_quotes(example.prediction, vocabulary, learn=True, all_sources=all_sources)
+    references = [bags_of_quotes(text, vocabulary, learn=True) for text in example.references]
+    predicted = bags_of_quotes(example.prediction, vocabulary, learn=True)
     in_references = {source for bags in references for source, bag in bags.items() if bag}
     in_references &= set(example.present)
     in_prediction = {source for source, bag in predicted.items() if bag}
-    sources = scored_sources(in_references | in_prediction, all_sources=all_sources)
+    sources = scored_sources(in_references | in_prediction, all_sources=False)
     f1, precision, recall = [], [], []
     for source in sources:
         predicted_bag = predicted.get(source, "")

@@ -128,14 +128,14 @@ def split_marks(text: str, *, all_sources: bool = False) -> list[str]:
     return (_ANY_NUMBER if all_sources else _ONE_DIGIT).split(text)
 
 
-def strip_marks(text: str, *, all_sources: bool = False) -> str:
+def strip_marks(text: str) -> str:
     """Replace each mark with its span.
 
     Example:
         >>> strip_marks("Released in [ 1 May 1942 ], says [2 him].")
         'Released in May 1942, says [2 him].'
     """
-    pieces = split_marks(text, all_sources=all_sources)
+    pieces = split_marks(text)
     del pieces[1::3]
     return "".join(pieces)
 

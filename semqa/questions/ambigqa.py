@@ -46,12 +46,7 @@ _LONGEST = 64 * 2**20
 
 
 def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
-    """Yield the objects of a JSON array without loading the whole array.
-
-    Args:
-        path: the file.
-        skip: number of objects to skip.
-    """
+    """Yield the objects of a JSON array after the first `skip`, without loading the whole array."""
     name = display_name(path)
     decoder = json.JSONDecoder()
     text = ""

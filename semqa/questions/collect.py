@@ -116,15 +116,12 @@ def fingerprint(path: Path) -> dict[str, object]:
 
 
 def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count]:
-    """Collect questions from PAQ's metadata.
+    """Collect questions from PAQ's metadata; return the counts of each step.
 
     Args:
         plan: the settings.
         files: ``PAQ.unfiltered_metadata.jsonl`` or ``PAQ.metadata.jsonl``; may be split or ``.gz``.
         passages: ``psgs_w100.tsv``.
-
-    Returns:
-        The counts of each step.
     """
     check_judges(plan.rules)
     identity = plan.identity("paq", [*files, passages])
@@ -170,15 +167,7 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
 
 
 def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
-    """Collect questions from AmbigQA with evidence articles.
-
-    Args:
-        plan: the settings.
-        files: the released files.
-
-    Returns:
-        The counts of each step.
-    """
+    """Collect questions from AmbigQA's released files with evidence articles; return the counts."""
     check_judges(plan.rules)
     about = {"files": [str(path) for path in files]}
     with open_folder(plan.out, plan.identity("ambigqa", files), about) as steps:
@@ -200,16 +189,13 @@ def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
 def collect_documents(
     plan: Plan, collection: Collection, identity: Mapping[str, object], ask: str
 ) -> list[Count]:
-    """Propose questions about a user's own documents, for a person to check.
+    """Propose questions about a user's own documents, for a person to check; return the counts.
 
     Args:
         plan: the settings.
         collection: the documents.
         identity: identity of the documents, to recognise a resumed run.
         ask: specification of the judge that asks the questions.
-
-    Returns:
-        The counts of each step.
     """
     check_judges(plan.rules)
     device = {"device": plan.rules.device}

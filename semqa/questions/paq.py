@@ -60,11 +60,7 @@ DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 def open_binary(path: Path, *, unpack: bool = True) -> BinaryIO:
-    """Open a file for reading.
-
-    Args:
-        unpack: decompress a ``.gz`` file.
-    """
+    """Open a file for reading; by default, a ``.gz`` file is decompressed."""
     try:
         if unpack and path.suffix == ".gz":
             return gzip.open(path, "rb")  # type: ignore[return-value]  # reads the same
@@ -75,15 +71,9 @@ def open_binary(path: Path, *, unpack: bool = True) -> BinaryIO:
 
 
 def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int, int]]:
-    """Yield the non-blank lines of a file, starting at an offset.
+    """Yield the non-blank lines after an offset, each with its number and the offset after it.
 
-    Args:
-        path: the file.
-        offset: start offset in bytes of the decompressed text.
-        number: number of lines before the offset.
-
-    Yields:
-        Each line, its number, and the offset after it.
+    Offsets are in bytes of the decompressed text; `number` lines precede the first one.
     """
     name = display_name(path)
     with open_binary(path) as stream:

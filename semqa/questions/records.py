@@ -67,11 +67,7 @@ class CollectedQuestion:
         return read_as(cls, row)
 
     def to_question(self, *, checked: bool | None = None) -> Question:
-        """Convert to a QuoteSum question with an empty summary.
-
-        Args:
-            checked: whether a person has checked it; None to omit the column.
-        """
+        """Convert to a QuoteSum question with an empty summary; None omits the column ``checked``."""
         extra: dict[str, object] = {} if checked is None else {"checked": checked}
         sources = tuple(Source(each.text, each.title, each.url or None) for each in self.answers)
         reference = Reference(

@@ -6,6 +6,7 @@ questions, 280 passages, 354 pairs of answers.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from typer import Option
@@ -16,18 +17,12 @@ from semqa.errors import InputError
 MOST_SOURCES = 8
 """Maximum number of sources in a QuoteSum row."""
 
-_PANEL = "Filters"
+_filter = partial(Option, rich_help_panel="Filters")
+_share = partial(_filter, min=0, max=1)
 
-LeastScore = Annotated[
-    float, Option(min=0, max=1, help="Minimum score of the QA model.", rich_help_panel=_PANEL)
-]
-LeastWords = Annotated[
-    int, Option(min=0, help="Minimum words in a passage.", rich_help_panel=_PANEL)
-]
-OnePerPage = Annotated[
-    bool,
-    Option(help="Keep one passage per page, or all that do not overlap.", rich_help_panel=_PANEL),
-]
+LeastScore = Annotated[float, _share(help="Minimum score of the QA model.")]
+LeastWords = Annotated[int, _filter(min=0, help="Minimum words in a passage.")]
+OnePerPage = Annotated[bool, _filter(help="Keep one passage per page, or all that do not overlap.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,71 +38,37 @@ class Rules:
 
     qa: Annotated[
         str,
-        Option(
-            help="QA model: lexical, transformers:qa=MODEL or engine:SPEC.",
-            metavar="JUDGE",
-            rich_help_panel=_PANEL,
-        ),
+        _filter(help="QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE"),
     ] = "lexical"
     least_score: LeastScore = 0.5
     one_per_page: OnePerPage = True
     least_words: LeastWords = 80
-    most_words: Annotated[
-        int, Option(min=0, help="Maximum words in a passage.", rich_help_panel=_PANEL)
-    ] = 200
+    most_words: Annotated[int, _filter(min=0, help="Maximum words in a passage.")] = 200
     least_edits: Annotated[
         float,
-        Option(
-            min=0,
-            max=1,
-            help="Edit distance, relative to the longer answer, below which answers are equal.",
-            rich_help_panel=_PANEL,
-        ),
+        _share(help="Edit distance, relative to the longer answer, below which answers are equal."),
     ] = 0.3
     most_overlap: Annotated[
-        float,
-        Option(
-            min=0,
-            max=1,
-            help="Word overlap (0 to 1) at which answers are equal.",
-            rich_help_panel=_PANEL,
-        ),
+        float, _share(help="Word overlap (0 to 1) at which answers are equal.")
     ] = 0.5
     equivalence: Annotated[
         str,
-        Option(
+        _filter(
             help="Judge that compares answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
             metavar="JUDGE",
-            rich_help_panel=_PANEL,
         ),
     ] = "lexical"
     least_equivalence: Annotated[
-        float,
-        Option(
-            min=0,
-            max=1,
-            help="Minimum probability, in both directions, of equal answers.",
-            rich_help_panel=_PANEL,
-        ),
+        float, _share(help="Minimum probability, in both directions, of equal answers.")
     ] = 0.5
     similar: Annotated[
-        float,
-        Option(
-            min=0.001,
-            max=1,
-            help="TF-IDF cosine at which questions are merged.",
-            rich_help_panel=_PANEL,
-        ),
+        float, _filter(min=0.001, max=1, help="TF-IDF cosine at which questions are merged.")
     ] = 0.9
     most_sources: Annotated[
-        int,
-        Option(
-            min=2, max=MOST_SOURCES, help="Maximum passages per question.", rich_help_panel=_PANEL
-        ),
+        int, _filter(min=2, max=MOST_SOURCES, help="Maximum passages per question.")
     ] = MOST_SOURCES
     device: Annotated[
-        str | None,
-        Option(help="Device for models.", show_default="a GPU if any", rich_help_panel=_PANEL),
+        str | None, _filter(help="Device for models.", show_default="a GPU if any")
     ] = None
 
     def __post_init__(self) -> None:

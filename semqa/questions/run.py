@@ -76,10 +76,7 @@ class Steps:
     ) -> Counter[str]:
         """Run a step, or continue it; return the counts of the whole step.
 
-        Args:
-            name: the name of the step.
-            work: called with the place to continue from (None at the start).
-            on_progress: called with the progress.
+        `work` is called with the place to continue from (None at the start).
         """
         found = "SELECT place, counts, finished FROM step WHERE name = ?"
         state = self.database.execute(found, (name,)).fetchone() or ("null", "{}", False)
@@ -109,10 +106,7 @@ def open_folder(
 ) -> Iterator[Steps]:
     """Create or reopen the folder of a collection, and lock it while the block runs.
 
-    Args:
-        out: the folder.
-        identity: identity of the run; a folder of another run is refused.
-        about: further information about the run.
+    A folder whose run has another `identity` is refused; `about` describes the run further.
     """
     make_folder(out)
     with own_errors(out), locked(out / ".lock", wait_seconds=0):

@@ -1,8 +1,17 @@
 """The quoted answer and its parts: `Source`, `Quote`, `QuotedAnswer`."""
 
 from semqa.quotes.answer import ABSTENTION, QuotedAnswer
-from semqa.quotes.quote import Claim, FreeText, Occurrence, Quote, Segment, Status, Verdict
-from semqa.quotes.source import Field, Source
+from semqa.quotes.quote import (
+    Claim,
+    Field,
+    FreeText,
+    Occurrence,
+    Quote,
+    Segment,
+    Source,
+    Status,
+    Verdict,
+)
 
 __all__ = [
     "ABSTENTION",

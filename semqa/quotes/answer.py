@@ -19,8 +19,7 @@ from semqa.quotes.words import cuts_word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from semqa.quotes.quote import Dropped, Occurrence
-    from semqa.quotes.source import Source
+    from semqa.quotes.quote import Dropped, Occurrence, Source
 
 ABSTENTION = "The sources do not answer this question."
 NO_QUESTION = "This is not a question. Ask about the sources."

@@ -16,8 +16,7 @@ from semqa.quotes.quote import FreeText, Quote
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from semqa.quotes.quote import Segment
-    from semqa.quotes.source import Source
+    from semqa.quotes.quote import Segment, Source
 
 _REMEMBERED = 100
 """Most earlier quotes of a source that are used to place an ambiguous quote."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.quotes.quote import Occurrence
-from semqa.quotes.source import FIELDS, Field
+from semqa.quotes.quote import FIELDS, Field, Occurrence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.quotes.source import Source
+    from semqa.quotes.quote import Source
 
 MAX_OCCURRENCES = 1_000
 """Most occurrences listed for one quote."""
@@ -154,9 +153,9 @@ class NearestSearch:
         ('rose by 5% in 2014', 0.94)
     """
 
-    def __init__(self, sources: Sequence[Source], budget: int = BUDGET) -> None:
+    def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
-        self._budget = budget
+        self._budget = BUDGET
         self._found: dict[str, Nearest | None] = {}
         self._size = sum(len(source.field(name)) for source in sources for name in FIELDS)
         self.exhausted = False

@@ -18,7 +18,7 @@ from semqa.quotes.words import leaks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from semqa.quotes.source import Source
+    from semqa.quotes.quote import Source
 
 INSTRUCTION = """\
 You answer questions by pointing at clauses of numbered sources. Each line of a source is a clause and \

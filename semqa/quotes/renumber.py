@@ -12,8 +12,7 @@ from semqa.quotes.quote import Quote, Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.quotes.quote import Dropped, Segment
-    from semqa.quotes.source import Source
+    from semqa.quotes.quote import Dropped, Segment, Source
 
 
 def named_sources(answer: QuotedAnswer) -> tuple[int, ...]:

@@ -17,15 +17,13 @@ from semqa.quotes.marks import (
     may_be_mark,
     scan_marks,
 )
-from semqa.quotes.quote import Dropped, FreeText, Quote, Repair
-from semqa.quotes.source import FIELDS, Field
+from semqa.quotes.quote import FIELDS, Dropped, Field, FreeText, Quote, Repair
 from semqa.quotes.words import Kind, Word, is_typo, read_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.quotes.quote import Segment
-    from semqa.quotes.source import Source
+    from semqa.quotes.quote import Segment, Source
 
 MAX_DISTANCE = 0.15
 """Largest share of characters, of both texts, in words that a repair may add or remove."""
@@ -100,13 +98,13 @@ class Aligner:
         True
     """
 
-    def __init__(self, sources: Sequence[Source], budget: int = BUDGET) -> None:
+    def __init__(self, sources: Sequence[Source]) -> None:
         self._texts = [
             [_Text(name, source.field(name)) for name in FIELDS if source.field(name)]
             for source in sources
         ]
         size = sum(len(text.text) for texts in self._texts for text in texts)
-        self._budget = budget if size <= MAX_SOURCE_CHARACTERS else 0
+        self._budget = BUDGET if size <= MAX_SOURCE_CHARACTERS else 0
         self._found: dict[tuple[str, int], Passage | None] = {}
         self.exhausted = False
 

@@ -15,12 +15,11 @@ from importlib import import_module, resources
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semqa.data.fetch import cache_folder
-from semqa.data.files import folder_digest
+from semqa.data.files import cache_folder, folder_digest
 from semqa.errors import InputError, MissingExtraError, UnavailableError, first_line
 from semqa.extras import require
 
@@ -34,20 +33,6 @@ WAIT_SECONDS = 60.0
 
 CHUNK = 256
 """Texts per transaction. A killed process loses the embeddings of one chunk at most."""
-
-
-class TextEncoder(Protocol):
-    """Embeds texts."""
-
-    name: str
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text, float32[texts, width]."""
-        ...
-
-    def identity(self) -> str:
-        """Return an identifier of the model, including its version if known."""
-        ...
 
 
 class EmbeddingCache:
@@ -64,11 +49,6 @@ class EmbeddingCache:
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> NDArray[np.float32]:
         """Return a vector for each text, float32[texts, width]; compute only missing ones.
-
-        Args:
-            model: identifier of the model.
-            compute: embeds the missing texts, float32[texts, width].
-            on_progress: called with the number of vectors done and their total.
 
         Raises:
             UnavailableError: the file cannot be read or written.
@@ -352,7 +332,7 @@ class NumpyBert:
         if batch:
             out[batch] = self._encode([tokens[j] for j in batch])
         if self._normalise:
-            out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
+            out = unit(out)
         return out
 
     def _encode(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
@@ -449,16 +429,8 @@ MAX_QUICK = 4
 class SentenceEncoder:
     """Embeds texts with a sentence-transformers model and caches the embeddings.
 
-    The model is loaded at the first text that is not in the cache. Its errors are those of
-    `SentenceModel.load`.
-
-    Args:
-        model: a name on the Hub, a folder, `PACKAGED_ENCODER` or `TUNED_ENCODER`.
-        cache: the cache; by default ``embeddings.sqlite`` in the cache folder.
-        on_progress: called with the number of texts done and their total.
-
-    Raises:
-        InputError: the model is a path, but there is no such folder.
+    The model is loaded at the first text that is not in the cache. Errors are those of
+    `SentenceModel`. `on_progress` is called with the number of texts done and their total.
     """
 
     def __init__(
@@ -551,6 +523,12 @@ class SentenceEncoder:
                 f"Encoder {self.name} returned vectors of shape {found.shape}, or infinite numbers, for {len(texts)} texts."
             )
         return found
+
+
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scale each row to length 1; leave rows of zeros."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
 def _adapter() -> bytes:

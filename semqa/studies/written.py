@@ -17,7 +17,7 @@ from typing import Any, cast
 from semqa.errors import InputError
 from semqa.quotes import Quote, QuotedAnswer, Source
 from semqa.quotes.marks import canonical_mark
-from semqa.quotes.source import FIELDS, Field
+from semqa.quotes.quote import FIELDS, Field
 
 MAX_WORDS = 100
 """Maximum number of words of an answer, as in the paper."""

@@ -145,24 +145,6 @@ def test_a_prompt_for_citations_runs_without_the_constraint_only(bench: Bench) -
     )
 
 
-def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
-    text = "engine: lead-1\njudge: nli\n"
-    assert wrong(bench(text)).startswith("runs.yaml:3: Judge 'nli'")
-    assert wrong(bench("engine: lead-1\n", "--judge", "nli")).startswith("Judge 'nli' not found")
-    text = "engine: lead-1\njudge-batch-size: 4\n"
-    assert wrong(bench(text)) == "runs.yaml:3: judge_batch_size needs --judge."
-
-
-def test_flags_and_keys_of_ray_go_together(bench: Bench) -> None:
-    text = "engine: lead-1\nworkers: 2\n"
-    assert wrong(bench(text)) == "runs.yaml:3: workers needs --distributed ray."
-    text = "engine: lead-1\ndistributed: ray\nworkers: 0\n"
-    assert wrong(bench(text)).startswith("runs.yaml:4: workers cannot be '0'")
-    text = "engine: lead-1\ndistributed: ray\n"
-    said = wrong(bench(text, "--ray-address", "127.0.0.1:9"))  # not that it needs --distributed
-    assert "is not reachable" in said
-
-
 def test_a_model_is_loaded_once_for_its_runs(bench: Bench) -> None:
     text = """
     engine: [transformers:a, transformers:b]
@@ -225,21 +207,6 @@ def test_an_encoder_is_made_once_and_a_done_grid_loads_nothing(
     assert (SharedModel.loads, CountingEncoder.asked) == (loads, asked)
 
 
-def test_failed_examples_are_tried_again_where_that_is_wanted(bench: Bench) -> None:
-    text = "engine: transformers:m\ncontext: 20\n"
-    first = cells_of(bench(text, "--json"))
-    assert [cell["failed"] for cell in first.values()] == [3]
-    loads = SharedModel.loads
-    kept = bench(text, "--json")
-    assert [(cell["state"], cell["failed"]) for cell in cells_of(kept).values()] == [("kept", 3)]
-    assert SharedModel.loads == loads
-    for given in (bench(text, "--json", "--retry-failed"), bench(text + "retry-failed: true\n")):
-        assert "resuming: 0 of 3 examples are already done; 3 failed, to be retried" in (
-            given.stderr
-        )
-    assert SharedModel.loads == loads + 2
-
-
 def test_a_run_that_fails_does_not_end_the_grid(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,49 +225,30 @@ def test_a_run_that_fails_does_not_end_the_grid(
     assert [cell["state"] for cell in cells_of(healed).values()] == ["done", "kept", "kept"]
 
 
-def test_a_crash_is_a_failed_run_too(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    def crash(*_: object) -> None:
-        raise RuntimeError("out of memory")
-
-    monkeypatch.setattr(SharedModel, "generate", crash)
-    cells = cells_of(bench("engine: [transformers:m, lead-1]", "--json"))
-    assert cells["transformers:m"]["error"] == "RuntimeError('out of memory')"
-    assert cells["lead-1"]["state"] == "done"
-
-
 MISTAKES = [
     ("engine: lead-1\nshot: 5", "3: shot is not a valid key. Did you mean shots?"),
     ("engine: lead-1\nlimit: many", "3: limit cannot be 'many'"),
-    ("engine: lead-1\nlimit: 0", "3: limit cannot be '0'"),
     ("engine: lead-1\nlimit: []", "3: limit needs"),
     ("engine: transformers:m\nconstraint: perhaps", "3: constraint cannot be 'perhaps': "),
-    ("engine: transformers:m\ntop-p: .nan", "3: top-p cannot be '.nan': "),
     ("engine: transformers:m\nprompt: nonesuch", "3: Unknown prompt"),
     ("engine: [lead-1, lead]", "2: Unknown engine"),
     ("engine: [lead-1, lead-1]", "2: engine has the value 'lead-1' twice"),
     ("engine: lead-1\nengine: lead-2", "3: engine is set twice, first at runs.yaml:2"),
     ("engine: lead-1\ncoverage: 0.5", "3: coverage has no effect"),
     ("runs:\n- engine: human\n  max-words: 7", "4: max_words is not an option of the human row"),
-    ("runs:\n- {engine: lead-1, max-words: 7}", "3: max_words is not an option"),
     ("runs:\n- {name: a, engine: lead-1}\n- {name: a, engine: lead-2}", "4: name 'a' is already used"),
     ("engine: lead-1\nname: x", "3: name can only be set in an item of runs"),
-    ("engine: []", "2: engine needs"),
-    ("engine: {a: b}", "2: engine must be a value, got a mapping"),
-    ("engine: [[lead-1, lead-2], tail-1]", "2: engine must be a value, got a list"),
     ("engine: lead-1\nruns: lead-2", "3: runs must be a list"),
     ("engine: lead-1\nout: [a, b]", "3: out must have one value"),
-    ("engine: lead-1\nretry-failed: maybe", "3: retry-failed cannot be 'maybe': "),
-    ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "4: batch-size is set twice"),
-    ("engine: lead-1\n<<: {limit: 3}", "3: << must be a value, got a mapping"),
     ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "4: quote-bias has no effect: no engine accepts it or"),
     ("data: none.jsonl\nengine: lead-1", "1: none.jsonl: cannot be read"),
     ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "5: none.jsonl: cannot be read"),
-    ("data: .\nengine: lead-1", "1: data must be a regular file"),
     ("engine: [lead-1", "2: Invalid YAML"),
-    ("engine: *none", "2: Invalid YAML: found undefined alias"),
-    ("engine:\tlead-1\n\tlimit: 3", "2: Invalid YAML"),
-    ("x: &x [lead-1]\nengine: *x", "2: x is not a valid key"),
     ("limit: 3", " Nothing to run"),
+    ("engine: lead-1\njudge: nli", "3: Judge 'nli'"),
+    ("engine: lead-1\njudge-batch-size: 4", "3: judge_batch_size needs --judge."),
+    ("engine: lead-1\nworkers: 2", "3: workers needs --distributed ray."),
+    ("engine: lead-1\ndistributed: ray\nworkers: 0", "4: workers cannot be '0'"),
     ("engine: transformers:m\nseed: " + str(list(range(6000))) + "\nlimit: [1, 2]", " There are 12,000 runs"),
 ]  # fmt: skip
 
@@ -315,17 +263,12 @@ def test_mistakes_are_named_before_anything_runs(bench: Bench, text: str, said: 
     ("content", "said"),
     [
         (b"", "runs.yaml: The file has no settings"),
-        (b"hello", "runs.yaml:1: Settings must be a mapping"),
-        (b"- engine: lead-1", "runs.yaml:1: Settings must be a mapping"),
-        (b"engine: lead-1\r\nlimt: 3\r\n", "runs.yaml:2: limt is not a valid key"),
         (b"\xef\xbb\xbfengine: lead-1\nlimt: 3\n", "runs.yaml:2: limt is not a valid key"),
-        ("engine: lead-1".encode("utf-16"), "runs.yaml: not text: NUL byte"),
         (b"prompt: caf\xe9", "runs.yaml: invalid UTF-8: byte 0xe9"),
-        (b"\x7fELF\x02\x01\x01\x00", "runs.yaml: not text: NUL byte"),
         (b"engine: lead-1\n" + b"# more\n" * 160_000, "runs.yaml: too large: "),
-        (b"engine: " + b"[" * 20_000, "runs.yaml: Invalid YAML"),
+        (b"engine: " + b"[" * 2_000, "runs.yaml: Invalid YAML"),
     ],
-    ids=["empty", "text", "list", "crlf", "bom", "utf-16", "latin-1", "binary", "long", "deep"],
+    ids=["empty", "bom", "latin-1", "long", "deep"],
 )
 def test_files_that_are_no_settings_are_refused(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "runs.yaml").write_bytes(content)

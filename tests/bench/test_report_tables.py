@@ -195,18 +195,6 @@ def test_answers_that_changed_since_are_not_judged(data: Path, tmp_path: Path) -
     assert found["alce"]["Disambig-F1"].value is not None
 
 
-def test_prompts_of_one_name_and_constraints_are_told_apart(data: Path, tmp_path: Path) -> None:
-    own = prompts("own")
-    make(data, tmp_path / "a", ["x", "x"], prompts=own)
-    make(data, tmp_path / "b", ["x", "x"], prompts=own | {"sha256": "0123456789"})
-    constrained = {"constraint": "on", "free": "any"}
-    make(data, tmp_path / "c", ["x", "x"], prompts=prompts("qsum"), options=constrained)
-    make(data, tmp_path / "d", ["x", "x"], prompts=prompts("qsum"))
-    assert set(cells(make_report(load_runs(tmp_path)), "prompts")) == {
-        "own (ownownow)", "own (01234567)", "qsum, constrained", "qsum, unconstrained",
-    }  # fmt: skip
-
-
 def test_exemplars_are_compared_and_seeds_averaged(data: Path, tmp_path: Path) -> None:
     full, half = "In [ 1 1942 ] and in [ 2 May 1943 ] .", "In [ 1 1942 ] ."
     given = [
@@ -272,27 +260,6 @@ def test_runs_of_one_seed_are_no_average(data: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_two_engines_are_two_groups(data: Path, tmp_path: Path) -> None:
-    for engine in ("transformers:a", "transformers:b"):
-        for template in ("qsum", "own"):
-            good = "In [ 1 1942 ] and in [ 2 May 1943 ] ."
-            answer = good if (engine, template) == ("transformers:b", "qsum") else "x"
-            make(
-                data,
-                tmp_path / f"{engine[-1]}{template}",
-                [answer] * 2,
-                engine=engine,
-                prompts=prompts(template),
-            )
-    found = table(make_report(load_runs(tmp_path)), "prompts")
-    assert [(row[0].text, row[1].text) for row in found.rows] == [
-        ("own", "transformers:a"), ("qsum", "transformers:a"),
-        ("own", "transformers:b"), ("qsum", "transformers:b"),
-    ]  # fmt: skip
-    at = found.columns.index("SEMQA")
-    assert [row[at].strong for row in found.rows] == [False, False, False, True]
-
-
 def test_baselines_stand_in_their_order(data: Path, tmp_path: Path) -> None:
     for engine in ("tail-1", "lead-10", "lead-2", "human", "extractive"):
         run(Plan(data, engine), tmp_path / engine)
@@ -335,17 +302,6 @@ def test_what_judges_say_has_a_table(data: Path, tmp_path: Path) -> None:
     assert reader["Disambig-F1"].value == 50
     judged = json.loads((tmp_path / "reader/results.json").read_text("utf-8"))["judged"]
     assert reader["DR"].value == pytest.approx(judged["dr"]["value"])
-
-
-def test_answers_to_one_question_are_judged_as_one(tmp_path: Path) -> None:
-    """A resample draws questions: the answers of people to one of them say nothing of others."""
-    sample = Path(__file__).resolve().parents[2] / "examples" / "quotesum.jsonl"
-    for limit in (1, 2):
-        plan = Plan(sample, "human", limit=limit)
-        results: Any = run(plan, tmp_path / str(limit), judge=create_judge("lexical"))
-        told = results["judged"]["citation_recall"]
-        assert told["n"] > limit
-        assert (told["interval"] is None) == (limit == 1)
 
 
 def cells_by_run(report: BenchReport) -> list[dict[str, Any]]:

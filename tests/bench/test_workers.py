@@ -11,7 +11,7 @@ from semqa.bench import Plan, run
 from semqa.bench.plan import Item
 from semqa.bench.record import Record
 from semqa.bench.run import answer_items
-from semqa.engines import batch_size_of, create_engine
+from semqa.engines import create_engine
 from semqa.errors import InputError, UnavailableError
 from semqa.prompting import PromptBuilder
 from tests.bench.test_run import many_questions, rows_of, without_times
@@ -92,20 +92,3 @@ def test_a_folder_in_which_nothing_was_done_is_free(plan: Plan, tmp_path: Path) 
     with pytest.raises(InputError):
         run(plan, tmp_path / "there", workers=Others(wrong=True))
     run(Plan(plan.data, "tail-1"), tmp_path / "there")
-
-
-@pytest.mark.parametrize(
-    ("engine", "options", "size"),
-    [
-        ("extractive", {}, 1),
-        ("human", {}, 1),
-        ("transformers:m", {}, 8),
-        ("vllm:m", {"batch_size": None}, 64),
-        ("openai:m", {"batch_size": 5, "base_url": "http://localhost"}, 5),
-    ],
-)
-def test_the_size_of_groups_is_known_without_a_model(
-    engine: str, options: dict[str, object], size: int
-) -> None:
-    assert batch_size_of(engine, options) == size
-    assert Plan(Path("x"), engine, options).batch_size() == size

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -15,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.data import read_rows, write_jsonl
-from semqa.data.files import write_atomic
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import InputError
 
 
 @pytest.fixture
@@ -37,7 +35,6 @@ def message(file: Path) -> str:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b'{"a": 1}', [{"a": 1}]),
         (b'{"a": 1}\n{"b": "x"}\n', [{"a": 1}, {"b": "x"}]),
         (b'{"a": 1}\r\n{"b": 2}\r\n', [{"a": 1}, {"b": 2}]),
         (b'\xef\xbb\xbf{"a": 1}\n', [{"a": 1}]),
@@ -47,7 +44,6 @@ def message(file: Path) -> str:
         (rb'{"a": "\ud83d\ude00"}', [{"a": "😀"}]),
         (rb'{"a": "\\ud83d"}', [{"a": r"\ud83d"}]),
         (b'{"a": {"b": [1.5, null, true]}}', [{"a": {"b": [1.5, None, True]}}]),
-        (b"{}", [{}]),
     ],
 )
 def test_accepted(file: Path, content: bytes, expected: list[object]) -> None:
@@ -97,28 +93,15 @@ def test_refused(file: Path, content: bytes, expected: str) -> None:
 def test_missing_files_and_folders_are_rejected(file: Path, tmp_path: Path) -> None:
     assert message(file) == "r.jsonl: cannot be read: no such file."
     assert "it is a folder" in message(tmp_path)
-    assert "File name too long" in message(Path("x" * 5000))
     assert "the path has a NUL character" in message(Path("a\0b"))
     assert "\\udcff.jsonl: cannot be read" in message(Path("\udcff.jsonl"))
-    (tmp_path / "f").touch()
-    assert "Not a directory" in message(tmp_path / "f" / "g")
     (tmp_path / "loop").symlink_to("loop")
     assert "symbolic links" in message(tmp_path / "loop")
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission(file: Path) -> None:
-    file.touch(mode=0)
-    assert "Permission denied" in message(file)
-
-
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc/self/mem")
-def test_a_file_that_fails_while_it_is_read() -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and /dev")
+def test_files_that_fail_while_they_are_read_or_never_end() -> None:
     assert "/proc/self/mem: cannot be read: Input/output error" in message(Path("/proc/self/mem"))
-
-
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
-def test_an_endless_binary_file_is_stopped() -> None:
     assert "/dev/zero:1: not text: NUL byte at offset 0" in message(Path("/dev/zero"))
 
 
@@ -147,8 +130,8 @@ def test_an_enormous_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(read_rows(file))) == 2
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "1e9", "many", "1" * 19, "²"])
-def test_a_limit_that_is_none(file: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+@pytest.mark.parametrize("value", ["0", "1e9", "1" * 19, "²"])
+def test_an_invalid_limit(file: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     file.write_bytes(b"{}")
     monkeypatch.setenv("SEMQA_MAX_BYTES", value)
     assert message(file).startswith("SEMQA_MAX_BYTES must be a whole number")
@@ -165,26 +148,13 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert message(Path("-")).startswith("<stdin>: cannot be read")
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"{}", "r.jsonl:1: a is missing; got no fields"),
-        (b'{"b": 1}', 'a is missing; got the fields "b"'),
-        (b'{"a": 1}', "a must be a string, got the number 1"),
-    ],
-)
-def test_fields(file: Path, content: bytes, expected: str) -> None:
-    file.write_bytes(content)
-    with pytest.raises(InputError) as caught:
-        next(iter(read_rows(file))).text("a")
-    assert expected in str(caught.value)
-
-
-def test_a_field_with_a_default_may_be_missing_but_not_wrong(file: Path) -> None:
+def test_a_field_must_be_a_string(file: Path) -> None:
     file.write_bytes(b'{"b": 7}')
-    row = next(iter(read_rows(file)))
+    (row,) = read_rows(file)
     assert row.text("a", "") == ""
-    with pytest.raises(InputError, match="b must be a string"):
+    with pytest.raises(InputError, match=r'r\.jsonl:1: a is missing; got the fields "b"'):
+        row.text("a")
+    with pytest.raises(InputError, match="b must be a string, got the number 7"):
         row.text("b", "")
 
 
@@ -226,38 +196,6 @@ def test_a_failed_write_keeps_the_old_file(file: Path, value: object) -> None:
         write_jsonl(file, [{"a": 1}, {"a": value}])
     assert file.read_text("utf-8") == "old"
     assert [path.name for path in Path().iterdir()] == ["r.jsonl"]
-
-
-@pytest.mark.parametrize("path", ["no/such/folder/x", ".", "/", "", "x\0y", "f/x"])
-def test_where_nothing_can_be_written(file: Path, path: str) -> None:
-    Path("f").touch()
-    with pytest.raises(InputError, match="cannot be written"):
-        write_atomic(path, [b"x"])
-    assert [entry.name for entry in Path().iterdir()] == ["f"]
-
-
-def test_symbolic_links_and_devices_are_kept(file: Path) -> None:
-    Path("real").write_text("old", "utf-8")
-    Path("link").symlink_to("real")
-    write_atomic("link", [b"new"])
-    assert Path("link").is_symlink()
-    assert Path("real").read_text("utf-8") == "new"
-    if Path("/dev/null").exists():
-        write_atomic("/dev/null", [b"x"])
-        assert not Path("/dev/null").is_file()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
-def test_a_written_file_has_the_users_permissions(file: Path) -> None:
-    write_atomic(file, [b"x"])
-    Path("plain").touch()
-    assert file.stat().st_mode == Path("plain").stat().st_mode
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")
-def test_a_full_disk_is_outside_trouble() -> None:
-    with pytest.raises(UnavailableError, match=r"No space left on device"):
-        write_atomic("/dev/full", [b"x"])
 
 
 def test_importing_the_readers_is_light() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -67,23 +66,12 @@ def test_rows_of_one_question_become_one_question(file: Path) -> None:
         Source("The harbour is older.", "Harbour"),
     )
     assert first.numbers == (1, 2)
+    texts = [f"[ 1 Ada Stone ] built it, says answer {n}." for n in range(2)]
+    names = ("Ada Stone",)
     assert first.references == (
-        Reference(
-            "PAQ_val_1_0",
-            "[ 1 Ada Stone ] built it, says answer 0.",
-            "[ 1 Ada Stone ]",
-            ("Ada Stone",),
-        ),
-        Reference(
-            "PAQ_val_1_1",
-            "[ 1 Ada Stone ] built it, says answer 1.",
-            "",
-            ("Ada Stone",),
-            extra={"note": {"x": 1}},
-        ),
+        Reference("PAQ_val_1_0", texts[0], "[ 1 Ada Stone ]", names),
+        Reference("PAQ_val_1_1", texts[1], "", names, extra={"note": {"x": 1}}),
     )
-    assert first.texts == tuple(reference.text for reference in first.references)
-    assert first.short_answers == ("[ 1 Ada Stone ]", "")
     assert (second.origin, len(second.references)) == ("AmbigQA", 1)
 
 
@@ -98,19 +86,11 @@ def test_a_gap_keeps_the_numbers_of_the_sources(file: Path) -> None:
     assert json.loads(file.read_text("utf-8"))["source4"] == "Rocks."
 
 
-def test_a_source_with_only_a_title_is_kept_but_not_counted(file: Path) -> None:
-    save(file, row(source2=""))
-    (question,) = read_quotesum(file)
-    assert question.numbers == (1,)
-    assert question.sources[1] == Source("", "Harbour")
-
-
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
         (row(1, question="who built the lightship?"), "q.jsonl:2: question differs from q.jsonl:1"),
         (row(1, source2="The harbour is old."), "q.jsonl:2: source2 differs from q.jsonl:1"),
-        (row(1, title1="Lighthouses"), "q.jsonl:2: title1 differs from q.jsonl:1"),
         (row(1, source3="More."), "q.jsonl:2: source3 differs from q.jsonl:1"),
         (row(0), 'q.jsonl:2: unique_id "PAQ_val_1_0" is already used at q.jsonl:1.'),
         (row(1, unique_id=""), "q.jsonl:2: unique_id is empty."),
@@ -118,7 +98,6 @@ def test_a_source_with_only_a_title_is_kept_but_not_counted(file: Path) -> None:
         (row(1, source9="A ninth."), "q.jsonl:2: source9 exceeds the limit of 8 sources"),
         (row(1, summary=None), "q.jsonl:2: summary must be a string, got null"),
         ({"qid": "x"}, 'q.jsonl:2: question is missing; got the fields "qid"'),
-        ({"question": "x"}, 'q.jsonl:2: qid is missing; got the fields "question"'),
     ],
 )
 def test_an_invalid_row_is_rejected(file: Path, second: dict[str, object], expected: str) -> None:
@@ -131,47 +110,22 @@ def test_an_invalid_row_is_rejected(file: Path, second: dict[str, object], expec
     assert [len(question.references) for question in check.questions] == [1]
 
 
-def test_check_reports_all_errors_and_counts(file: Path) -> None:
-    lines = [json.dumps(row(0)), "{", "\udcff", json.dumps(row(1)), *["[]"] * 30]
-    file.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
-    check = check_quotesum(file, max_errors=3)
-    assert [error.split(" ")[0] for error in check.errors] == [
-        "q.jsonl:2:",
-        "q.jsonl:3:",
-        "q.jsonl:5:",
-    ]
-    assert check.more_errors == 29
-    assert [len(question.references) for question in check.questions] == [2]
-
-
-def test_urls_are_kept(file: Path) -> None:
-    question = Question("q", "q?", (Source("a", url="https://x.example"),), (Reference("u", "t"),))
-    write_quotesum(file, [question])
-    assert read_quotesum(file) == [question]
+ONE = Question("q", "q?", (Source("a", url="https://x.example"),), (Reference("u", "t"),))
 
 
 @pytest.mark.parametrize(
     ("questions", "expected"),
     [
+        ([replace(ONE, sources=(Source("a"),) * 9)], 'Question "q" has more than 8 sources'),
         (
-            [Question("q", "q?", (Source("a"),) * 9, (Reference("u", "t"),))],
-            'Question "q" has more than 8 sources',
-        ),
-        (
-            [Question("q", "q?", (Source("a"),), (Reference("u", "t", extra={"source7": ""}),))],
+            [replace(ONE, references=(Reference("u", "t", extra={"source7": ""}),))],
             'The extra column "source7" of question "q"',
         ),
-        ([Question("q", "q?", (Source("a"),), ())], 'q.jsonl: Question "q" has no reference'),
-        (
-            [Question("q", "q?", (Source("a"),), (Reference(u, "t"),)) for u in "uv"],
-            'q.jsonl: Question "q" occurs twice',
-        ),
-        (
-            [Question(q, "q?", (Source("a"),), (Reference("u", "t"),)) for q in "pq"],
-            'q.jsonl: row 2: unique_id "u" is already used',
-        ),
-        ([Question("q", "", (Source("a"),), (Reference("u", "t"),))], "question is empty"),
-        ([Question("q", "q?", (), (Reference("u", "t"),))], "q.jsonl: row 1: No sources"),
+        ([replace(ONE, references=())], 'q.jsonl: Question "q" has no reference'),
+        ([ONE, ONE], 'q.jsonl: Question "q" occurs twice'),
+        ([ONE, replace(ONE, qid="p")], 'q.jsonl: row 2: unique_id "u" is already used'),
+        ([replace(ONE, question="")], "question is empty"),
+        ([replace(ONE, sources=())], "q.jsonl: row 1: No sources"),
     ],
 )
 def test_invalid_questions_are_not_written(
@@ -183,8 +137,9 @@ def test_invalid_questions_are_not_written(
     assert not file.exists()
 
 
-words = st.text(max_size=12)
+words = st.text(max_size=8)
 named = words.filter(lambda text: bool(text.strip()))
+sources = st.builds(Source, text=words, title=words, url=st.none() | named)
 references = st.builds(
     Reference,
     unique_id=st.uuids().map(str),
@@ -192,20 +147,19 @@ references = st.builds(
     short_answers=words,
     source_answers=st.lists(words, max_size=8).map(tuple),
     disambiguation=words,
-    extra=st.dictionaries(words.map("x_".__add__), st.integers() | words | st.none(), max_size=2),
+    extra=st.dictionaries(words.map("x_".__add__), st.integers() | words | st.none(), max_size=1),
 )
-questions_drawn = st.builds(
+drawn = st.builds(
     Question,
     qid=named,
     question=named,
-    sources=st.lists(st.builds(Source, text=words, title=words), max_size=7).map(
-        lambda sources: (*sources, Source("last"))
-    ),
-    references=st.lists(references, min_size=1, max_size=3).map(tuple),
+    sources=st.lists(sources, max_size=4).map(lambda given: (*given, Source("last"))),
+    references=st.lists(references, min_size=1, max_size=2).map(tuple),
 )
 
 
-@given(st.lists(questions_drawn, min_size=1, max_size=3, unique_by=lambda question: question.qid))
+@settings(max_examples=50, deadline=None)
+@given(st.lists(drawn, min_size=1, max_size=2, unique_by=lambda question: question.qid))
 def test_round_trip(questions: list[Question]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "q.jsonl"
@@ -222,43 +176,35 @@ def naive_groups(path: Path) -> dict[str, list[Any]]:
     return groups
 
 
-def test_the_released_file_is_read_as_it_is(shared: Path) -> None:
-    path = shared / "data" / "quotesum" / "dev_a.jsonl"
+def test_the_released_file_is_read_as_it_is_and_written_back(shared: Path, tmp_path: Path) -> None:
+    path, copy = shared / "data" / "quotesum" / "dev_a.jsonl", tmp_path / "copy.jsonl"
     groups = naive_groups(path)
     questions = read_quotesum(path)
     assert (len(questions), sum(len(question.references) for question in questions)) == (45, 129)
     assert [question.qid for question in questions] == list(groups)
     for question in questions:
         rows = groups[question.qid]
-        present = tuple(k for k in range(1, 9) if rows[0][f"source{k}"])
-        assert question.numbers == present
+        assert question.numbers == tuple(k for k in range(1, 9) if rows[0][f"source{k}"])
         assert question.origin in ("PAQ", "AmbigQA")
-        for k in present:
+        for k in question.numbers:
             source = Source(rows[0][f"source{k}"], rows[0][f"title{k}"])
             assert question.sources[k - 1] == source
         assert question.texts == tuple(fields["summary"] for fields in rows)
         assert question.short_answers == tuple(fields["covered_short_answers"] for fields in rows)
+    write_quotesum(copy, questions)
+    assert naive_groups(copy) == groups
+    first, written = (each.read_text("utf-8").partition("\n")[0] for each in (path, copy))
+    assert list(json.loads(first)) == list(json.loads(written))
 
 
-def test_the_released_file_is_written_back_the_same(shared: Path, tmp_path: Path) -> None:
-    path = shared / "data" / "quotesum" / "dev_a.jsonl"
-    copy = tmp_path / "copy.jsonl"
-    write_quotesum(copy, read_quotesum(path))
-    assert naive_groups(copy) == naive_groups(path)
-    keys = [list(json.loads(text)) for text in (path.read_text("utf-8"), copy.read_text("utf-8"))
-            for text in text.split("\n")[:1]]  # fmt: skip
-    assert keys[0] == keys[1]
-
-
-def test_the_check_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_command(file: Path) -> None:
     def run(*args: str) -> Any:
         return CliRunner().invoke(app, ["check", *args], catch_exceptions=False)
 
     save(file, row(0), row(1))
     result = run("q.jsonl")
     assert (result.exit_code, result.stdout) == (0, "1 question, 2 references, 2 sources\n")
-    report = json.loads(run("q.jsonl", "--json").stdout)
-    assert report == {
+    assert json.loads(run("q.jsonl", "--json").stdout) == {
         "ok": True, "questions": 1, "references": 2, "sources": 2, "errors": [], "more": 0,
     }  # fmt: skip
     file.write_bytes(b"{\n" * 25)
@@ -269,13 +215,9 @@ def test_the_check_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[0].startswith("error: q.jsonl:1: invalid JSON")
     assert lines[-1] == "error: … and 5 more"
     result = run("q.jsonl", "--json")
-    assert result.exit_code == 2
-    assert json.loads(result.stdout)["ok"] is False
+    assert (result.exit_code, json.loads(result.stdout)["ok"]) == (2, False)
     with pytest.raises(InputError, match="no such file"):
         run("missing.jsonl")
-    stdin = io.TextIOWrapper(io.BytesIO(json.dumps(row(0)).encode()))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    assert check_quotesum("-").errors == ()
 
 
 def questions(*qids: str) -> list[Question]:
@@ -290,27 +232,18 @@ def test_predictions_are_read_in_order(file: Path) -> None:
     assert list(read_predictions(file).items()) == [("b", "[ 1 Ada ]"), ("a", "")]
 
 
-@pytest.mark.parametrize(
-    ("second", "expected"),
-    [
-        (
-            '{"qid": "a", "prediction": "y"}',
-            'q.jsonl:2: qid "a" already has a prediction at q.jsonl:1.',
-        ),
-        ('{"prediction": "y"}', 'q.jsonl:2: qid is missing; got the fields "prediction"'),
-        ('{"qid": 1, "prediction": "y"}', "q.jsonl:2: qid must be a string, got the number 1"),
-    ],
-)
-def test_an_invalid_line_is_rejected(file: Path, second: str, expected: str) -> None:
-    file.write_text('{"qid": "a", "prediction": "x"}\n' + second, "utf-8")
-    with pytest.raises(InputError) as caught:
+def test_a_repeated_prediction_is_rejected(file: Path) -> None:
+    file.write_text('{"qid": "a", "prediction": "x"}\n{"qid": "a", "prediction": "y"}', "utf-8")
+    with pytest.raises(InputError, match=r"q\.jsonl:2: .* a prediction at q\.jsonl:1\."):
         read_predictions(file)
-    assert expected in str(caught.value)
 
 
 def test_predictions_follow_the_questions() -> None:
-    found = match_predictions(questions("a", "b"), {"b": "for b", "a": ""})
-    assert found == ["", "for b"]
+    assert match_predictions(questions("a", "b"), {"b": "for b", "a": ""}) == ["", "for b"]
+    asked = questions(*"abcdefgh")
+    with pytest.raises(InputError, match=r'7 of 8 .* "a", "c", "d", "e", "f" and 2 more'):
+        match_predictions(asked, {"b": "x"})
+    assert match_predictions(asked, {"b": "x"}, allow_missing=True) == ["", "x"] + [""] * 6
 
 
 @pytest.mark.parametrize(
@@ -320,26 +253,11 @@ def test_predictions_follow_the_questions() -> None:
             {"PAQ_val_12": "x", "PAQ_val_123": "y"},
             'q.jsonl: qid "PAQ_val_12" is not among the 2 questions. Did you mean "PAQ_val_123"?',
         ),
-        (
-            {"zzz": "x", "yyy": "y"},
-            'q.jsonl: qid "zzz" and 1 more is not among the 2 questions. '
-            "Check that predictions and references belong together.",
-        ),
+        ({"zzz": "x", "yyy": "y"}, 'q.jsonl: qid "zzz" and 1 more is not among the 2 questions.'),
     ],
 )
 def test_an_unknown_qid_is_named(predictions: dict[str, str], expected: str) -> None:
+    asked = questions("PAQ_val_123", "AMBIG_7")
     with pytest.raises(InputError) as caught:
-        match_predictions(
-            questions("PAQ_val_123", "AMBIG_7"), predictions, allow_missing=True, name="q.jsonl"
-        )
-    assert str(caught.value) == expected
-
-
-def test_missing_predictions_are_counted_and_may_be_allowed() -> None:
-    asked = questions(*"abcdefgh")
-    with pytest.raises(InputError) as caught:
-        match_predictions(asked, {"b": "x"})
-    assert '7 of 8 questions have no prediction: "a", "c", "d", "e", "f" and 2 more.' in str(
-        caught.value
-    )
-    assert match_predictions(asked, {"b": "x"}, allow_missing=True) == ["", "x"] + [""] * 6
+        match_predictions(asked, predictions, allow_missing=True, name="q.jsonl")
+    assert expected in str(caught.value)

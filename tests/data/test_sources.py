@@ -37,13 +37,13 @@ def test_documents_are_read_as_collections_read_them() -> None:
     Path("sub/a.html").write_text("<title>Oslo</title><h2>Port</h2><p>Built  in 1890.</p>", "utf-8")
     Path("b.CSV").write_text("ship,length\nOda,12\n", "utf-8")
     Path("c.pdf").write_bytes(makers.pdf([["The ferry leaves."], ["It returns."]], title="Ferries"))
-    Path("d.docx").write_bytes(makers.docx("One.", "Two."))
+    Path("report").write_bytes(makers.docx("One.", "Two."))
     Path("e.md").write_text("# Kept\r\n", "utf-8", newline="")
-    assert read_sources(["sub/a.html", "b.CSV", "c.pdf", "d.docx", "e.md"]) == (
+    assert read_sources(["sub/a.html", "b.CSV", "c.pdf", "report", "e.md"]) == (
         Source("## Port\n\nBuilt in 1890.", "Oslo"),
         Source("| ship | length |\n| --- | --- |\n| Oda | 12 |", "b"),
         Source("The ferry leaves.\n\nIt returns.", "Ferries"),
-        Source("One.\n\nTwo.", "d"),
+        Source("One.\n\nTwo.", "report"),
         Source("# Kept\r\n", "Kept"),
     )
 
@@ -55,11 +55,6 @@ def test_a_markdown_file_without_a_heading_at_its_start_has_its_name() -> None:
     assert [each.title for each in read_sources(["a.b.md", "c.txt", "d.md"])] == ["a.b", "c", "d"]
 
 
-def test_content_decides_over_the_name() -> None:
-    Path("report").write_bytes(makers.pdf([["The ferry leaves."]], title="Ferries"))
-    assert read_sources(["report"]) == (Source("The ferry leaves.", "Ferries"),)
-
-
 def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grün.".encode())))
     assert read_sources(["-"]) == (Source("Grün."),)
@@ -69,11 +64,8 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "content", "expected"),
     [
         ("a.txt", b"", "a.txt: This source has no text"),
-        ("a.txt", b" \n\xc2\xa0", "a.txt: This source has no text"),
         ("a.txt", b"abc\x00", "a.txt: Unsupported file type: binary data"),
         ("a.txt", "abc".encode("utf-16"), "Save the file as UTF-8, not UTF-16"),
-        ("a", b"{\\rtf1 hello}", "RTF. Save it as docx"),
-        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "an old Office file"),
         ("a.jsonl", b"{}", "a.jsonl: This file is JSON"),
         ("a.pdf", b"%PDF-1.7", "a.pdf: The file cannot be read as pdf"),
         ("a.docx", b"hello", "a.docx: The file is not a Word document"),
@@ -119,14 +111,6 @@ def test_all_files_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert "SEMQA_MAX_SOURCES" in str(caught.value)
     monkeypatch.setenv("SEMQA_MAX_SOURCES", "3")
     assert len(read_sources(names)) == 3
-
-
-def test_a_thousand_sources_and_no_more_by_default() -> None:
-    Path("s.jsonl").write_text('{"text": "x"}\n' * 1000, "utf-8")
-    assert len(read_sources_jsonl("s.jsonl")) == 1000
-    Path("s.jsonl").write_text('{"text": "x"}\n' * 1001, "utf-8")
-    with pytest.raises(InputError, match=r"s\.jsonl: Too many sources; at most 1,000"):
-        read_sources_jsonl("s.jsonl")
 
 
 ROWS = (
@@ -211,11 +195,10 @@ READ = GivenAnswer("1", "Who?", "[ 1 Ann ]", (Source("Ann", "T"),))
 @pytest.mark.parametrize(
     "text",
     [
-        json.dumps(ROW),
+        f"\n{json.dumps(ROW)}\n\n",
         json.dumps(ROW, indent=2),
         json.dumps(ROW).replace("[{", "\n[{"),
         json.dumps([ROW]),
-        f"\n{json.dumps(ROW)}\n\n",
     ],
 )
 def test_one_answer_on_a_line_over_lines_or_in_an_array(tmp_path: Path, text: str) -> None:
@@ -264,11 +247,7 @@ def test_relevance_is_kept_while_the_quotes_are_the_same(tmp_path: Path) -> None
     read = given.read()
     assert (read.relevance, read.unanswered, read.answerable) == (0.7, ("and when?",), 0.6)
     assert given._replace(text="[ 1 T ]").read().relevance is None
-
-
-@pytest.mark.parametrize("figure", [2, -0.1, "high", True])
-def test_relevance_is_a_share(tmp_path: Path, figure: object) -> None:
-    record = {**ROW, "quotes": [{"text": "Ann", "relevance": figure}]}
+    record["quotes"] = [{"text": "Ann", "relevance": 2}]
     (tmp_path / "a.json").write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(InputError, match=r"quotes\.0\.relevance must be"):
         read_answers(tmp_path / "a.json")
@@ -285,10 +264,7 @@ def test_dropped_marks_of_a_record_count() -> None:
     assert (answer.verdict().value, answer.verified) == ("unverified", False)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"text": "Ley"}, {"plain_start": 9}, {"answer_end": 99}, {"plain_start": 6, "plain_end": 9, "text": "Ann"}],
-)  # fmt: skip
+@pytest.mark.parametrize("wrong", [{"text": "Ley"}, {"plain_start": 9}, {"answer_end": 99}])
 def test_dropped_marks_must_stand_in_free_text(wrong: dict[str, object]) -> None:
     content = json.dumps({**DROPPED, "dropped": [{**MARK, **wrong}]}).encode()
     (record,) = answers_of(content, "a.json")

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from semqa.bench import run
-from semqa.distributed.cluster import require_ray
-from semqa.distributed.settings import RaySettings
+from semqa.distributed.cluster import RaySettings, require_ray
 from semqa.distributed.workers import RayWorkers, open_ray
 from tests.bench.test_run import many_questions
 from tests.distributed import plans

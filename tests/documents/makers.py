@@ -17,11 +17,7 @@ DOCX_TYPES = (
     '<Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-'
     'officedocument.wordprocessingml.document.main+xml"/></Types>'
 )
-DOCX_RELATIONS = (
-    '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
-    'relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/'
-    '2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>'
-)
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
@@ -100,26 +96,44 @@ def deflated_zeros(size: int) -> bytes:
     return b"".join([*parts, packer.flush()])
 
 
+def relation(number: int, kind: str, target: str, mode: str = "") -> str:
+    return f'<Relationship Id="r{number}" Type="{_OFFICE}/{kind}" Target="{target}"{mode}/>'
+
+
+def relations(*listed: str) -> str:
+    return (
+        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
+        f'relationships">{"".join(listed)}</Relationships>'
+    )
+
+
+DOCX_RELATIONS = relations(relation(1, "officeDocument", "word/document.xml"))
+
+
 def docx_parts(body: str | bytes, more: Mapping[str, bytes] | None = None) -> bytes:
     """A Word document with the given XML as its main part."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", DOCX_TYPES)
-        archive.writestr("_rels/.rels", DOCX_RELATIONS)
-        archive.writestr("word/document.xml", body)
-        for name, data in (more or {}).items():
-            archive.writestr(name, data)
-    return out.getvalue()
+    parts = {"[Content_Types].xml": DOCX_TYPES, "_rels/.rels": DOCX_RELATIONS}
+    return archive({**parts, "word/document.xml": body, **(more or {})})
 
 
-def archive(files: Mapping[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as made:
-        for name, data in files.items():
-            made.writestr(name, data)
-    return out.getvalue()
+def docx_xml(body: str, *related: str, **parts: str) -> bytes:
+    """A Word document with the given XML as its body, relations, and other parts in XML."""
+    more = {f"word/{name}.xml": data.encode() for name, data in parts.items()}
+    more["word/_rels/document.xml.rels"] = relations(*related).encode()
+    return docx_parts(f"<w:document {W}><w:body>{body}</w:body></w:document>", more)
+
+
+def paragraph(text: str, more: str = "") -> str:
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r>{more}</w:p>"
 
 
 def docx(*paragraphs: str) -> bytes:
-    body = "".join(f"<w:p><w:r><w:t>{each}</w:t></w:r></w:p>" for each in paragraphs)
-    return docx_parts(f"<w:document {W}><w:body>{body}</w:body></w:document>")
+    return docx_xml("".join(map(paragraph, paragraphs)))
+
+
+def archive(files: Mapping[str, str | bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, data in files.items():
+            made.writestr(name, data)
+    return out.getvalue()

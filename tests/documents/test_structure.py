@@ -463,3 +463,12 @@ def test_fields_may_follow_a_line_without_words() -> None:
 def test_short_steps_are_no_headings(text: str) -> None:
     assert headings(text, "undo it.") == []
     assert "heading" not in [kind for kind, _ in units(text)]
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["| Rent | £985 |", "Rent | £985", "| Tenant | Ann Lee who lives at 14 Bridge Street |"],
+)
+def test_a_table_of_names_and_values_has_no_header(first: str) -> None:
+    structure = read_structure(f"{first}\n| --- | --- |\n| Agent | Lowther & Gibb |\n")
+    assert [(unit.kind, unit.over) for unit in structure.units] == [("row", None)] * 2

@@ -20,7 +20,7 @@ from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
 from semqa.history import Exchange
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
-from semqa.quotes import QuotedAnswer, Source
+from semqa.quotes import QuotedAnswer, Source, Verdict
 from semqa.retrieval.encoder import PACKAGED_ENCODER, TUNED_ENCODER, SentenceEncoder
 
 HELD = Path(__file__).parents[1] / "data" / "docs" / "held"
@@ -350,7 +350,7 @@ Faults are kept in the memory of the boiler.
 @pytest.mark.parametrize(
     ("question", "first", "last"),
     [
-        ("How do I switch the boiler on?", "1. Open", "stops blinking."),
+        ("How do I switch the boiler on?", "Open", "stops blinking."),
         ("How can I reset the Ember 24?", "Hold both", "three times."),
     ],
 )
@@ -367,19 +367,54 @@ def test_steps_are_quoted_whole_even_if_their_heading_has_other_words() -> None:
     manual = f"# Radio\n\n## Stations\n\nStations can be stored by day only.\n\n{steps}\n\n## Care\n\nKeep it dry."
     for question in ("How do I store stations by day?", "how can I press the 3th of the buttons?"):
         found = quotes(question, manual)
-        assert [text[:2] for text in found][-8:] == [f"{n}." for n in range(1, 9)]
+        assert found[-8:] == [line.split(". ", 1)[1] for line in steps.splitlines()]
 
 
 def test_a_step_of_two_sentences_is_one_quote() -> None:
-    step = "1. Press the Start button for a while. The lamp begins to blink in red."
-    assert step in quotes("How do I reset it?", f"To reset it:\n\n{step}\n2. Wait.")
+    step = "Press the Start button for a while. The lamp begins to blink in red."
+    assert step in quotes("How do I reset it?", f"To reset it:\n\n1. {step}\n2. Wait.")
 
 
-@pytest.mark.parametrize("told", ["Raise it if drops stay.", "To change one, turn the dial."])
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Raise it if drops stay.",
+        "To change one, turn the dial.",
+        "Once it is raised, turn the dial.",
+    ],
+)
 def test_the_sentence_before_an_instruction_is_quoted_too(told: str) -> None:
     text = f"The machine is white.\n\nThe dose of rinse aid has five levels. {told}\n\nIt is heavy."
     (found,) = quotes("What if drops stay, or to change and turn the dial?", text)
     assert found == f"The dose of rinse aid has five levels. {told}"
+
+
+CLAIMS = """\
+# Travel policy
+
+## Claims
+
+Claims are paid on Fridays. Take a photo of the receipt in the app. A slip is not enough. Choose the
+project code. Enter the reason and submit the claim.
+
+## Company cards
+
+If your card is stolen, call the bank. Then tell Ann. Cards have a limit of £500.
+"""
+
+
+def test_instructions_of_a_paragraph_are_quoted_together() -> None:
+    (found,) = quotes("How do I submit a claim with a reason?", CLAIMS)
+    assert found.endswith("Choose the\nproject code. Enter the reason and submit the claim.")
+    assert quotes("My card has been stolen, what do I do?", CLAIMS) == [
+        "If your card is stolen, call the bank. Then tell Ann."
+    ]
+
+
+def test_what_a_price_does_not_include_is_quoted_too() -> None:
+    found = "The gates cost £3,150. Castle's do not include the posts."
+    text = f"The road is long.\n\n{found} Nobody was there.\n\nEnd of text."
+    assert quotes("What do the gates cost?", text) == [found]
 
 
 def test_headings_of_several_sections_do_not_say_which_steps_are_meant() -> None:
@@ -629,8 +664,14 @@ def test_quality_on_held_out_documents(encoder: str, least: float) -> None:
     assert total.not_verbatim == 0
 
 
-def test_numbered_items_get_no_bullet() -> None:
+def test_the_numbers_of_a_whole_list_stand_before_its_quotes() -> None:
     text = "# Baking bread\n\nTo bake the bread:\n\n1. Heat the oven.\n2. Bake the bread.\n3. Let the bread cool."
-    marked = ExtractiveEngine().answer("How do I bake the bread?", [Source(text)]).marked
-    assert "[ 1 2. Bake the bread. ]" in marked
-    assert "- [" not in marked
+    answer = ExtractiveEngine().answer("How do I bake the bread?", [Source(text)])
+    assert answer.marked.endswith("\n2. [ 1 Bake the bread. ]\n3. [ 1 Let the bread cool. ]")
+    assert answer.verdict("How do I bake the bread?") is Verdict.QUOTED
+
+
+def test_the_number_of_a_single_item_is_quoted() -> None:
+    text = "# Rules\n\n1. Dogs are on a lead.\n2. Fires are forbidden.\n3. Bells are welcome."
+    marked = ExtractiveEngine().answer("Are fires forbidden?", [Source(text)]).marked
+    assert "[ 1 2. Fires are forbidden. ]" in marked

@@ -21,7 +21,6 @@ from semqa.metrics.agreement import (
     compare_balanced_accuracy,
     confusion,
     consensus_fit,
-    krippendorff_alpha,
     pairwise_agreement,
     tune_threshold,
     unanimity,
@@ -54,16 +53,6 @@ def test_kappa_is_that_of_sklearn_and_unscored_where_that_is_none(
 def test_two_raters_who_never_say_the_same_have_a_kappa() -> None:
     assert cohen_kappa([1, 1], [0, 0]) == Statistic(0.0, 2)
     assert cohen_kappa([], []).unscored == "no items"
-
-
-def test_alpha_of_numbers_counts_how_far_they_are_apart() -> None:
-    near, far = [[1, 2], [9, 9], [1, 1]], [[1, 9], [9, 9], [1, 1]]
-    at: dict[str, float] = {}
-    for name, units in (("near", near), ("far", far)):
-        value = krippendorff_alpha(units, level="interval").value
-        assert value is not None
-        at[name] = value
-    assert at["near"] > 0.9 > at["far"]
 
 
 @given(UNITS)

@@ -29,7 +29,7 @@ values = st.recursive(
 objects = st.lists(st.dictionaries(st.text(max_size=4), values, max_size=3), max_size=6)
 
 
-@settings(max_examples=effort(100), deadline=None)
+@settings(max_examples=effort(50), deadline=None)
 @given(
     given_=objects,
     chunk=st.integers(1, 40),
@@ -64,7 +64,6 @@ def test_a_damaged_gz_is_refused(tmp_path: Path) -> None:
         ('[{"a": 1}, 3]', "item 2: must be an object"),
         ('[{"a": 1}', "is not closed"),
         ('[{"a": ', "item 1: invalid JSON"),
-        ("", "is not closed"),
         ("[" * 100_000, "nested too deeply|invalid JSON"),
     ],
 )
@@ -75,23 +74,24 @@ def test_other_json_is_refused(tmp_path: Path, text: str, message: str) -> None:
         list(read_array(path))
 
 
+PAIRS = [
+    {"question": "Who won in 1998?", "answer": ["Ann Lee", "A. Lee"]},
+    {"question": "Who won in 2002?", "answer": ["Josh Gates"]},
+]
+ARTICLE = (
+    "# Norval Cup\n\nIt is old.\n\n## Winners\n\nA. LEE won in 1998.\n* Josh Gates won in 2002."
+)
+
+
 def item(**more: Any) -> dict[str, Any]:
     return {
         "id": "7",
         "question": "Who won the cup?",
         "annotations": [
             {"type": "singleAnswer", "answer": ["Ann"]},
-            {
-                "type": "multipleQAs",
-                "qaPairs": [
-                    {"question": "Who won in 1998?", "answer": ["Ann Lee", "A. Lee"]},
-                    {"question": "Who won in 2002?", "answer": ["Josh Gates"]},
-                ],
-            },
+            {"type": "multipleQAs", "qaPairs": PAIRS},
         ],
-        "articles_plain_text": [
-            "# Norval Cup\n\nThe cup is old.\n\n## Winners\n\nA. LEE won in 1998.\n* Josh Gates won in 2002."
-        ],
+        "articles_plain_text": [ARTICLE],
         **more,
     }
 
@@ -116,27 +116,15 @@ def test_passages_that_hold_an_answer(tmp_path: Path) -> None:
 
 
 def test_questions_of_one_answer_are_left_out(tmp_path: Path) -> None:
-    single = item(annotations=[{"type": "singleAnswer", "answer": ["Ann"]}])
-    assert candidates(tmp_path, single) == []
+    assert candidates(tmp_path, item(annotations=[{"type": "singleAnswer"}])) == []
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (
-            {"articles_plain_text": None},
-            "no articles.*Use the release of AmbigQA with evidence articles",
-        ),
+        ({"articles_plain_text": None}, "no articles.*Use the release of AmbigQA with evidence"),
         ({"annotations": 3}, "annotations must be a list"),
         ({"annotations": [{"type": "multipleQAs"}]}, "qaPairs must contain objects"),
-        (
-            {
-                "annotations": [
-                    {"type": "multipleQAs", "qaPairs": [{"question": "?", "answer": "Ann"}]}
-                ]
-            },
-            'a list "answer"',
-        ),
         ({"articles_plain_text": "# A"}, "must be a list of strings"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,18 +44,7 @@ questions = st.builds(
 )
 
 
-@settings(max_examples=effort(100))
-@given(some)
-def test_of_a_page_the_best_passage_stays(answers: list[PassageAnswer]) -> None:
-    kept = one_per_page(answers)
-    for page in {each.title.casefold() for each in answers}:
-        there = [each for each in answers if each.title.casefold() == page]
-        best = max(each.score for each in there)
-        (stays,) = [each for each in kept if each.title.casefold() == page]
-        assert stays == next(each for each in there if each.score == best)
-
-
-@settings(max_examples=effort(100))
+@settings(max_examples=effort(50))
 @given(some)
 def test_passages_that_stay_do_not_overlap(answers: list[PassageAnswer]) -> None:
     kept = without_overlap(answers)
@@ -69,6 +60,17 @@ def test_passages_that_stay_do_not_overlap(answers: list[PassageAnswer]) -> None
         )
 
 
+def test_of_a_page_the_best_passage_stays() -> None:
+    first, better, equal = (
+        PassageAnswer("Ann", "Page", t, x) for t, x in (("a", 0.5), ("b", 0.9), ("c", 0.9))
+    )
+    other = PassageAnswer("Bob", "Other", "d", 0.1)
+    assert one_per_page([first, other, better._replace(title="PAGE"), equal]) == [
+        better._replace(title="PAGE"),
+        other,
+    ]
+
+
 def test_an_answer_that_has_one_passage_gets_it() -> None:
     both, one = "Ann and Bob built it together.", "Ann was the elder of the two."
     found = without_overlap(
@@ -81,7 +83,7 @@ def test_an_answer_that_has_one_passage_gets_it() -> None:
     assert {(each.answer, each.text) for each in found} == {("Bob", both), ("Ann", one)}
 
 
-@settings(max_examples=effort(100))
+@settings(max_examples=effort(50))
 @given(st.lists(questions, max_size=4), st.booleans())
 def test_what_is_left_passes_all_rules(given_: list[CollectedQuestion], per_page: bool) -> None:
     rules = Rules(least_words=3, most_words=25, one_per_page=per_page, most_sources=3)
@@ -112,16 +114,6 @@ def test_what_is_left_passes_all_rules(given_: list[CollectedQuestion], per_page
     assert counts["most.answers"] == sum(len(each.answers) for each in left)
 
 
-@settings(max_examples=effort(50))
-@given(st.lists(questions, max_size=5), st.integers(0, 5))
-def test_blocks_change_nothing(given_: list[CollectedQuestion], cut: int) -> None:
-    rules = Rules(least_words=1)
-    whole = filter_questions(Task(rules, given_))
-    parts = [filter_questions(Task(rules, part)) for part in (given_[:cut], given_[cut:])]
-    assert whole.questions == [each for part in parts for each in part.questions]
-    assert whole.counts == {name: sum(part.counts[name] for part in parts) for name in whole.counts}
-
-
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -147,16 +139,7 @@ def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert bool(left) is not same
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"least_score": 1.5},
-        {"similar": 0.0},
-        {"least_words": 300},
-        {"most_sources": 9},
-        {"most_sources": 1},
-    ],
-)
-def test_rules_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize("wrong", [{"least_score": 1.5}, {"least_words": 300}, {"most_sources": 9}])
+def test_rules_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        Rules(**wrong)  # type: ignore[arg-type]
+        Rules(**wrong)

@@ -29,17 +29,8 @@ lines = st.lists(st.tuples(asked, st.lists(spans, max_size=3)), min_size=1, max_
 
 
 def row(question: str, answers: list[tuple[str, int]]) -> dict[str, Any]:
-    found = [
-        {"passage_id": str(passage), "offset": 0, "text": text, "extractor": "L"}
-        for text, passage in answers
-    ]
-    return {
-        "question": question,
-        "subsets": ["L1"],
-        "answer": "x",
-        "passage_score": -1.0,
-        "answers": found,
-    }
+    found = [{"passage_id": str(passage), "text": text} for text, passage in answers]
+    return {"question": question, "answer": "x", "answers": found}
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -63,7 +54,7 @@ def merged(files: list[Path]) -> list[dict[str, Any]]:
         return [json.loads(row) for (row,) in connection.execute("SELECT row FROM candidate")]
 
 
-@settings(max_examples=effort(60), deadline=None)
+@settings(max_examples=effort(30), deadline=None)
 @given(given_=lines, cut=st.integers(0, 12), packed=st.booleans())
 def test_questions_merge_as_in_a_dictionary(
     tmp_path_factory: pytest.TempPathFactory,
@@ -92,22 +83,14 @@ def test_questions_merge_as_in_a_dictionary(
     ("line", "message"),
     [
         (
-            '{"question": "who", "answer": ["Ann"]}',
+            '{"question": "w", "answer": ["A"]}',
             r"questions\.jsonl:1: This PAQ file has no passages",
         ),
         ('{"question": "who"}', "answers must be a list, got null"),
         ('{"question": " ", "answers": []}', "question is empty"),
-        (
-            '{"question": "who", "answers": [{"text": "Ann"}]}',
-            "passage_id must be a number of at least 1",
-        ),
-        (
-            '{"question": "who", "answers": [{"text": "A", "passage_id": "-1"}]}',
-            "passage_id must be",
-        ),
+        ('{"question": "w", "answers": [{"text": "A", "passage_id": "-1"}]}', "passage_id must be"),
         ('{"question": "who", "answers": ["Ann"]}', "must contain objects with"),
         ('{"question": "who", ', "invalid JSON"),
-        ("[1]", "must be an object"),
     ],
 )
 def test_lines_of_another_shape_are_refused(tmp_path: Path, line: str, message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -27,15 +28,12 @@ def cosines(texts: list[str]) -> Any:
     return (weighted @ weighted.T).toarray()
 
 
-@settings(max_examples=effort(150), deadline=None)
+@settings(max_examples=effort(60), deadline=None)
 @given(questions, thresholds, st.integers(1, 7))
 def test_pairs_are_those_of_all_with_all(texts: list[str], least: float, rows: int) -> None:
-    before = similar.ROWS
-    similar.ROWS = rows
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(similar, "ROWS", rows)
         found = sorted(similar_pairs(texts, least))
-    finally:
-        similar.ROWS = before
     expected = cosines(texts) if len(texts) > 1 else np.zeros((len(texts), len(texts)))
     # A cosine at the threshold may be rounded up or down.
     sure = {(a, b) for a, b in np.argwhere(expected >= least + 1e-6) if a < b}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,14 +11,7 @@ import pytest
 
 from semqa import QuotedAnswer, Source
 from semqa.quotes.render import to_html
-
-BROWSER = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-]  # fmt: skip
+from tests.server.browser.conftest import BROWSER, FLAGS
 
 # Hovers over each quote and place in turn and records what is highlighted.
 PROBE = """<script>
@@ -45,7 +37,7 @@ def test_quotes_and_places_highlight_each_other(tmp_path: Path) -> None:
     path.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     done = subprocess.run(
-        [str(BROWSER), *FLAGS, profile, "--dump-dom", path.as_uri()],
+        [str(BROWSER), "--headless", *FLAGS, profile, "--dump-dom", path.as_uri()],
         capture_output=True,
         timeout=60,
         check=True,

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import groupby, pairwise
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from semqa import InputError, Quote, QuotedAnswer, Source
+from semqa import Quote, QuotedAnswer, Source
 from semqa.quotes import FreeText
-from semqa.quotes.answer import MAX_MARKS
 from semqa.quotes.live import AnswerReader
 from semqa.quotes.quote import Segment
 from tests.strategies import answers
@@ -75,20 +73,6 @@ def test_any_pieces_give_the_parsed_answer(
             assert (quote.field, quote.source_start, quote.source_end) in quote.occurrences
 
 
-@given(answers(), st.integers(0, 200))
-def test_the_place_is_that_of_the_text_parsed_so_far(
-    drawn: tuple[str, list[Source]], place: int
-) -> None:
-    text, sources = drawn
-    before = cut(text, [place])[0]
-    shown, answer = read([before], sources)
-    for quote in (segment for segment in shown if isinstance(segment, Quote)):
-        # Parse only up to the end of the quote, so that later quotes have no influence.
-        upto = QuotedAnswer.parse(answer.marked[: quote.answer_end + len(" ]")], sources)
-        if quote.status.value != "malformed":
-            assert upto.quotes[-1] == quote
-
-
 def test_free_text_is_emitted_at_once() -> None:
     reader = AnswerReader([Source("a b")])
     assert [s.text for s in reader.add("In [2nd ")] == ["In ", "[2nd "]
@@ -112,12 +96,6 @@ def test_a_later_quote_can_change_the_place() -> None:
     first = shown[0]
     assert isinstance(first, Quote)
     assert (first.source_start, answer.quotes[0].source_start) == (0, 4)
-
-
-def test_marks_are_bounded() -> None:
-    reader = AnswerReader([Source("a")])
-    with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
-        reader.add("[ 1 a ]" * (MAX_MARKS + 1))
 
 
 def test_a_long_open_mark_takes_linear_time() -> None:

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from semqa import QuotedAnswer, Source
 from semqa.quotes.locate import MAX_OCCURRENCES, Locator
-from semqa.quotes.quote import Occurrence
-from semqa.quotes.source import FIELDS
+from semqa.quotes.quote import FIELDS, Occurrence
 
 
 def chosen(text: str, source: str) -> list[int | None]:

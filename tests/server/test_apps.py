@@ -108,15 +108,6 @@ def asked(server: Any, messages: list[dict[str, str]], **more: Any) -> dict[str,
         ),
         (
             [
-                {
-                    "role": "user",
-                    "content": f"{filled(OPEN_WEBUI)}\n<user_query>\n{QUESTION}\n</user_query>\n",
-                }
-            ],
-            "The bridge was opened in 1932 by the mayor. [2]",
-        ),
-        (
-            [
                 {"role": "system", "content": filled(ANYTHING_LLM)},
                 {"role": "user", "content": QUESTION},
             ],
@@ -211,25 +202,17 @@ def test_markers_are_a_setting_and_a_field() -> None:
         assert part["text"] == content
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_an_abstention_with_markers_ends_with_the_closest_passages(stream: bool) -> None:
+def test_an_abstention_with_markers_ends_with_the_closest_passages() -> None:
     question = "Who invented the telephone?"
-    body = {"sources": [{"text": "It rained."}, {"text": BRIDGE}], "stream": stream}
+    body: dict[str, Any] = {"sources": [{"text": "It rained."}, {"text": BRIDGE}]}
     body |= {"messages": [{"role": "user", "content": question}], "format": "numbered"}
     with client() as server:
         reply = server.post("/v1/chat/completions", json=body)
         other = server.post("/v1/responses", json={**body, "input": question}).text
         plain = server.post("/v1/chat/completions", json={**body, "format": "plain"}).text
-    if stream:
-        chunks = [json.loads(line[6:]) for line in reply.text.splitlines() if line[:7] == "data: {"]
-        deltas = [each["choices"][0]["delta"] for each in chunks]
-        content = "".join(delta.get("content") or "" for delta in deltas)
-        annotations = [each for delta in deltas for each in delta.get("annotations", ())]
-        details = chunks[-1]["semqa"]
-    else:
-        message = reply.json()["choices"][0]["message"]
-        content, annotations = message["content"], message["annotations"]
-        details = reply.json()["semqa"]
+    message = reply.json()["choices"][0]["message"]
+    content, annotations = message["content"], message["annotations"]
+    details = reply.json()["semqa"]
     near = [f"{quote['text']} [{quote['source']}]" for quote in details["nearest"]]
     assert content == "\n- ".join([f"{ABSTENTION}\n\nClosest passages:", *near])
     assert near

@@ -110,30 +110,6 @@ def test_openai_names_engines_and_collections_as_models(chat: openai.OpenAI) -> 
         chat.models.retrieve("semqa/none")
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_openai_errors(chat: openai.OpenAI, stream: bool) -> None:
-    def ask(**more: Any) -> None:
-        chat.chat.completions.create(
-            **{
-                "model": "semqa",
-                "messages": [{"role": "user", "content": "Who?"}],
-                "stream": stream,
-                **more,
-            }
-        )
-
-    with pytest.raises(openai.BadRequestError, match="question"):
-        ask(messages=[{"role": "user", "content": " "}])
-    with pytest.raises(openai.BadRequestError, match="there is only one answer"):
-        ask(n=2)
-    with pytest.raises(openai.NotFoundError, match="none"):
-        ask(model="semqa/none")
-    with pytest.raises(openai.NotFoundError, match="engine"):
-        ask(extra_body={"engine": "transformers:/etc", "sources": SOURCES})
-    with pytest.raises(openai.BadRequestError, match="must not all be empty"):
-        ask(extra_body={"sources": [{"text": " ", "title": ""}]})
-
-
 class Breaking(Scripted):
     name = "breaking:x"
 
@@ -238,36 +214,3 @@ def test_anthropic_without_citations(messages: anthropic.Anthropic) -> None:
     (block,) = made.content
     assert block.type == "text"
     assert (block.citations, block.text[:14]) == (None, "Opened in 1932")
-
-
-def test_anthropic_over_collections(messages: anthropic.Anthropic) -> None:
-    made = messages.messages.create(
-        model="extractive",
-        max_tokens=100,
-        messages=[{"role": "user", "content": "When was the tower opened?"}],
-    )
-    found = [c for b in made.content if b.type == "text" for c in b.citations or []]
-    assert [(c.type, c.cited_text) for c in found] == [
-        ("search_result_location", "The tower was opened in 1889.")
-    ]
-    link = str(found[0].to_dict()["source"])
-    assert link.startswith("http://127.0.0.1:")
-    assert "/?collection=towers&document=d0#char=0," in link
-
-
-def test_anthropic_errors(messages: anthropic.Anthropic) -> None:
-    def ask(content: Any) -> None:
-        messages.messages.create(
-            model="semqa", max_tokens=9, messages=[{"role": "user", "content": content}]
-        )
-
-    question = {"type": "text", "text": "Who?"}
-    with pytest.raises(anthropic.BadRequestError, match="question") as caught:
-        ask([document("a")])
-    assert isinstance(caught.value.body, dict)
-    assert caught.value.body["type"] == "error"
-    with pytest.raises(anthropic.BadRequestError, match="type 'url'"):
-        ask([{"type": "document", "source": {"type": "url", "url": "http://x"}}, question])
-    source = {"type": "base64", "media_type": "application/pdf", "data": "%"}
-    with pytest.raises(anthropic.BadRequestError, match="base64"):
-        ask([{"type": "document", "source": source}, question])

@@ -130,11 +130,6 @@ def test_courtesies_are_not_answered_with_quotes(said: str, stream: bool) -> Non
             assert '"quotes":[]' in reply.text
 
 
-def test_a_follow_up_after_thanks_refers_to_the_question_before() -> None:
-    history = [Exchange("Who built the bridge of Sydney?", "Bradfield."), Exchange("thanks")]
-    assert in_context("And when?", history) == "And when? (Who built the bridge of Sydney?)"
-
-
 def ask(server: TestClient, question: str, **more: Any) -> Any:
     reply = server.post("/v1/answers", json={"question": question, **more})
     assert reply.status_code == 200, reply.text
@@ -153,15 +148,6 @@ def test_without_a_collection_all_are_searched() -> None:
             assert (source["collection"], source["document_id"]) == (name, "d0")
             assert source["page"] is None
             assert source["text"][source["start"] : source["end"]] == source["text"]
-
-
-def test_many_collections_do_not_crowd_out_the_one_that_answers() -> None:
-    others = {f"other{n}": [f"Number {n} is the first."] for n in range(20)}
-    texts = ["The bridge opened in 1932.", "The bridge opened the harbour.", "A bridge opened."]
-    engine = Written("So.")
-    with client(engine, library=Library(**others, bridges=texts)) as server:
-        ask(server, "When opened the bridge?", limit=3)
-    assert {source.text for source in engine.asked[0][1]} == set(texts)
 
 
 def test_a_follow_up_finds_what_it_asks_for_and_what_it_is_about() -> None:
@@ -334,25 +320,3 @@ def test_a_question_waits_for_a_document_that_is_still_being_read(tmp_path: Path
         go_on.set()
         assert upload.result().status_code == 201
         assert "1932" in asked.result().json()["plain"]
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_no_source_that_answers_is_an_abstention_in_every_interface(stream: bool) -> None:
-    sources = [{"text": BRIDGE}]
-    document = {"type": "document", "source": {"type": "text", "data": BRIDGE}}
-    question = "Who invented the telephone?"
-    said = [document, {"type": "text", "text": question}]
-    with client() as server:
-        for path, body in (
-            ("/v1/answers", {"question": question, "sources": sources}),
-            (
-                "/v1/chat/completions",
-                {"messages": [{"role": "user", "content": question}], "sources": sources},
-            ),
-            ("/v1/messages", {"messages": [{"role": "user", "content": said}]}),
-        ):
-            reply = server.post(path, json={**body, "stream": stream}).text
-            assert '"abstained":true' in reply
-            assert "The sources do not answer this question." in reply
-            assert '"quotes":[]' in reply
-            assert "event: quote" not in reply

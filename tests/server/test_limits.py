@@ -78,16 +78,6 @@ def test_no_more_files_are_read_than_may_be_answered_from(extracted: Extracted) 
     assert extracted.calls == 2
 
 
-def test_reading_files_times_out(extracted: Extracted) -> None:
-    extracted.delay = 0.1
-    with client(Written("a"), request_timeout=0.35) as server:
-        reply = server.post("/v1/messages", json=asking(*"abcdefghijklmnop"))
-        assert reply.status_code == 504
-        assert "took longer than" in told(reply)
-        time.sleep(0.3)
-        assert extracted.calls <= 6
-
-
 def test_a_disconnect_stops_reading_files(extracted: Extracted) -> None:
     extracted.delay = 0.1
     with serving(Written("a")) as url:

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import UnavailableError
 from semqa.retrieval.passages import Library as Real
 from semqa.retrieval.passages import collection as of_collection
 from semqa.server.errors import as_error
@@ -157,28 +157,6 @@ def test_a_full_database_is_reported(tmp_path: Path) -> None:
     # Earlier data is unchanged.
     assert [each.role for each in store.conversation("", talk.id).messages] == ["user"]
     store.close()
-
-
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (OSError(errno.ENOSPC, "No space left on device"), 507),
-        (
-            UnavailableError("failed: got 'LanceError(IO): No space left on device (os error 28)'"),
-            507,
-        ),
-        (UnavailableError("got 'database or disk is full'"), 507),
-        (UnavailableError("got 'database is locked'"), 503),
-        (UnavailableError("the endpoint refused: got 'quota exceeded', expected an answer"), 503),
-        (InputError("engine: got 'disk is full', expected one of extractive; choose one"), 400),
-    ],
-)
-def test_statuses(error: Exception, status: int) -> None:
-    told = as_error(error)
-    assert told[0] == status
-    if status == 507:
-        assert "disk is full" in told[1]
-        assert "Error" not in told[1]
 
 
 def test_an_answer_that_cannot_be_stored_is_an_error() -> None:

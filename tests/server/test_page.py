@@ -58,7 +58,6 @@ def test_a_file_is_served_as_it_stands_and_names_nothing_elsewhere(
             re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
             is None
         )
-        assert len(text.splitlines()) <= 400
 
 
 @pytest.mark.parametrize(

@@ -111,25 +111,21 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}
         ({"previous_response_id": "resp_1"}, "previous_response_id"),
         ({"instructions": "Answer in French."}, "instructions"),
         ({"text": {"format": {"type": "json_object"}}}, "text.format"),
-        ({"tool_choice": "required"}, "tool_choice"),
         ({"tools": [{"type": "web_search"}]}, "tools.0"),
         ({"max_output_tokens": 0}, "max_output_tokens"),
-        ({"include": ["message.output_text.logprobs"]}, "include"),
         ({"extra_body": {"sources": SOURCES, "stop": ["."]}}, "stop"),
         (
             {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]},
             "input.0.content.0",
         ),
-        ({"input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]}, "input.0"),
         ({"input": []}, "input"),
     ],
 )
-@pytest.mark.parametrize("stream", [False, True])
 def test_unsupported_fields_of_responses_are_refused(
-    made: openai.OpenAI, more: dict[str, Any], param: str, stream: bool
+    made: openai.OpenAI, more: dict[str, Any], param: str
 ) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
-        made.responses.create(**{**ASKED, **more}, stream=stream)
+        made.responses.create(**{**ASKED, **more})
     assert caught.value.param == param
 
 
@@ -137,11 +133,8 @@ def test_unsupported_fields_of_responses_are_refused(
     ("more", "param"),
     [
         ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"tool_choice": "required"}, "tool_choice"),
-        ({"stop": ["."]}, "stop"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"n": 2}, "n"),
-        ({"logprobs": True}, "logprobs"),
         ({"store": True}, "store"),
         ({"messages": [{"role": "user", "content": [IMAGE]}]}, "messages.0.content.0"),
     ],
@@ -173,7 +166,6 @@ def test_chat_accepts_and_lists_fields_without_effect(made: openai.OpenAI) -> No
 
 
 PICTURE = {"type": "image", "source": {"type": "url", "url": "https://x"}}
-DRAWN = {"type": "tool_result", "tool_use_id": "t", "content": [PICTURE]}
 SCAN = {"type": "document", "source": {"type": "content", "content": [PICTURE]}}
 
 
@@ -181,31 +173,11 @@ SCAN = {"type": "document", "source": {"type": "content", "content": [PICTURE]}}
     ("more", "param"),
     [
         ({"stop_sequences": ["."]}, "stop_sequences"),
-        ({"tool_choice": {"type": "any"}}, "tool_choice"),
         ({"extra_body": {"sources": SOURCES}}, "sources"),
-        (
-            {
-                "messages": [
-                    {
-                        "role": "user",
-                        "content": [
-                            {"type": "text", "text": "When?"},
-                            PICTURE,
-                        ],
-                    }
-                ]
-            },
-            "messages.0.content.1",
-        ),
-        (
-            {"messages": [{"role": "user", "content": [DRAWN, {"type": "text", "text": "When?"}]}]},
-            "messages.0.content.0.content.0",
-        ),
         (
             {"messages": [{"role": "user", "content": [SCAN, {"type": "text", "text": "When?"}]}]},
             "messages.0.content.0.source.content.0",
         ),
-        ({"extra_body": {"response_format": {"type": "json_object"}}}, "response_format"),
     ],
 )
 def test_unsupported_fields_of_messages_are_refused(

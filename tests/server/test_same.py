@@ -180,7 +180,8 @@ def test_chat_completions(
         assert field[annotation["source_start"] : annotation["source_end"]] == annotation["quote"]
     # The details have all quotes with their places, as in our own API.
     own = whole(server, "/v1/answers", {**same, "question": "Who?"})
-    assert final["semqa"]["quotes"] == own["quotes"]
+    for name in ("quotes", "verdict", "claims", "dropped", "abstained"):
+        assert final["semqa"][name] == own[name]
     verified = [q["text"] for q in own["quotes"] if q["status"] == "verified"]
     assert [a["quote"] for a in message["annotations"]] == verified
 
@@ -228,7 +229,9 @@ def test_messages(
     assert not opened
     assert wire(message) == wire(final)
     plain = "".join(block["text"] for block in final["content"])
-    assert plain == QuotedAnswer.parse(text, sources).plain
+    answer = QuotedAnswer.parse(text, sources)
+    assert plain == answer.plain
+    assert final["semqa"]["verdict"] == answer.verdict("Who?").value
     for block in final["content"]:
         for citation in block["citations"] or []:
             document = sources[citation["document_index"]]

@@ -23,7 +23,7 @@ from semqa.data.sources import answers_of
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
 from semqa.quotes.citations import sentence_citations
-from semqa.quotes.source import Source
+from semqa.quotes.quote import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

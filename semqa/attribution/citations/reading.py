@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.quotes import Quote, QuotedAnswer
-    from semqa.quotes.source import Source
+    from semqa.quotes.quote import Source
 
 
 class CitedSentence(NamedTuple):

@@ -23,7 +23,7 @@ from semqa.attribution.judges.base import (
     abilities_of,
     unless_too_long,
 )
-from semqa.data.sqlite import use_write_ahead_log
+from semqa.data.files import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:

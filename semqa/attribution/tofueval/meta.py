@@ -405,18 +405,11 @@ def self_agreement(
 
     Sentences without a verdict from both runs are left out.
     """
-    verdicts: dict[str, dict[tuple[SummaryKey, int | None], bool]] = {}
-    for name, run in evaluator.runs.items():
-        verdicts[name] = {
-            (each.key, each.index): verdict
-            for each in decide(sentences, run, "sentence")[0]
-            if (verdict := each.verdict(evaluator.cutoffs.get(name, {}))) is not None
-        }
+    keys = [(one.key, one.index) for one in sentences]
     pairs = {}
-    for a, b in combinations(verdicts, 2):
-        keys = [(one.key, one.index) for one in sentences]
-        both = [key for key in keys if key in verdicts[a] and key in verdicts[b]]
-        pairs[a, b] = cohen_kappa([verdicts[a][k] for k in both], [verdicts[b][k] for k in both])
+    for (a, left), (b, right) in combinations(_verdicts(sentences, evaluator, "sentence"), 2):
+        both = [key for key in keys if key in left and key in right]
+        pairs[a, b] = cohen_kappa([left[k][1] for k in both], [right[k][1] for k in both])
     values = [kappa.value for kappa in pairs.values() if kappa.value is not None]
     if not values:
         reasons = [kappa.unscored for kappa in pairs.values() if kappa.unscored]
@@ -440,29 +433,34 @@ def compare(
     both. All verdicts on a text are resampled together. `by_document` resamples documents instead
     of sentences, which are not independent.
     """
-    sides = [
-        [
-            {
-                (each.key, each.index): (each.inconsistent, verdict)
-                for each in decide(sentences, run, level)[0]
-                if (verdict := each.verdict(evaluator.cutoffs.get(name, {}))) is not None
-            }
-            for name, run in evaluator.runs.items()
-        ]
-        for evaluator in (first, second)
-    ]
-    pairs = [
-        (name, a[name], b[name]) for a in sides[0] for b in sides[1] for name in a if name in b
-    ]
+    ours, theirs = (_verdicts(sentences, evaluator, level) for evaluator in (first, second))
+    pairs = [(key, a[key], b[key]) for _, a in ours for _, b in theirs for key in a if key in b]
     test = compare_balanced_accuracy(
         [truth for _, (truth, _), _ in pairs],
         [verdict for _, (_, verdict), _ in pairs],
         [verdict for _, _, (_, verdict) in pairs],
-        groups=[(name[0].dataset, name[0].doc_id) if by_document else name for name, _, _ in pairs],
+        groups=[(key[0].dataset, key[0].doc_id) if by_document else key for key, _, _ in pairs],
         resamples=resamples,
         seed=seed,
     )
-    return replace(test, n=len({name for name, _, _ in pairs}))
+    return replace(test, n=len({key for key, _, _ in pairs}))
+
+
+def _verdicts(
+    sentences: Sequence[AnnotatedSentence], evaluator: Evaluator, level: Level
+) -> list[tuple[str, dict[tuple[SummaryKey, int | None], tuple[bool, bool]]]]:
+    """Return for each run its name, and annotation and verdict of each text with a verdict."""
+    return [
+        (
+            name,
+            {
+                (each.key, each.index): (each.inconsistent, verdict)
+                for each in decide(sentences, run, level)[0]
+                if (verdict := each.verdict(evaluator.cutoffs.get(name, {}))) is not None
+            },
+        )
+        for name, run in evaluator.runs.items()
+    ]
 
 
 def _find(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.plan import HUMAN
 from semqa.errors import InputError
 from semqa.quotes import FreeText, QuotedAnswer
+from semqa.quotes.render.common import quotes_in, split_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from semqa.bench.report.runs import FinishedRun
     from semqa.data.quotesum import Question
+    from semqa.quotes import Field
 
 MAX_SIGNS = 4  # shown after a quoted text; if there are more, only their number is
 
@@ -170,24 +171,14 @@ def _example(
 
 
 def _highlighted(
-    text: str, field: str, number: int, answers: Sequence[tuple[str, QuotedAnswer]]
+    text: str, field: Field, number: int, answers: Sequence[tuple[str, QuotedAnswer]]
 ) -> tuple[Part, ...]:
     """Split a field at the boundaries of its quotes; each part lists the answers quoting it."""
-    begins: dict[int, list[str]] = {}
-    ends: dict[int, list[str]] = {}
-    for sign, answer in answers:
-        for quote in answer.quotes:
-            start, end = quote.source_start, quote.source_end
-            in_field = quote.verified and quote.source == number and quote.field == field
-            if in_field and start is not None and end is not None and start < end:
-                begins.setdefault(start, []).append(sign)
-                ends.setdefault(end, []).append(sign)
-    covering: list[str] = []
-    order = {sign: at for at, (sign, _) in enumerate(answers)}
-    parts = []
-    for start, end in itertools.pairwise(sorted({0, len(text), *begins, *ends})):
-        for sign in ends.get(start, ()):
-            covering.remove(sign)
-        covering += begins.get(start, ())
-        parts.append(Part(text[start:end], by=tuple(sorted(set(covering), key=order.__getitem__))))
-    return tuple(parts)
+    spans = [
+        (start, end, sign)
+        for sign, answer in answers
+        for start, end, _ in quotes_in(answer, number, field)
+    ]
+    return tuple(
+        Part(piece, by=tuple(dict.fromkeys(signs))) for piece, signs in split_at(text, spans)
+    )

@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 from semqa.bench.judging import rouge_of, sum_up
 from semqa.bench.plan import labels_of
 from semqa.bench.report.runs import RULES, FinishedRun, as_object
-from semqa.bench.report.table import Cell, Table, figure, number, words
+from semqa.bench.report.table import Cell, Table, figure, number
 from semqa.bench.results import RESAMPLES, SEED
 from semqa.metrics.bootstrap import question_mean
 
@@ -64,7 +64,7 @@ def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
         rows: Rows = []
         for name, alike in zip(labels_of([described(a[0]) for a in pooled]), pooled, strict=True):
             shots = alike[0].settings.get("shots")
-            cells = [words(name), *([words(label)] if several else [])]
+            cells = [Cell(name), *([Cell(label)] if several else [])]
             rows.append(([*cells, number(shots if isinstance(shots, int) else None, 0)], alike))
         made.append(rows)
     notes = [
@@ -100,7 +100,7 @@ def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
     for label, (_, rows) in zip(labels, families, strict=True):
         made.append(
             [
-                ([words(name), *([words(label)] if several else []), number(shots, 0)], members)
+                ([Cell(name), *([Cell(label)] if several else []), number(shots, 0)], members)
                 for name, shots, members in rows
             ]
         )
@@ -127,7 +127,7 @@ def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
         if data.count(members[0].data) > 1:
             ordered = sorted((*_baseline(run), at, run) for at, run in enumerate(members))
             made.append(
-                [([words(run.label), number(count, 0)], [run]) for _, count, _, run in ordered]
+                [([Cell(run.label), number(count, 0)], [run]) for _, count, _, run in ordered]
             )
     if not made:
         return None

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import semqa
@@ -30,13 +26,11 @@ from semqa.bench.report.tables import (
     records_table,
 )
 from semqa.data.files import make_folder, write_atomic
-from semqa.quotes.render.common import safe_text
+from semqa.quotes.render.html import render_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from jinja2 import Template
 
     from semqa.bench.report.examples import Example
     from semqa.bench.report.runs import Loaded
@@ -115,28 +109,10 @@ def to_page(report: BenchReport) -> str:
     Questions, sources, answers and names are untrusted, so all text is escaped and the content
     security policy allows only the page's own script.
     """
-    script = _asset("report.js")
-    return _template().render(
+    return render_page(
+        "semqa.bench.report",
+        "report",
         report=report,
-        style=_asset("report.css"),
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        parted=lambda text: re.findall(r"[^:/]+[:/]*|[:/]+", text),
         version=semqa.__version__,
     )
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["safe_text"] = safe_text
-    environment.filters["parted"] = lambda text: re.findall(r"[^:/]+[:/]*|[:/]+", text)
-    return environment.from_string(_asset("report.html.jinja"))
-
-
-@cache
-def _asset(name: str) -> str:
-    return (files("semqa.bench.report") / name).read_text(encoding="utf-8")

@@ -83,11 +83,6 @@ class Table:
         }
 
 
-def words(text: str) -> Cell:
-    """Return a cell with text."""
-    return Cell(text)
-
-
 def number(value: float | None, places: int = 1, *, unit: str = "") -> Cell:
     """Return a cell with a number, or a dash for None.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from semqa.bench.report.families import SCORES, disambig_cell, disambig_note, dr_cell, mark_best
 from semqa.bench.report.runs import as_object
-from semqa.bench.report.table import Cell, Table, figure, number, words
+from semqa.bench.report.table import Cell, Table, figure, number
 from semqa.bench.results import RESAMPLES, SEED
 from semqa.errors import InputError
 from semqa.metrics import summarise
@@ -34,11 +34,11 @@ def main_table(runs: Sequence[FinishedRun]) -> Table:
     several = len({run.data for run in runs}) > 1
     rows = []
     for run in runs:
-        cells = [words(run.label), number(len(run.qids), 0)]
+        cells = [Cell(run.label), number(len(run.qids), 0)]
         if several:
             limit = run.identity.get("limit")
             first = "" if limit is None else f", first {limit}"
-            cells.insert(1, words(f"{run.identity.get('data')}{first}"))
+            cells.insert(1, Cell(f"{run.identity.get('data')}{first}"))
         for metric in SCORES:
             estimate = run.report.estimates[metric]
             why = "; ".join(f"{n} unscored: {reason}" for reason, n in estimate.unscored.items())
@@ -98,7 +98,7 @@ def quoting_table(runs: Sequence[FinishedRun]) -> Table:
         seconds = [record.seconds for record in answered if run.kind != "human"]
         rows.append(
             [
-                words(run.label),
+                Cell(run.label),
                 number(quotes.total() / n if n else None),
                 number(total / n if n else None),
                 number(100 * (1 - free / total) if total else None, unit=" %"),
@@ -137,9 +137,7 @@ def choose_baseline(runs: Sequence[FinishedRun], name: str | None) -> FinishedRu
     raise InputError(f"must be one of {known}, got {name!r}.", field="baseline", value=name)
 
 
-def comparison_table(
-    runs: Sequence[FinishedRun], baseline: FinishedRun, resamples: int = COMPARED_RESAMPLES
-) -> Table | None:
+def comparison_table(runs: Sequence[FinishedRun], baseline: FinishedRun) -> Table | None:
     """Return the differences from the baseline, with Holm's correction over all tests.
 
     Runs over other questions are left out, with a note. Return None if nothing can be compared.
@@ -157,7 +155,11 @@ def comparison_table(
         for metric in SCORES:
             try:
                 tests[run.label, metric] = paired_bootstrap(
-                    run.scores, baseline.scores, metric=metric, resamples=resamples, seed=SEED
+                    run.scores,
+                    baseline.scores,
+                    metric=metric,
+                    resamples=COMPARED_RESAMPLES,
+                    seed=SEED,
                 )
             except InputError as error:
                 notes.append(f"{run.label} is not compared: {error}")
@@ -168,7 +170,7 @@ def comparison_table(
     for run in runs:
         if not any(label == run.label for label, _ in tests):
             continue
-        cells = [words(run.label)]
+        cells = [Cell(run.label)]
         for metric in SCORES:
             test = tests.get((run.label, metric))
             if test is None:
@@ -181,14 +183,14 @@ def comparison_table(
         rows.append(cells)
     explanations = [
         f"Differences in points with 95% intervals, from a paired bootstrap over questions "
-        f"({resamples:,} resamples, seed {SEED}). P-values are two-sided and Holm-corrected for the "
+        f"({COMPARED_RESAMPLES:,} resamples, seed {SEED}). P-values are two-sided and Holm-corrected for the "
         f"{len(tests)} tests in this table; those below {LEVEL:g} are in bold. Intervals are not "
         "corrected: an interval without 0 proves nothing if its p is not in bold."
     ]
-    smallest = 1 / (1 + resamples)
+    smallest = 1 / (1 + COMPARED_RESAMPLES)
     if len(tests) * smallest >= LEVEL:
         explanations.append(
-            f"No p-value can be in bold here: the smallest p of {resamples:,} resamples is "
+            f"No p-value can be in bold here: the smallest p of {COMPARED_RESAMPLES:,} resamples is "
             f"{smallest:.1g}, which Holm's correction multiplies by {len(tests):,}. Report fewer "
             "runs at once."
         )
@@ -219,7 +221,7 @@ def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
         scores = as_object(run.results.get("judged"))
         ais = as_object(scores.get("auto_ais"))
         n = as_object(ais.get("n"))
-        cells = [words(run.label), words(str(scores.get("judge")))]
+        cells = [Cell(run.label), Cell(str(scores.get("judge")))]
         cells += [
             _judged_cell(ais.get(key), ais.get(f"{key}_interval"), n.get(key))
             for key in ("sentences", "answers")
@@ -285,7 +287,7 @@ def breakdown(runs: Sequence[FinishedRun], key: str) -> Table:
     order = sorted(names, key=lambda name: (not name.isdigit(), name == "other", name))
     rows: list[list[Cell]] = []
     for label, groups in grouped.items():
-        cells = [words(label)]
+        cells = [Cell(label)]
         for name in order:
             found = groups.get(name, [])
             estimate = summarise(found, resamples=RESAMPLES, seed=SEED).estimates["semqa"]
@@ -327,7 +329,7 @@ def records_table(runs: Sequence[FinishedRun]) -> Table:
             or _join(as_object(results.get("versions"))),
             _join({k: machine[k] for k in ("processor", "gpus", "python") if k in machine}),
         ]
-        rows.append([words(each) for each in shown])
+        rows.append([Cell(each) for each in shown])
     columns = (
         "run",
         "folder",

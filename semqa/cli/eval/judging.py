@@ -140,7 +140,7 @@ class JudgeOptions:
         """
         from semqa.attribution.judges import CachedJudge, create_judge
         from semqa.attribution.judges.cached import FILE_NAME
-        from semqa.data.fetch import cache_folder
+        from semqa.data.files import cache_folder
 
         if self.no_judge_cache and self.judge_cache is not None:
             raise InputError("cannot be combined with --judge-cache.", field="--no-judge-cache")

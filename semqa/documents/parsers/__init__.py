@@ -1,4 +1,25 @@
-"""Parsers, one per kind of document: ``parse(name, data, limits) -> (title, text, pages)``.
+"""Parsers, one per kind of document. They run in the processes of `semqa.documents.extract`."""
 
-They run in the process of `semqa.documents.reader`, which limits time and memory.
-"""
+from collections.abc import Callable
+from typing import TypeAlias
+
+from semqa.documents.document import Limits
+from semqa.documents.parsers.docx import parse_docx
+from semqa.documents.parsers.html import parse_email, parse_html, parse_markdown
+from semqa.documents.parsers.pdf import parse_pdf
+from semqa.documents.parsers.plain import parse_csv, parse_jsonl, parse_text
+
+Parsed: TypeAlias = tuple[str, str, tuple[int, ...]]
+"""A title, which may be empty, a text, and the start offset of each page (PDF only)."""
+
+PARSERS: dict[str, Callable[[str, bytes, Limits], Parsed]] = {
+    "txt": parse_text,
+    "md": parse_markdown,
+    "html": parse_html,
+    "pdf": parse_pdf,
+    "docx": parse_docx,
+    "csv": parse_csv,
+    "jsonl": parse_jsonl,
+    "eml": parse_email,
+}
+"""The parser of each kind, called with a file's name, content and limits."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from semqa.documents.document import Limits
+    from semqa.documents.parsers import Parsed
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -50,7 +51,7 @@ _MAX_BASE_STYLES = 10
 _NUMERALS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
 
 
-def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
+def parse_docx(name: str, data: bytes, limits: Limits) -> Parsed:
     """Return the title and the text: the body with tables and text boxes, each note below its mark."""
     _check_archive(name, data, limits)
     library = require("docx", extra="documents", purpose=f"reading {name}")

@@ -1,19 +1,30 @@
-"""HTML: the visible text of a page, with Markdown markup for headings, items and rows."""
+"""HTML: the visible text of a page, with Markdown markup for headings, items and rows.
+
+Markdown is rendered to HTML first. E-mails may contain HTML.
+"""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from email import message_from_bytes
+from email.errors import MessageError
+from email.header import decode_header, make_header
+from email.policy import default
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from semqa.documents.document import clean
 from semqa.documents.parsers.plain import decode, numeral, table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from email.message import EmailMessage, MIMEPart
 
     from semqa.documents.document import Limits
+    from semqa.documents.parsers import Parsed
 
 _DECLARED_ENCODING = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.I
@@ -94,9 +105,8 @@ _MAX_INDENT = 5
 """Maximum indentation of nested list items, in levels."""
 
 
-def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
+def parse_html(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG001
     """Return the page's title and visible text."""
-    del limits
     declared = _DECLARED_ENCODING.search(data[:4096])
     page = decode(name, data, declared[1].decode("ascii", "ignore") if declared else None)
     title, heading, text = text_of(name, page)
@@ -519,3 +529,108 @@ def _begins_paragraph(element: Any) -> bool:
 
 def _whole(value: str | None, default: int) -> int:
     return int(value) if value and value.isdecimal() and len(value) < 10 else default
+
+
+MAX_MARKDOWN_LENGTH = 2_000_000
+"""Longer Markdown is treated as plain text: the parser reads 200,000 characters per second."""
+
+MAX_MARKDOWN_NESTING = 200
+"""Markdown that is nested deeper is treated as plain text; an item of a list counts twice."""
+
+_MAX_FRONT_MATTER = 20_000
+_FIELD = re.compile(r"[*_]*[A-Z][\w /’'-]{0,30}:[*_]* ")
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=\S)(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_IS_YAML = re.compile(r"\s*$|\s+\S|[-#]|[\"']?[\w][\w .-]*[\"']?:(?:\s|$)")
+"""A line that may occur in front matter: a key, or part of its value."""
+
+
+def parse_markdown(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG001
+    """Return the title (of the front matter, or the first heading) and the text."""
+    library = require("markdown_it", extra="documents", purpose=f"reading {name}")
+    source = clean(decode(name, data))
+    front, source = _front_matter(source)
+    if len(source) > MAX_MARKDOWN_LENGTH:
+        return front, source, ()
+    parser = library.MarkdownIt("commonmark", {"maxNesting": MAX_MARKDOWN_NESTING}).enable("table")
+    tokens = parser.parse(source)
+    if max((token.level for token in tokens), default=0) >= MAX_MARKDOWN_NESTING - 2:
+        return front, source, ()  # the parser drops what is nested deeper
+    for token in tokens:
+        _keep_fields_apart(token)
+    page = parser.renderer.render(tokens, parser.options, {})
+    title, heading, text = text_of(name, page)
+    return front or title or heading, text, ()
+
+
+def _keep_fields_apart(token: Any) -> None:
+    """Keep the line break before each line such as "**Date:** 3 May"."""
+    lines = token.content.split("\n")[1:] if token.type == "inline" else []
+    breaks = [child for child in token.children or () if child.type in ("softbreak", "hardbreak")]
+    if len(breaks) == len(lines):
+        for each, line in zip(breaks, lines, strict=True):
+            if _FIELD.match(line):
+                each.type = "hardbreak"
+
+
+def _front_matter(source: str) -> tuple[str, str]:
+    """Return the title in the front matter, and the text after it.
+
+    Text between two horizontal rules is not front matter.
+    """
+    found = _FRONT_MATTER.match(source[:_MAX_FRONT_MATTER])
+    if found is None or not all(map(_IS_YAML.match, found[1].splitlines())):
+        return "", source
+    title = ""
+    for line in found[1].splitlines():
+        key, _, value = line.partition(":")
+        if key.strip().lower() == "title":
+            title = value.strip().strip("\"'")
+    return title, source[found.end() :]
+
+
+_SHOWN = ("From", "To", "Cc", "Date", "Subject")
+
+
+_TEXTS = ("text/plain", "text/html")
+
+
+def parse_email(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG001
+    """Return the subject, and the header with the text; of two versions, the plain one."""
+    message = message_from_bytes(data, policy=default)
+    header = {key: value for key in _SHOWN if (value := _field(message, key))}
+    if not header:
+        raise InputError("The file is not an e-mail: it has no header.", where=name)
+    versions = (_part_text(name, message.get_body([kind])) for kind in ("plain", "html"))
+    texts = [next(filter(None, versions), "")]
+    files: list[str] = []
+    for part in message.iter_attachments():
+        if file := part.get_filename():
+            files.append(" ".join(file.split()))
+        elif part.get_content_type() in _TEXTS and not part.is_attachment():
+            texts.append(_part_text(name, part))  # such as the text below a picture
+    lines = [f"{key}: {value}" for key, value in header.items()]
+    if files:
+        lines.append(f"Attachments: {', '.join(files)}")
+    text = "\n\n".join(["\n".join(lines), *filter(None, texts)])
+    return header.get("Subject", ""), text, ()
+
+
+def _field(message: EmailMessage, key: str) -> str:
+    """Return a header field, or an empty string.
+
+    The parser of `email` takes quadratic time for a long list of addresses.
+    """
+    fields = (value for name, value in message.raw_items() if name.lower() == key.lower())
+    raw = str(next(fields, "")).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    with suppress(MessageError, ValueError, LookupError):  # not encoded correctly
+        raw = str(make_header(decode_header(raw)))
+    return " ".join(raw.split())
+
+
+def _part_text(name: str, part: MIMEPart | None) -> str:
+    data = part.get_payload(decode=True) if part is not None else None
+    if part is None or not isinstance(data, bytes):
+        return ""
+    text = decode(name, data, part.get_content_charset())
+    text = text_of(name, text)[2] if part.get_content_subtype() == "html" else text
+    return text.strip()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from semqa.documents.document import Limits
+    from semqa.documents.parsers import Parsed
     from semqa.documents.parsers.drawn import Box, Table
 
 MIN_PAGES = 3
@@ -165,7 +166,7 @@ _PARAGRAPH_SCALE = 1.18
 """Minimum ratio of the distance between paragraphs to that between lines."""
 
 
-def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
+def parse_pdf(name: str, data: bytes, limits: Limits) -> Parsed:
     """Return the title, the text, and the start offset of each page."""
     library = require("pypdfium2", extra="documents", purpose=f"reading {name}")
     try:
@@ -248,7 +249,7 @@ class _Line(NamedTuple):
 
 
 def _page_lines(
-    page: Any, pdfium: Any, tables: Sequence[Table] = (), bullets: Sequence[Box] = ()
+    page: Any, pdfium: Any, tables: Sequence[Table], bullets: Sequence[Box]
 ) -> list[_Line | Table]:
     """Return the lines and tables of a page, in the order of the PDF."""
     lines: list[list[_Letter]] = [[]]
@@ -397,7 +398,7 @@ def _last_table(page: Sequence[_Line | Table]) -> Table | None:
     )
 
 
-def _line(letters: Sequence[_Letter], bullets: Sequence[Box] = ()) -> _Line:
+def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
     text = "".join(letter.text for letter in letters).translate(_LIGATURES)
     shown = [letter for letter in letters if not letter.text.isspace()]
     if not shown:

@@ -1,17 +1,24 @@
-"""Plain text and its encodings; helpers that format tables and item numbers."""
+"""Plain text, CSV and JSON lines; helpers for encodings, tables and item numbers."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
-from typing import TYPE_CHECKING
+from collections import Counter
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from semqa.documents.document import Limits
+    from semqa.documents.parsers import Parsed
 
 _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"),
@@ -82,12 +89,6 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", 
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
-    """Return the text as it is."""
-    del limits
-    return "", decode(name, data), ()
-
-
 def decode(name: str, data: bytes, declared: str | None = None) -> str:
     """Decode bytes.
 
@@ -127,3 +128,110 @@ def _checked(name: str, text: str | None) -> str:
     if text is None or len(_CONTROLS.findall(text[:_SAMPLE])) > len(text[:_SAMPLE]) // 50:
         raise InputError("The file is not text in a known encoding. Save it as UTF-8.", where=name)
     return text
+
+
+def parse_text(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG001
+    """Return the text as it is."""
+    return "", decode(name, data), ()
+
+
+_DELIMITERS = "\t|;,"
+_TABLE_SAMPLE = 20_000
+_TABLE_SAMPLE_ROWS = 20
+_SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)\r?\n", re.IGNORECASE)
+
+
+def parse_csv(name: str, data: bytes, limits: Limits) -> Parsed:
+    """Return the rows as a table with the first one as the header."""
+    csv.field_size_limit(max(limits.characters, _TABLE_SAMPLE))
+    text = decode(name, data)
+    declared = _SEP_LINE.match(text)  # a line that Excel writes and reads
+    delimiter = declared[1] if declared else _delimiter(text)
+    text = text[declared.end() :] if declared else text
+    rows = _rows(text, delimiter)
+    try:
+        lines = table_lines(_limited(rows, limits.characters))
+    except csv.Error as error:
+        raise InputError(f"Invalid CSV: {error}.", where=f"{name}:{rows.line_num}") from error
+    return "", "\n".join(lines), ()
+
+
+def _limited(rows: Iterator[list[str]], characters: int) -> Iterator[list[str]]:
+    """Yield rows until the limit is exceeded; the caller then rejects the document."""
+    size = 0
+    for row in rows:
+        yield row
+        size += sum(map(len, row))
+        if size > characters:
+            return
+
+
+def _delimiter(text: str) -> str:
+    """Return the delimiter that splits most of the first rows into the same number of cells (> 1).
+
+    Quoting is respected. Ties go to the delimiter that is rarer in prose.
+    """
+
+    def regular(delimiter: str) -> int:
+        sizes: Counter[int] = Counter()
+        with suppress(csv.Error):
+            sizes.update(
+                map(len, islice(_rows(text[:_TABLE_SAMPLE], delimiter), _TABLE_SAMPLE_ROWS))
+            )
+        return max((count for size, count in sizes.items() if size > 1), default=0)
+
+    return max(_DELIMITERS, key=regular)
+
+
+def _rows(text: str, delimiter: str) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+
+
+def parse_jsonl(name: str, data: bytes, limits: Limits) -> Parsed:
+    """Return the records as text."""
+    parts: list[str] = []
+    size = 0
+    for number, line in enumerate(decode(name, data).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            reason = "too deep a value" if isinstance(error, RecursionError) else str(error)
+            raise InputError(f"Invalid JSON: {reason}.", where=f"{name}:{number}") from error
+        if not isinstance(record, dict):
+            raise InputError(
+                f"Expected a JSON object, got {line[:40]!r}.", where=f"{name}:{number}"
+            )
+        parts.append(as_text(record))
+        size += len(parts[-1])
+        if size > limits.characters:
+            break  # too long; the caller rejects it
+    return "", "\n\n".join(filter(None, parts)), ()
+
+
+def as_text(record: Mapping[str, object]) -> str:
+    r"""Return a record as a paragraph.
+
+    A record with a field ``text`` becomes that text, with its title as a heading. The sources of
+    `semqa answer` are such records.
+
+    Example:
+        >>> as_text({"title": "Oslo", "text": "A city.", "url": "http://x"})
+        '# Oslo\n\nA city.'
+        >>> as_text({"city": "Oslo", "people": 700000, "note": ""})
+        'city: Oslo\npeople: 700000'
+    """
+    text, title = record.get("text"), record.get("title")
+    if isinstance(text, str) and text.strip():
+        return (
+            f"# {' '.join(title.split())}\n\n{text.strip()}"
+            if isinstance(title, str) and title.strip()
+            else text.strip()
+        )
+    lines = []
+    for key, value in record.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if shown.strip() and value is not None:
+            lines.append(f"{' '.join(str(key).split())}: {shown.strip()}")
+    return "\n".join(lines)

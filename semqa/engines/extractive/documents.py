@@ -11,7 +11,7 @@ import numpy as np
 from semqa.documents.structure import NEGATES
 from semqa.engines.extractive.direct import ASKS_HOW, missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
-from semqa.engines.extractive.matching import match, read_units
+from semqa.engines.extractive.matching import match, question_terms, read_units
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
@@ -52,11 +52,13 @@ _NOTE = re.compile(r"\[(?:[^\w\[\]]|[\d_])*\](?!\()")
 _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
-"""The number or letter of a list item, which is quoted; bullets are not."""
+"""The number or letter of a list item."""
+_COUNT = re.compile(r"(\d{1,3})[.)]\s+")
 _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(
-    r"\W*(?:(?:it|they|he|she|then)\b|to \w+ (?:it|them|one)\b|"
+    r"\W*(?:(?:(?:after|as soon as|once|until|when) )?(?:it|they|he|she)\b|then\b|"
+    r"to \w+ (?:it|them|one)\b|"
     r"(?!(?:as|because|but|did|does|has|if|is|once|since|so|that|was|when|while)\b)[a-z]+ (?:it|them)\b)",
     re.IGNORECASE,
 )
@@ -67,11 +69,26 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 """Words by which one part of a question refers to the subject of another."""
+_INSTRUCTS = re.compile(
+    r"\W*(?:(?:to|if|when|once|after|before|for|with|in|on|at)\b[^.?!]{,80}?, )?"
+    r"(?:(?:first|then|next|now|finally|please|always|never|don['’]t|do not)[,:]? ){,2}"
+    r"(?:add|adjust|apply|ask|attach|break|bring|call|change|check|choose|clean|clear|click|close|"
+    r"connect|contact|count|cover|cut|dial|disconnect|drain|drop|dry|empty|enter|fill|find|fit|fold|"
+    r"follow|get|give|go|hang|heat|hold|insert|install|keep|lay|leave|let|lift|load|lock|look|make|"
+    r"mix|move|note|open|pack|pay|pick|place|plug|pour|press|print|pull|push|put|raise|read|release|"
+    r"remember|remove|repeat|replace|ring|rinse|rub|run|save|screw|seal|select|send|set|shake|show|"
+    r"shut|sign|slide|start|stir|stop|store|submit|switch|take|tap|tell|tick|tie|tighten|turn|type|"
+    r"unlock|unplug|unscrew|use|wait|walk|wash|wipe|wrap|write)\b"
+    r"|.*\b(?:do not|don['’]t|(?:has|have) to|must|should)\b",
+    re.IGNORECASE,
+)
+"""A sentence that tells the reader to do something."""
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
     r"(?:this|these|it|they) (?:does|do) not|if (?:it|they|you|not))\b|"
+    r"\b(?:do|does)(?:n['’]t| not) (?:apply|cover|include)\b|"
     r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
-    r"\b(?:not |un)affected\b|\b(?:do|does) not apply\b|\b(?:is|are) (?:waived|exempt|excluded)\b",
+    r"\b(?:not |un)affected\b|\b(?:is|are) (?:waived|exempt|excluded)\b",
     re.IGNORECASE,
 )
 """A sentence that qualifies the one before it."""
@@ -189,14 +206,16 @@ def read(
 
 
 def _parts(question: str) -> list[str]:
-    """Split a question into its parts.
+    """Split a question into its parts; "how much is it?" says too little to be one.
 
     Example:
         >>> _parts("How much is the deposit, and when is it due?")
         ['How much is the deposit', 'when is it due']
+        >>> _parts("Which keys need a deposit, and how much is it?")
+        ['Which keys need a deposit']
     """
     parts = (part.strip(" ,;?") for part in _NEXT_PART.split(question))
-    return [part for part in parts if len(part.split()) >= LEAST_WORDS]
+    return [part for part in parts if len(part.split()) >= LEAST_WORDS and question_terms(part)]
 
 
 def is_near(question: str, sources: Sequence[Source], encoder: SentenceEncoder | None) -> bool:
@@ -297,7 +316,11 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
 
     def add(place: tuple[int, int], chance: float) -> None:
         s, u = place
-        steps = _whole_steps(found.sources[s], u) if asks_how else []
+        steps = (
+            _whole_steps(found.sources[s], u) or _instructions(found.sources[s], u)
+            if asks_how
+            else []
+        )
         more = {(s, needed): 0.0 for needed in (*_needed(found.sources[s], u), *steps)}
         members = [(s, member) for member in _members(found.sources[s], u)]
         if not chosen.intersection(members):  # a lead-in alone is no answer
@@ -386,6 +409,19 @@ def _whole_steps(units: Units, u: int) -> list[int]:
     return group if numbered and 1 < len(items) <= LONGEST_LIST else []
 
 
+def _instructions(units: Units, u: int) -> list[int]:
+    """Return the instructions next to an instruction in its paragraph."""
+    if not _INSTRUCTS.match(units.texts[u]):
+        return []
+    out = []
+    for step in (-1, 1):
+        at = _neighbour(units, u, step)
+        while at is not None and _INSTRUCTS.match(units.texts[at]):
+            out.append(at)
+            at = _neighbour(units, at, step)
+    return out
+
+
 def _has_lead_in(found: Match, s: int, u: int) -> bool:
     units = found.sources[s].structure.units
     over = units[u].over
@@ -461,13 +497,20 @@ def _text(
     quoted: Sequence[Quoted], sources: Sequence[Source], mark: Callable[[int, str], str]
 ) -> str:
     several = len({sources[each.source - 1].title or each.source for each in quoted}) > 1
+    counted = _counted_lists(quoted, sources)
     lines: list[str] = []
     last: Quoted | None = None
     for each in _joined(quoted, sources):
         text = sources[each.source - 1].text[each.start : each.end]
-        marks = " ".join(mark(each.source, part) for part in _quotable_parts(text))
+        listed = each.kind == "item" and (each.source, each.group) in counted
+        count = _COUNT.match(text) if listed else None
+        marks = " ".join(
+            mark(each.source, part) for part in _quotable_parts(text[count.end() if count else 0 :])
+        )
         if not marks:
             continue
+        if count:
+            marks = f"{count[0].rstrip()} {marks}"
         title = sources[each.source - 1].title
         new_source = last is None or last.source != each.source
         named = last is not None and sources[last.source - 1].title == title
@@ -480,6 +523,24 @@ def _text(
             lines[-1] += f" {marks}"
         last = each
     return "\n".join(lines)
+
+
+def _counted_lists(quoted: Sequence[Quoted], sources: Sequence[Source]) -> set[tuple[int, int]]:
+    """Return source and group of each list whose quoted items are numbered from 1 without a gap.
+
+    Their numbers stand before the quotes; those of other lists are quoted, because they would claim
+    something else.
+    """
+    numbers: dict[tuple[int, int], list[int]] = {}
+    for each in quoted:
+        count = _COUNT.match(sources[each.source - 1].text, each.start, each.end)
+        if each.kind == "item" and count:
+            numbers.setdefault((each.source, each.group), []).append(int(count[1]))
+    return {
+        place
+        for place, found in numbers.items()
+        if len(found) > 1 and found == [*range(1, len(found) + 1)]
+    }
 
 
 def _quotable_parts(text: str) -> list[str]:

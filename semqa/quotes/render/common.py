@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import Counter, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from semqa.quotes.quote import Claim, Dropped, Quote, Verdict
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.source import Field
+    from semqa.quotes.quote import Field
 
 # Control characters except tab and newline, and the overrides and embeddings that reorder text.
 # The marks U+200E and U+200F, which right-to-left text needs, do not reorder words.
@@ -38,6 +38,8 @@ def web_address(url: str | None) -> str | None:
         return None
     return None if _UNSAFE.search(url) else url
 
+
+_T = TypeVar("_T")
 
 Part = Quote | Dropped | Claim | str
 """A quote, a mark that lost its brackets, words that make a claim, or other free text."""
@@ -254,25 +256,39 @@ def quoted_pieces(answer: QuotedAnswer, number: int, field: Field) -> list[Piece
     The joined pieces are the whole field; overlapping quotes share pieces.
     """
     text = answer.sources[number - 1].field(field)
-    spans = [
+    spans = quotes_in(answer, number, field)
+    return [Piece(piece, tuple(quotes)) for piece, quotes in split_at(text, spans)]
+
+
+def quotes_in(answer: QuotedAnswer, number: int, field: Field) -> list[tuple[int, int, int]]:
+    """Return (start, end, index) of each verified quote of one field of a source."""
+    return [
         (quote.source_start, quote.source_end, index)
         for index, quote in enumerate(answer.quotes)
         if quote.verified and quote.source == number and quote.field == field
         if quote.source_start is not None and quote.source_end is not None
     ]
-    borders = sorted({0, len(text), *(s for s, _, _ in spans), *(e for _, e, _ in spans)})
+
+
+def split_at(text: str, spans: Sequence[tuple[int, int, _T]]) -> Iterator[tuple[str, list[_T]]]:
+    """Split a text at the edges of labelled spans (start, end, label).
+
+    Yields each piece with the labels of the spans that cover it, in the order of the spans.
+
+    Example:
+        >>> list(split_at("abc", [(1, 3, "x"), (0, 2, "y")]))
+        [('a', ['y']), ('b', ['x', 'y']), ('c', ['x'])]
+    """
     begins: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
-    for start, end, index in spans:
-        begins.setdefault(start, []).append(index)
-        ends.setdefault(end, []).append(index)
+    for at, (start, end, _) in enumerate(spans):
+        begins.setdefault(start, []).append(at)
+        ends.setdefault(end, []).append(at)
     covering: set[int] = set()
-    pieces = []
-    for start, end in itertools.pairwise(borders):
+    for start, end in itertools.pairwise(sorted({0, len(text), *begins, *ends})):
         covering.difference_update(ends.get(start, ()))
         covering.update(begins.get(start, ()))
-        pieces.append(Piece(text[start:end], tuple(sorted(covering))))
-    return pieces
+        yield text[start:end], [spans[at][2] for at in sorted(covering)]
 
 
 def excerpt(pieces: Sequence[Piece], context: int) -> list[Piece]:

@@ -46,8 +46,9 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
     order = {id(quote): index for index, quote in enumerate(quotes)}
     verdict = answer.verdict(question)
     doubtful = verdict is Verdict.QUOTED and not has_tick(answer, question)
-    script = _asset("answer.js")
-    return _template().render(
+    return render_page(
+        "semqa.quotes.render",
+        "answer",
         question=question,
         blocks=[
             (block.kind, [[_part(part, order) for part in line] for line in block.lines])
@@ -66,9 +67,6 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
         verdict=f"{verdict.value}{' doubtful' if doubtful else ''}",
         checked=verdict_text(answer, question),
         judged=judged,
-        style=_asset("answer.css"),
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
@@ -83,17 +81,31 @@ def _part(part: Part, order: Mapping[int, int]) -> dict[str, object]:
     return {"kind": kind, "quote": part, "index": order[id(part)]}
 
 
+def render_page(package: str, name: str, **values: object) -> str:
+    """Render ``name.html.jinja`` of a package with its script and style inline.
+
+    All values are escaped. The page's content security policy can allow the script by `script_hash`.
+    """
+    script = _asset(package, f"{name}.js")
+    return _template(package, f"{name}.html.jinja").render(
+        style=_asset(package, f"{name}.css"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        **values,
+    )
+
+
 @cache
-def _template() -> Template:
+def _template(package: str, name: str) -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(safe_text=safe_text, percent=percent, cells=cells)
-    return environment.from_string(_asset("answer.html.jinja"))
+    return environment.from_string(_asset(package, name))
 
 
 @cache
-def _asset(name: str) -> str:
-    return (files("semqa.quotes.render") / name).read_text(encoding="utf-8")
+def _asset(package: str, name: str) -> str:
+    return (files(package) / name).read_text(encoding="utf-8")

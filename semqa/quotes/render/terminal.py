@@ -133,7 +133,7 @@ def sources_text(answer: QuotedAnswer) -> Text:
                     continue
                 shown = safe_text(re.sub(r"\s+", " ", piece.text))
                 text.append(shown, style=source_colour(number) if piece.quotes else "dim")
-        if source.url:
+        if source.url and not source.url.startswith("semqa:"):  # a passage of a collection
             text.append(f"\n    {safe_text(source.url)}", style="dim underline")
     return text
 

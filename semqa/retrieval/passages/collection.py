@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents import Document, Limits, extract, split
+from semqa.documents import Document, extract, split
 from semqa.documents.document import check_name
 from semqa.errors import ForbiddenError, NotFoundError, UnavailableError
 from semqa.quotes import Source
@@ -28,6 +28,7 @@ from semqa.retrieval.passages.search import (
 from semqa.retrieval.passages.store import (
     CollectionInfo,
     DocumentInfo,
+    access_of,
     delete_passages,
     documents_schema,
     literal,
@@ -36,11 +37,11 @@ from semqa.retrieval.passages.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from semqa.documents import Passage
-    from semqa.retrieval.passages.search import DenseEncoder, Reranker
-    from semqa.retrieval.passages.store import Access, Found, Store
+    from semqa.retrieval.passages.library import Library
+    from semqa.retrieval.passages.store import Found
 
 RECIPE = "8"
 """Version of parsing and splitting. Documents of another version are read again."""
@@ -68,32 +69,18 @@ class Prepared:
 
 
 class Collection:
-    """A searchable collection of documents; created by `Library`."""
+    """A searchable collection of documents; created by `Library`, from a row of its catalogue."""
 
-    def __init__(
-        self,
-        store: Store,
-        name: str,
-        key: str,
-        created: str,
-        dense: DenseEncoder | None,
-        limits: Limits | None,
-        reranker: Reranker | None,
-        exists: Callable[[], bool],
-        read_ahead: Callable[[Sequence[Source]], object] | None,
-        access: Access = "own",
-    ) -> None:
-        self.name = name
-        self.access = access
-        self._store = store
-        self._key = key
-        self._created = created
-        self._dense = dense
-        self._reranker = reranker
-        self._exists = exists
-        self._read_ahead = read_ahead
+    def __init__(self, library: Library, row: Mapping[str, str]) -> None:
+        self.name = row["name"]
+        self.access = access_of(row)
+        self.limits = library.limits
+        self._library = library
+        self._store = library.store
+        self._dense = library.dense
+        self._key = row["key"]
+        self._created = row["created"]
         self._ahead = 0
-        self.limits = limits or Limits()
 
     def put(self, name: str, data: bytes) -> DocumentInfo:
         """Add a file, or replace the file of the same name. Adding an unchanged file does nothing."""
@@ -180,9 +167,10 @@ class Collection:
         if not more:
             with self._writing():
                 update_indexes(passages, documents)
-        if self._read_ahead is not None and self._ahead < MAX_READ_AHEAD:
+        read_ahead = self._library.read_ahead
+        if read_ahead is not None and self._ahead < MAX_READ_AHEAD:
             new = [source for each in by_name.values() for source in _sources(each)]
-            self._read_ahead(new[: MAX_READ_AHEAD - self._ahead])
+            read_ahead(new[: MAX_READ_AHEAD - self._ahead])
             self._ahead += len(new)
 
     def documents(self) -> list[DocumentInfo]:
@@ -229,14 +217,14 @@ class Collection:
             delete_passages(self._passages, [(row["id"], row["write"]) for row in old])
 
     def _check_writable(self) -> None:
-        """Raise if the collection is read-only."""
         if self.access == "read":
             raise ForbiddenError(f"Collection {self.name!r} is read-only for you.")
 
     def search(self, query: str, limit: int = 8) -> list[Found]:
         """Return the most relevant passages for a query, best first."""
         with self._reading():
-            search = Search(self._passages, self._rows, self.name, self._dense, self._reranker)
+            reranker = self._library.reranker
+            search = Search(self._passages, self._rows, self.name, self._dense, reranker)
             return search.best(query, limit)
 
     def info(self) -> CollectionInfo:
@@ -290,7 +278,7 @@ class Collection:
         except UnavailableError as error:
             with self._store.errors():
                 # Deleting a collection removes it from the catalogue first, then its tables.
-                if not self._exists():
+                if not self._library.exists(self._key):
                     raise self._deleted() from error
             raise UnavailableError(f"Collection {self.name!a}: {error}") from error
 
@@ -302,7 +290,7 @@ class Collection:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         with self._writing():
-            if not self._exists():
+            if not self._library.exists(self._key):
                 raise self._deleted()
             marker = self._store.marker(self._key)
             with recovering(marker, self._passages, self._documents):

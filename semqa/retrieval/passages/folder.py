@@ -35,12 +35,10 @@ class FolderReport:
     """The result of indexing a folder.
 
     Attributes:
-        added: number of new and replaced documents.
-        unchanged: number of documents that were up to date.
+        added: number of new and replaced documents, which have `passages`.
         removed: number of documents whose files no longer exist.
         skipped: number of files of unsupported types.
         failed: error messages of unreadable files and folders, by name.
-        passages: number of passages of the added documents.
         stopped: whether `should_stop` ended the indexing early.
     """
 

@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from semqa.documents import Limits
 from semqa.errors import ForbiddenError, InputError, NotFoundError
 from semqa.retrieval.passages.collection import Collection
 from semqa.retrieval.passages.search import DenseEncoder, Reranker
-from semqa.retrieval.passages.store import Share, Store, literal
+from semqa.retrieval.passages.store import Share, Store, access_of, literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from semqa.documents import Limits
     from semqa.quotes import Source
-    from semqa.retrieval.passages.store import Access, CollectionInfo
+    from semqa.retrieval.passages.store import CollectionInfo
 
 MAX_NAME_LENGTH = 100
 
@@ -64,37 +64,37 @@ class Library:
         reranker: str | None = None,
         read_ahead: Callable[[Sequence[Source]], object] | None = None,
     ) -> None:
-        self._store = Store(where)
-        self._read_ahead = read_ahead
-        self._dense = DenseEncoder.named(encoder)
-        self._limits = limits
-        self._reranker = Reranker(reranker) if reranker else None
+        self.store = Store(where)
+        self.read_ahead = read_ahead
+        self.dense = DenseEncoder.named(encoder)
+        self.limits = limits or Limits()
+        self.reranker = Reranker(reranker) if reranker else None
 
     @property
     def encoder(self) -> str | None:
         """The name of the encoder; None for full-text search only."""
-        return self._dense.name if self._dense is not None else None
+        return self.dense.name if self.dense is not None else None
 
     def warm_up(self) -> None:
         """Load the models before the first upload or search."""
-        if self._dense is not None:
-            self._dense.warm_up()
-        if self._reranker is not None:
-            self._reranker.scores("a first search", ["of a passage"])
+        if self.dense is not None:
+            self.dense.warm_up()
+        if self.reranker is not None:
+            self.reranker.scores("a first search", ["of a passage"])
 
     def collections(self, owner: str = "") -> list[CollectionInfo]:
         """Return an owner's collections, sorted by name."""
-        with self._store.errors():
+        with self.store.errors():
             rows = [*self._rows(f"owner = {literal(owner)}"), *self._shared(owner)]
         found = []
         for row in sorted(rows, key=lambda row: row["name"]):
             with suppress(NotFoundError):  # deleted in the meantime
-                found.append(self._collection(row).info())
+                found.append(Collection(self, row).info())
         return found
 
     def names(self, owner: str = "") -> list[str]:
         """Return the names of an owner's collections without opening them."""
-        with self._store.errors():
+        with self.store.errors():
             rows = [*self._rows(f"owner = {literal(owner)}"), *self._shared(owner)]
             return sorted(row["name"] for row in rows)
 
@@ -105,7 +105,7 @@ class Library:
             InputError: the name is invalid or already used.
         """
         check_collection_name(name)
-        with self._store.writing(_CATALOGUE):
+        with self.store.writing(_CATALOGUE):
             if self._find(owner, name) is not None:
                 raise InputError(f"Collection {name!r} already exists.", value=name)
             return self._create(owner, name)
@@ -113,17 +113,17 @@ class Library:
     def obtain(self, owner: str, name: str) -> Collection:
         """Return a collection, after creating it if it is missing."""
         check_collection_name(name)
-        with self._store.writing(_CATALOGUE):
+        with self.store.writing(_CATALOGUE):
             row = self._find(owner, name)
-            return self._create(owner, name) if row is None else self._collection(row)
+            return self._create(owner, name) if row is None else Collection(self, row)
 
     def collection(self, owner: str, name: str) -> Collection:
         """Return a collection by name."""
-        with self._store.errors():
+        with self.store.errors():
             row = self._find(owner, name)
         if row is None:
             raise _not_found(name)
-        return self._collection(row)
+        return Collection(self, row)
 
     def share(self, owner: str, name: str, other: str, alias: str, *, write: bool = False) -> None:
         """Share a collection with another owner, or change an existing share.
@@ -137,7 +137,7 @@ class Library:
             InputError: the alias is invalid or already used, or `other` owns the collection.
         """
         check_collection_name(alias)
-        with self._store.writing(_CATALOGUE):
+        with self.store.writing(_CATALOGUE):
             key = self._own(owner, name)["key"]
             if other == owner:
                 raise InputError(f"Collection {name!r} already belongs to them.", value=other)
@@ -152,7 +152,7 @@ class Library:
 
     def unshare(self, owner: str, name: str, other: str) -> None:
         """Stop sharing a collection with another owner."""
-        with self._store.writing(_CATALOGUE):
+        with self.store.writing(_CATALOGUE):
             key = self._own(owner, name)["key"]
             condition = f"owner = {literal(other)} AND key = {literal(key)}"
             if not self._share_rows(condition):
@@ -163,22 +163,22 @@ class Library:
 
     def shares(self, owner: str, name: str) -> list[Share]:
         """Return the shares of a collection, sorted by owner."""
-        with self._store.errors():
+        with self.store.errors():
             rows = self._share_rows(f"key = {literal(self._own(owner, name)['key'])}")
-        found = [Share(row["owner"], row["name"], _access(row)) for row in rows]
+        found = [Share(row["owner"], row["name"], access_of(row)) for row in rows]
         return sorted(found, key=lambda each: each.owner)
 
     def _own(self, owner: str, name: str) -> dict[str, str]:
         row = self._find(owner, name)
         if row is None:
             raise _not_found(name)
-        if _access(row) != "own":
+        if access_of(row) != "own":
             raise ForbiddenError(f"Collection {name!r} belongs to another owner.")
         return row
 
     def delete(self, owner: str, name: str) -> None:
         """Delete a collection and its documents, even if its tables are damaged."""
-        with self._store.writing(_CATALOGUE):
+        with self.store.writing(_CATALOGUE):
             row = self._own(owner, name)
             try:
                 self._catalogue.delete(f"key = {literal(row['key'])}")
@@ -191,20 +191,20 @@ class Library:
             # Also delete the tables that an interrupted `create` or `delete` left.
             kept = {each["key"] for each in self._rows("true")}
             own = (_CATALOGUE, _SHARES)
-            tables = [table for table in self._store.names() if table not in own]
+            tables = [table for table in self.store.names() if table not in own]
             if self._share_rows(f"key = {literal(row['key'])}"):
                 self._shares.delete(f"key = {literal(row['key'])}")
         self._drop([table for table in tables if _key_of(table) not in kept])
 
     def _drop(self, tables: Sequence[str]) -> None:
         for table in tables:
-            with self._store.writing(_key_of(table)):  # wait for writers
-                self._store.drop(table)
+            with self.store.writing(_key_of(table)):  # wait for writers
+                self.store.drop(table)
 
     def _create(self, owner: str, name: str) -> Collection:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         row = {"owner": owner, "name": name, "key": uuid.uuid4().hex, "created": now}
-        collection = self._collection(row)
+        collection = Collection(self, row)
         collection.create_tables()
         self._catalogue.add([row])
         return collection
@@ -218,9 +218,9 @@ class Library:
         return self._table(_SHARES, ("owner", "name", "key", "access"))
 
     def _table(self, name: str, columns: Sequence[str]) -> Any:
-        arrow = self._store.arrow
+        arrow = self.store.arrow
         schema = arrow.schema([arrow.field(column, arrow.string()) for column in columns])
-        return self._store.create(name, schema)
+        return self.store.create(name, schema)
 
     def _rows(self, condition: str) -> list[dict[str, str]]:
         found: list[dict[str, str]] = self._catalogue.search().where(condition).to_list()
@@ -235,7 +235,7 @@ class Library:
 
     def _share_rows(self, condition: str) -> list[dict[str, str]]:
         # Reading does not create the table.
-        if "_shares" not in self.__dict__ and _SHARES not in self._store.names():
+        if "_shares" not in self.__dict__ and _SHARES not in self.store.names():
             return []
         found: list[dict[str, str]] = self._shares.search().where(condition).to_list()
         return found
@@ -251,19 +251,9 @@ class Library:
             for row in self._rows(f"key = {literal(share['key'])}")  # empty if deleted
         ]
 
-    def _collection(self, row: dict[str, str]) -> Collection:
-        return Collection(
-            self._store,
-            row["name"],
-            row["key"],
-            row["created"],
-            self._dense,
-            self._limits,
-            self._reranker,
-            lambda: bool(self._rows(f"key = {literal(row['key'])}")),
-            self._read_ahead,
-            _access(row),
-        )
+    def exists(self, key: str) -> bool:
+        """Return whether the collection with this key has not been deleted."""
+        return bool(self._rows(f"key = {literal(key)}"))
 
 
 def check_collection_name(name: str) -> str:
@@ -281,11 +271,6 @@ def check_collection_name(name: str) -> str:
             value=name,
         )
     return name
-
-
-def _access(row: dict[str, str]) -> Access:
-    given = row.get("access", "own")
-    return "own" if given == "own" else "write" if given == "write" else "read"
 
 
 def _key_of(table: str) -> str:

@@ -25,11 +25,12 @@ from semqa.retrieval.encoder import (
     SentenceEncoder,
     SentenceModel,
     packaged_encoder,
+    unit,
 )
 from semqa.retrieval.passages.store import Found, passage_url
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -146,7 +147,7 @@ class DenseEncoder:
                 with self._turn():
                     parts.append(self._encoder.embed(texts[at : at + AT_ONCE]))
             found = np.concatenate(parts)
-        return _of_length_one(found)
+        return unit(found)
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
         """Return a vector of length 1 for a question."""
@@ -154,7 +155,7 @@ class DenseEncoder:
         if found is None:
             with self._turn():
                 found = self._encoder.embed_question(question)[None]
-        return np.asarray(_of_length_one(found)[0])
+        return np.asarray(unit(found)[0])
 
 
 WORDS = "searched_idx"
@@ -358,10 +359,7 @@ def rank(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
 def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
     """Return the share of the question's words in each passage, weighted by rarity."""
     asked = _stems(query)
-    heads = {stem[:_STEM_LENGTH] for stem in asked}
-    shared = [
-        asked & _stems(f"{each.title} {each.context} {each.text}", heads) for each in candidates
-    ]
+    shared = [asked & _stems(f"{each.title} {each.context} {each.text}") for each in candidates]
     counts = Counter(word for words in shared for word in words)
     weights = {word: math.log(1 + len(shared) / (1 + counts[word])) for word in asked}
     total = math.fsum(weights.values())  # exact, so the order of the set does not matter
@@ -370,17 +368,13 @@ def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
     ]
 
 
-def _stems(text: str, heads: Container[str] | None = None) -> set[str]:
-    """Return the stems of words, and the single characters of scripts without spaces.
-
-    Args:
-        heads: return only stems that begin with one of these; None for all.
-    """
+def _stems(text: str) -> set[str]:
+    """Return the stems of words, and the single characters of scripts without spaces."""
     words: set[str] = set()
     for word in set(_WORD.findall(text.casefold())):
         if word[0] >= "\u3040":
             words.update(word)
-        elif heads is None or word[:_STEM_LENGTH] in heads:
+        else:
             words.add(word[: max(_STEM_LENGTH, len(word) - 3)])
     return words
 
@@ -607,11 +601,6 @@ def _warn_of_other_encoder(collection: str) -> None:
         "none. Index it again, or upload its documents again.",
         collection,
     )
-
-
-def _of_length_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
 def _products(vectors: Any, vector: NDArray[np.float32]) -> NDArray[np.float32]:

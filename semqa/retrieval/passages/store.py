@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote
 
-from semqa.data.fetch import cache_folder
-from semqa.data.files import locked
+from semqa.data.files import cache_folder, locked
 from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.quotes import Source
 
@@ -63,18 +62,18 @@ def passages_schema(arrow: Any) -> Any:
 
 
 Access = Literal["own", "read", "write"]
+"""An owner's access to a collection: ``own``, or for a shared one ``read`` or ``write``."""
+
+
+def access_of(row: Mapping[str, str]) -> Access:
+    """Return the access of an owner to the collection in a row of the catalogue or of a share."""
+    access = row.get("access", "own")
+    return "own" if access == "own" else "write" if access == "write" else "read"
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """Information about a collection.
-
-    Attributes:
-        documents: number of documents.
-        passages: number of passages.
-        created: time of creation, ISO 8601 in UTC.
-        access: ``own``, or for a shared collection ``read`` or ``write``.
-    """
+    """A collection: its number of documents and passages, and its time of creation (ISO 8601, UTC)."""
 
     name: str
     documents: int
@@ -85,13 +84,7 @@ class CollectionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share of a collection.
-
-    Attributes:
-        owner: the owner that it is shared with.
-        name: the collection's name for that owner.
-        access: ``read`` or ``write``.
-    """
+    """The owner that a collection is shared with, and its name and access for that owner."""
 
     owner: str
     name: str
@@ -103,12 +96,12 @@ class DocumentInfo:
     """Information about a document in a collection.
 
     Attributes:
-        id: unique id that depends on the name and the content.
+        id: depends on the name and the content.
         name: the file's name, unique in a collection.
         characters: length of the text in code points.
         passages: number of passages.
-        sha256: SHA-256 of the file.
-        added: time of addition, ISO 8601 in UTC.
+        sha256: digest of the file.
+        added: ISO 8601 in UTC.
     """
 
     id: str
@@ -190,14 +183,12 @@ class Store:
 
     def names(self) -> list[str]:
         """Return the names of all tables."""
-        found: list[str] = []
-        token = None
-        while True:
-            page = self._tables.list_tables(page_token=token, limit=1000)
+        page = self._tables.list_tables(limit=1000)
+        found: list[str] = [*page.tables]
+        while page.page_token and page.tables:
+            page = self._tables.list_tables(page_token=page.page_token, limit=1000)
             found += page.tables
-            token = page.page_token
-            if not token or not page.tables:
-                return found
+        return found
 
     def create(self, name: str, schema: Any) -> Any:
         """Create an empty table, or open it if it exists."""

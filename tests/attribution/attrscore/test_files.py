@@ -118,17 +118,6 @@ def test_rows_without_a_label_are_skipped_and_counted(tmp_path: Path) -> None:
     }
 
 
-def test_snli_s_tables_are_read(tmp_path: Path) -> None:
-    file = tmp_path / "snli_1.0_dev.tsv"
-    file.write_text(
-        'gold_label\tsentence1\tsentence2\nneutral\tTwo "men talk.\tMen talk.\n-\ta\tb\n'
-    )
-    examples, _ = map_examples(file, "nli")
-    assert [(e.reference, e.answer, e.label) for e in examples] == [
-        ('Two "men talk.', "Men talk.", E)
-    ]
-
-
 def test_spellings_of_one_s_own(tmp_path: Path) -> None:
     rows = [
         {"claim": "s", "evidence": ["one", "two"], "label": word}

@@ -101,11 +101,3 @@ def test_scores_equal_scikit_learn_s(pairs: list[tuple[Label, Label | None]]) ->
         assert (each["f1"] is None) is (each["n"] == 0 and each["predicted"] == 0)
         assert {"precision", "recall", "f1"} >= set(each["unscored"])
         assert (each["precision"] is None) is ("precision" in each["unscored"])
-
-
-@given(LABELLED)
-def test_nothing_that_is_written_is_nan(pairs: list[tuple[Label, Label | None]]) -> None:
-    scores = score_labels([gold for gold, _ in pairs], [guess for _, guess in pairs], resamples=50)
-    json.dumps(scores, allow_nan=False)
-    for name, (low, high) in scores["intervals"].items():
-        assert 0 <= low <= high <= 1, name

@@ -103,24 +103,6 @@ def test_an_entailment_model_keeps_its_last_layer(
     assert record["history"][0]["step"] == 1
 
 
-def test_long_references_are_cut_and_counted_and_long_claims_left_out(
-    tmp_path: Path, data: tuple[list[Example], list[Example]]
-) -> None:
-    long = Example("l", "", "it denies the mill", "the bridge stands " * 100, "Contradictory")
-    endless = Example("e", "", "it denies the mill " * 100, "the bridge stands", "Contradictory")
-    for name, save in (("classifier", save_classifier), ("seq2seq", save_seq2seq)):
-        options = TrainingOptions(
-            model=str(save(tmp_path / name)),
-            family="attribution",
-            max_steps=1,
-            max_length=60,
-            device="cpu",
-        )
-        record = train([*data[0], long, endless], data[1], tmp_path / f"{name}-out", options)
-        assert record["cut"] == {"train": 1, "dev": 0}
-        assert record["left_out"] == {"train": 1, "dev": 0}
-
-
 def test_no_question_is_on_both_sides_of_a_split() -> None:
     examples = [
         Example(f"{i}", f"Question {i // 3}?", f"a{i}", "r", "Attributable") for i in range(90)

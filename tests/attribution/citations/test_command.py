@@ -147,24 +147,6 @@ def test_disambig_of_asqa(semqa: Command) -> None:
     assert "1 of 1 instances have no answer" in semqa("disambig", "asqa.json", "-p", "t5.json").err
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"data": [{"output": 3, "docs": []}]}', "bad.json: item 1: output must be a string"),
-        ('{"data": [{"output": "a", "docs": [{"title": "t"}]}]}', "docs 1: text is missing"),
-        (
-            '{"data": [{"output": "a", "qa_pairs": [{"short_answers": "x"}]}]}',
-            "bad.json: item 1: qa_pairs 1",
-        ),
-    ],
-)
-def test_wrong_runs_are_named(semqa: Command, content: str, message: str) -> None:
-    Path("bad.json").write_text(content, encoding="utf-8")
-    found = semqa("citations", "bad.json")
-    assert (found.code, found.out) == (2, "")
-    assert message in found.err
-
-
 def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path) -> None:
     save_classifier(tmp_path / "nli")
     save_reader(tmp_path / "qa")

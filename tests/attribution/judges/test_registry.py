@@ -10,10 +10,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from semqa.attribution.attrscore.options import TrainingOptions
-from semqa.attribution.attrscore.trainer import load
 from semqa.attribution.judges import Pair, create_judge
-from semqa.attribution.judges.models import DEFAULTS, read_parts
 from semqa.errors import InputError, MissingExtraError
 from tests.judge_models import save_classifier
 
@@ -35,14 +32,6 @@ from tests.judge_models import save_classifier
 def test_what_is_wrong_with_a_specification_is_said(spec: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         create_judge(spec)
-
-
-def test_parts_may_take_the_papers_models() -> None:
-    assert read_parts("", "") == (DEFAULTS, {})
-    assert read_parts("", "nli,qa=x/y, words = yes/no") == (
-        {"nli": DEFAULTS["nli"], "qa": "x/y"},
-        {"words": "yes/no"},
-    )
 
 
 SCRIPT = """
@@ -103,11 +92,4 @@ def test_a_judge_loads_without_the_network(cached: str, asked_hosts: list[str]) 
     judge = create_judge(f"transformers:nli={cached}", {"device": "cpu"})
     assert hasattr(judge, "entailment")
     assert len(judge.entailment([Pair("a", "b")])) == 1
-    assert asked_hosts == []
-
-
-def test_a_model_to_be_trained_loads_without_the_network(
-    cached: str, asked_hosts: list[str]
-) -> None:
-    assert load(TrainingOptions(model=cached)).kind == "classifier"
     assert asked_hosts == []

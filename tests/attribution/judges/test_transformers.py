@@ -13,7 +13,7 @@ from semqa.attribution.judges import (
     Reading,
     create_judge,
 )
-from semqa.attribution.judges.models import pad_batch, read_labels
+from semqa.attribution.judges.models import pad_batch
 from semqa.errors import InputError
 from tests.judge_models import save_classifier
 
@@ -142,18 +142,6 @@ def test_a_long_hypothesis_is_judged_sentence_by_sentence(models: Path) -> None:
     single = judge.entailment([Pair(LONG, sentence) for sentence in sentences])
     assert whole.entailment == pytest.approx(min(each.entailment for each in single), abs=2e-6)
     assert sum(whole) == pytest.approx(1, abs=3e-6)
-
-
-@pytest.mark.parametrize(
-    ("names", "relations"),
-    [
-        (["ENTAILMENT", "neutral", "CONTRADICTION"], ("entailment", "neutral", "contradiction")),
-        (["Extrapolatory", "Attributable"], ("neutral", "entailment")),
-        (["not_entailment", "entailment"], ("neutral", "entailment")),
-    ],
-)
-def test_labels_are_read_by_their_names(names: list[str], relations: tuple[str, ...]) -> None:
-    assert read_labels("m", dict(enumerate(names)), None) == relations
 
 
 def test_labels_without_names_have_to_be_explained(tmp_path: Path) -> None:

@@ -108,15 +108,6 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
     assert found["simulation"]["iterations"] == 20
 
 
-def test_meta_names_classes(semqa: Command) -> None:
-    Path("inconsistent.csv").write_text(CONSISTENT, encoding="utf-8")
-    Path("a.csv").write_text(CONSISTENT, encoding="utf-8")
-    done = semqa("meta", "consistent.csv", "inconsistent.csv")
-    assert done.code == 0, done.err
-    assert "overlap" in done.out
-    assert "no labels in the file" in semqa("meta", "a.csv", "consistent.csv").out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -26,7 +26,6 @@ from semqa.attribution.q2.responses import clean_officially, overlap_of_answers
 from semqa.data.jsonl import Row
 from tests.attribution.q2.judges import WrittenJudge
 
-SYSTEMS = ("dodeca", "memnet")
 FILES = ("dodeca_inconsistent", "dodeca_consistent")
 
 

@@ -14,12 +14,10 @@ from semqa.attribution.judges import (
     Span,
     TooLongError,
 )
-from semqa.attribution.q2 import Q2, Response, Settings, summarise
+from semqa.attribution.q2 import Q2, Response, Settings
 from semqa.attribution.q2.baselines import baseline_scores
 from semqa.attribution.q2.responses import (
     TOO_LONG,
-    Found,
-    Question,
     ResponseScore,
 )
 from semqa.attribution.q2.spans import InformativeSpan, RuleSpans
@@ -114,22 +112,3 @@ def test_judges_that_lack_something() -> None:
         Q2(Nothing(), RuleSpans())
     with pytest.raises(InputError, match="--beams"):
         Settings(beams=0)
-
-
-def test_a_system_is_the_mean_of_its_responses_not_of_its_questions() -> None:
-    one = Question("q", "LA", answer=Found("LA"))
-    none = Question("q", "LA")
-    scores = [
-        ResponseScore(Response("1", "t", "k"), (one,)),
-        ResponseScore(Response("2", "t", "k"), (none, none, none)),
-        ResponseScore(Response("3", "t", "k"), (), baselines={"bleu": 4.0}),
-    ]
-    found = summarise(scores, resamples=0)
-    assert (found["q2"]["value"], found["q2"]["n"]) == (0.5, 2)
-    assert found["q2"]["unscored"] == {"too long for the judge": 1}
-    assert found["bleu"] == {
-        "value": 4.0,
-        "n": 1,
-        "interval": None,
-        "unscored": {"not computed": 2},
-    }

@@ -64,12 +64,6 @@ def test_wrong_rows_are_named(tmp_path: Path, cells: dict[str, str], message: st
         read_annotations([path])
 
 
-def test_wrong_columns_are_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", [ROW[:-3]], COLUMNS[:-3])
-    with pytest.raises(InputError, match=r"a\.csv:1: Missing columns"):
-        read_annotations([path])
-
-
 def test_a_doubled_row_counts_twice_and_is_counted(tmp_path: Path) -> None:
     wrong = changed(sent_label="no", type="Contradiction, Reasoning Error")
     path = write(tmp_path / "a.csv", [ROW, wrong, wrong, changed(sent_idx="3", sent_label="no")])

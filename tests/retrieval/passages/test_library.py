@@ -9,14 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from semqa.documents import Passage, split
 from semqa.errors import ForbiddenError, InputError, NotFoundError, SemqaError, UnavailableError
 from semqa.quotes import Source
-from semqa.retrieval.encoder import MAX_QUICK
 from semqa.retrieval.passages import Collection, Library, search, store
 from semqa.retrieval.passages import collection as collection_module
 from semqa.retrieval.passages.search import DenseEncoder
@@ -54,7 +51,7 @@ def notes(library: Library) -> Collection:
 
 
 def use(library: Library, encoder: object) -> None:
-    library._dense = DenseEncoder(encoder)  # type: ignore[arg-type]
+    library.dense = DenseEncoder(encoder)  # type: ignore[arg-type]
 
 
 def check_exact(collection: Collection, query: str) -> None:
@@ -72,12 +69,7 @@ def check_exact(collection: Collection, query: str) -> None:
 
 def test_added_documents_are_found_with_offsets(notes: Collection) -> None:
     info = notes.put("sub/harbour.txt", HARBOUR)
-    assert (info.name, info.kind, info.title, info.passages) == (
-        "sub/harbour.txt",
-        "txt",
-        "harbour",
-        1,
-    )
+    assert (info.kind, info.title, info.passages) == ("txt", "harbour", 1)
     assert info.characters == len(HARBOUR)
     assert notes.documents() == [info]
     assert notes.find(info.id) == info
@@ -86,12 +78,8 @@ def test_added_documents_are_found_with_offsets(notes: Collection) -> None:
 
 
 def test_offsets_are_code_points(notes: Collection) -> None:
-    notes.put(
-        "a.txt",
-        (
-            "👍 Zürich é 東京。 " * 100 + "\n\nשלום \u202eעולם. zebra 👩\u200d👩\u200d👧 end."
-        ).encode(),
-    )
+    text = "👍 Zürich é 東京。 " * 100 + "\n\nשלום \u202eעולם. zebra 👩\u200d👩\u200d👧 end."
+    notes.put("a.txt", text.encode())
     check_exact(notes, "zebra")
     assert "zebra" in notes.search("zebra")[0].source.text
 
@@ -163,55 +151,32 @@ def test_a_deleted_collection_raises_not_found(library: Library) -> None:
 
 
 def test_names_of_collections(library: Library) -> None:
-    for name in ("Meine Akten 2024", "東京", "a'b", "x.y", "%2e"):
-        library.create("", name).put("a.txt", HARBOUR)
-    check_exact(library.collection("", "x.y"), "harbour")
-    assert len(library.collection("", "a'b").documents()) == 1
-    for name in (
-        "",
-        " ",
-        "../x",
-        "a/b",
-        "a\\b",
-        ".hidden",
-        "a\nb",
-        "x" * 101,
-        "\0",
-        " a",
-        "\ud800",
-    ):
+    names = {"Meine Akten 2024", "東京", "a'b", "x.y", "%2e"}
+    for name in names:
+        library.create("", name)
+    assert {each.name for each in library.collections()} == names
+    library.collection("", "a'b").put("a.txt", HARBOUR)
+    assert library.collection("", "a'b").search("harbour")
+    for name in ("", " ", "../x", "a\\b", ".hidden", "a\nb", "x" * 101, "\0", " a", "\ud800"):
         with pytest.raises(InputError, match="A collection's name"):
             library.create("", name)
         with pytest.raises((NotFoundError, UnavailableError)):
             library.collection("", name)
     with pytest.raises(InputError, match="already exists"):
         library.create("", "x.y")
-    assert {each.name for each in library.collections()} == {
-        "Meine Akten 2024",
-        "東京",
-        "a'b",
-        "x.y",
-        "%2e",
-    }
 
 
-@pytest.mark.parametrize(
-    "query",
-    ['"AND OR ( * ~ \\ [', "zebra OR harbour:^", "\ud800 harbour", "?" * 5000, "harbour " * 1000],
-)
-def test_any_question_can_be_asked(notes: Collection, query: str) -> None:
+def test_any_question_can_be_asked(notes: Collection) -> None:
+    assert notes.search("harbour") == []
     notes.put("a.txt", HARBOUR)
-    notes.search(query)
-
-
-def test_invalid_queries_are_rejected(notes: Collection) -> None:
+    for query in ('"AND OR ( * ~ \\ [', "zebra OR harbour:^", "\ud800 harbour", "harbour " * 1000):
+        notes.search(query)
     for query in ("", "  \n", "x" * 10_001):
         with pytest.raises(InputError, match="The query "):
             notes.search(query)
     for limit in (0, 101):
         with pytest.raises(InputError, match="limit must be"):
             notes.search("harbour", limit)
-    assert notes.search("harbour") == []
 
 
 def test_duplicate_passages_are_left_out(notes: Collection) -> None:
@@ -260,17 +225,13 @@ def test_equal_passages_with_other_contexts_are_kept() -> None:
 
 
 def test_an_old_recipe_is_searched_and_read_again(
-    library: Library, monkeypatch: pytest.MonkeyPatch
+    notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = RULES.format("The office keeps a list of all that was paid. " * 20).encode()
-    notes = library.create("", "notes")
     with monkeypatch.context() as patch:
         patch.setattr(collection_module, "RECIPE", "2")
-        patch.setattr(
-            collection_module,
-            "split",
-            lambda document: [Passage(each.start, each.end) for each in split(document)],
-        )
+        plain = lambda text: [Passage(each.start, each.end) for each in split(text)]  # noqa: E731
+        patch.setattr(collection_module, "split", plain)
         old = notes.put("rules.md", text)
     check_exact(notes, "Who gets it back?")
     assert {each.source.context for each in notes.search("Who gets it back?")} == {""}
@@ -294,22 +255,6 @@ def test_vector_search_with_an_encoder(library: Library) -> None:
     collection.put("b.txt", b"aaaa aaa aa.")
     assert [each.name for each in collection.search("azz")] == ["a.txt", "b.txt"]
     assert [each.name for each in collection.search("aaz")] == ["b.txt", "a.txt"]
-
-
-def test_warm_up_loads_the_encoder(library: Library) -> None:
-    class Counted(Letters):
-        most = 0
-
-        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-            self.most = max(self.most, len(texts))
-            return super().embed(texts)
-
-    library.warm_up()  # without one there is nothing to do
-    encoder = Counted()
-    use(library, encoder)
-    library.warm_up()
-    # A few texts are embedded without what an upload needs, and would leave it to be loaded.
-    assert encoder.most > MAX_QUICK
 
 
 def test_a_new_encoder_is_used_for_new_documents(
@@ -402,20 +347,6 @@ def test_disk_errors_are_reported(tmp_path: Path) -> None:
         Library(tmp_path / "file" / "library", encoder=None)
 
 
-@settings(deadline=None)
-@given(
-    st.lists(
-        st.sampled_from(["harbour", "harbours", "old", "1890", "東京", "Straße", "a", "x" * 9])
-    ).map(" ".join),
-    st.text(max_size=80),
-)
-def test_stems_are_limited_to_the_question(query: str, more: str) -> None:
-    text = f"{more} {query[2:]} {more}"
-    asked = search._stems(query)
-    heads = {stem[: search._STEM_LENGTH] for stem in asked}
-    assert asked & search._stems(text, heads) == asked & search._stems(text)
-
-
 @pytest.mark.parametrize("most", [0, 20_000])
 def test_a_search_sees_changes_by_other_processes(
     library: Library, notes: Collection, most: int, monkeypatch: pytest.MonkeyPatch
@@ -423,7 +354,7 @@ def test_a_search_sees_changes_by_other_processes(
     monkeypatch.setattr(search, "READ_ALL", most)
     info = notes.put("a.txt", HARBOUR)
     assert notes.search("harbour")
-    other = Library(library._store.where, encoder=None).collection("", "notes")
+    other = Library(library.store.where, encoder=None).collection("", "notes")
     other.put("a.txt", HARBOUR.replace(b"1890", b"1891"))
     (found,) = notes.search("harbour")
     assert found.document_id != info.id
@@ -471,14 +402,6 @@ def test_many_vectors_use_an_index(library: Library, monkeypatch: pytest.MonkeyP
         assert collection.search("anything", 20)[0].name == "late.txt"
 
 
-def test_indexes_are_kept(notes: Collection) -> None:
-    notes.put_all([(f"{i}.txt", f"Zebra number {i}.".encode()) for i in range(30)])
-    notes.optimize()
-    stats = notes._passages.index_stats("searched_idx")
-    assert (stats.num_indexed_rows, stats.num_unindexed_rows) == (30, 0)
-    assert notes.search("zebra 17")[0].name == "17.txt"
-
-
 def test_a_question_does_not_wait_for_an_upload() -> None:
     """Embedding is for one thread at a time, and a long job lets others in between."""
     order: list[str] = []
@@ -519,7 +442,7 @@ def test_listing_skips_collections_deleted_meanwhile(
 
 
 def test_writing_to_a_deleted_collection_raises_not_found(library: Library) -> None:
-    held = [library.create("", f"notes {i}") for i in range(5)]
+    held = [library.create("", f"notes {i}") for i in range(3)]
     told: list[BaseException] = []
 
     def write(collection: Collection) -> None:
@@ -532,11 +455,11 @@ def test_writing_to_a_deleted_collection_raises_not_found(library: Library) -> N
     for i, collection in enumerate(held):
         writer = threading.Thread(target=write, args=(collection,))
         writer.start()
-        time.sleep(0.03 + i / 60)
+        time.sleep(0.03 + i / 30)
         library.delete("", collection.name)  # waits for the write that is under way
         writer.join()
-    assert [type(error) for error in told] == [NotFoundError] * 5
-    assert library._store.names() == ["collections"]
+    assert [type(error) for error in told] == [NotFoundError] * 3
+    assert library.store.names() == ["collections"]
 
 
 def test_damaged_collections_are_reported_and_can_be_deleted(

@@ -45,22 +45,18 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_reranker_decides_the_order(tmp_path: Path, model: Path) -> None:
-    plain = Library(tmp_path, encoder=None)
-    texts = ["Zebra built oslo.", "Harbour eat grass.", "Zebra eat grass.", "Oslo built harbour."]
-    collection = plain.create("", "notes")
-    collection.put_all([(f"{i}.txt", text.encode()) for i, text in enumerate(texts)])
     library = Library(tmp_path, encoder=None, reranker=str(model))
-    library.warm_up()
-    reranker = Reranker(str(model))
+    texts = ["Zebra built oslo.", "Harbour eat grass.", "Zebra eat grass.", "Oslo built harbour."]
+    collection = library.create("", "notes")
+    collection.put_all([(f"{i}.txt", text.encode()) for i, text in enumerate(texts)])
     query = "zebra harbour eat oslo"
-    found = library.collection("", "notes").search(query)
-    by_hand = reranker.scores(query, [f"{each.source.title}\n{each.source.text}" for each in found])
-    assert len(found) == 4
+    found = collection.search(query)
+    given = [f"{each.source.title}\n{each.source.text}" for each in found]
+    by_hand = Reranker(str(model)).scores(query, given)
+    assert len(set(by_hand.tolist())) == 4
     np.testing.assert_allclose([each.score for each in found], by_hand, atol=1e-5)
     assert sorted(by_hand, reverse=True) == by_hand.tolist()
-    assert len(set(by_hand.tolist())) == 4
-    assert {each.score for each in collection.search(query)}.isdisjoint(by_hand.tolist())
-    assert library.collection("", "notes").search("nothing") == []
+    assert collection.search("nothing") == []
 
 
 def test_models_other_than_cross_encoders_are_rejected(tmp_path: Path) -> None:

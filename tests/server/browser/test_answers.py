@@ -174,27 +174,3 @@ def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> 
     copied = page.evaluate("navigator.clipboard.readText()")
     answer = ExtractiveEngine().rate("Q", QuotedAnswer.parse(marked, sources))
     assert copied == to_markdown(answer, question="Q")
-
-
-def test_an_answer_can_be_stopped(serve: Serve, page: Page) -> None:
-    serve(lambda *_: "word " * 500, pause=0.05).open(page)
-    paste(page, "word")
-    ask(page)
-    page.locator(".answer.streaming").wait_for()
-    page.get_by_role("button", name="Stop answering").click()
-    page.get_by_text("Stopped.").wait_for()
-    assert page.get_by_role("button", name="Ask", exact=True).is_visible()
-
-
-def test_unverified_quotes_say_why(serve: Serve, page: Page) -> None:
-    serve(lambda *_: "He [ 1 sang it ] in [ 1 1999 ], says [ 1 two ].").open(page)
-    paste(page, "He sang it.")
-    paste(page, "two")
-    ask(page)
-    wait_for_answer(page)
-    told = page.locator(".verdict.unverified").inner_text()
-    assert told.startswith("3 quotes: 1 verified, 1 misattributed, 1 fabricated.")
-    assert page.locator(".quote.bad sup").all_inner_texts() == ["fabricated", "misattributed"]
-    page.locator(".quote.bad").last.hover()
-    page.locator("#preview").wait_for()
-    assert "appears in source 2" in page.locator("#preview").inner_text()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from semqa import Source
 from tests.server.browser.test_answers import ask, on_screen, paste, wait_for_answer
 
@@ -23,8 +21,9 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_stays_text(serve: Serve, page: Page, text: str) -> None:
+def test_hostile_text_stays_text(serve: Serve, page: Page) -> None:
+    text = " ".join(HOSTILE)
+
     def script(question: str, sources: list[Source]) -> str:
         inner = text.replace("[", "").replace("]", "")
         return f"{inner} says [ 1 plain words ] and [ 1 {inner} ]."

@@ -30,24 +30,6 @@ DROP = """files => {
 }"""
 
 
-def test_a_reload_keeps_the_conversation(serve: Serve, page: Page) -> None:
-    serve(lambda *_: "He [ 1 sang it ].").open(page)
-    paste(page, "Bing sang it.", "Bing")
-    ask(page, "Who sang it?")
-    wait_for_answer(page)
-    ask(page, "Really?")
-    page.locator(".answer .verdict").nth(1).wait_for()
-    page.reload()
-    wait_for_answer(page)
-    assert page.locator(".asked").all_inner_texts() == ["Who sang it?", "Really?"]
-    assert page.locator("#title").inner_text() == "Who sang it?"
-    page.locator(".quote").first.click()
-    assert page.locator("mark.pinned").inner_text() == "sang it"
-    # Its passages are kept for the next question.
-    ask(page, "Truly?")
-    page.locator(".answer .verdict").nth(2).wait_for()
-
-
 def test_conversations_are_listed_renamed_exported_and_deleted(serve: Serve, page: Page) -> None:
     serve(lambda *_: "He [ 1 sang it ].").open(page)
     for question in ("First?", "Second?"):
@@ -139,34 +121,6 @@ def test_a_server_with_keys_asks_for_one_and_shows_what_is_its(serve: Serve, pag
     page.get_by_role("button", name="Forget the API key").click()
     field.wait_for()
     assert secret not in json.dumps(page.evaluate("({...sessionStorage, ...localStorage})"))
-
-
-def test_a_question_that_is_refused_leaves_no_empty_conversation(serve: Serve, page: Page) -> None:
-    site = serve(lambda *_: "He [ 1 sang it ].")
-    site.open(page)
-    paste(page, "Bing sang it.")
-    field = page.get_by_label("Your question")
-    field.fill("x" * 4500)
-    field.press("End")
-    page.keyboard.insert_text("x" * 4500)
-    field.press("Enter")
-    page.locator(".answer .problem").wait_for()
-    assert "at most 8,000" in page.locator(".answer .problem").inner_text()
-    wait_for_count(page.locator("#conversations li"), 0)
-    assert site.store.conversations("") == []
-    assert field.input_value() == "x" * 9000
-    ask(page, "Who?")
-    wait_for_answer(page)
-    assert len(site.store.conversations("")) == 1
-
-
-def test_a_question_that_was_never_answered_is_shown_as_such(serve: Serve, page: Page) -> None:
-    site = serve()
-    talk = site.store.create_conversation("")
-    site.store.add_message("", talk.id, "user", {"question": "Who?"})
-    site.open(page, f"/?c={talk.id}")
-    page.get_by_text("This answer is incomplete.").wait_for()
-    assert page.locator(".asked").inner_text() == "Who?"
 
 
 def test_an_unreachable_server_is_reported(serve: Serve, page: Page) -> None:

@@ -77,27 +77,24 @@ def test_markdown_is_drawn_and_its_quotes_open(serve: Serve, page: Page) -> None
         assert quotes.nth(at).evaluate("e => e.matches('.pinned')")
 
 
-def test_blocks_are_drawn_while_the_answer_is_being_written(serve: Serve, page: Page) -> None:
-    written = (
-        "# Title\n\n**[ 1 The tower ]** is\n\n```\nx\n\n**y**\n```\n\n## Last\n\nword "
-        + "and " * 60
-    )
-    serve(lambda *_: f"{written}[ 1 tall ].", pause=0.03).open(page)
-    paste(page, SOURCE)
+def test_headings_and_tables_of_a_document_look_like_those(serve: Serve, page: Page) -> None:
+    hours = "# Hours\n\nOpen on Mondays. C# is not taught.\n\n"
+    text = f"{hours}| 𝒳day | hour |\n| --- | --- |\n| Monday | 9 |\n|  | 10 \\| 11 |\n\nor | else"
+    serve(lambda *_: "[ 1 Open on Mondays. ] [ 1 𝒳day ] [ 1 Monday | 9 ]").open(page)
+    paste(page, text)
     ask(page)
-    text = page.locator(".answer.streaming .text")
-    text.locator("strong .quote").focus()
-    text.locator("h4").wait_for()
-    assert text.locator("pre").inner_text() == "x\n\n**y**"
-    assert page.locator(":focus bdi").inner_text() == "The tower", "the focus is kept"
-    page.keyboard.press("Enter")
-    assert page.locator("mark.pinned").inner_text() == "The tower"
-    shape = "e => [...e.children].map(each => each.tagName).join()"
-    assert text.evaluate(shape) == "H3,P,PRE,H4,P"
     wait_for_answer(page)
-    assert page.locator(".answer .quote bdi").all_inner_texts() == ["The tower", "tall"]
-    assert page.locator(".answer .quote.pinned").inner_text().startswith("The tower")
-    assert page.locator(".answer .text").evaluate(shape) == "H3,P,PRE,H4,P"
+    body = page.locator(".source .body")
+    assert body.locator(".heading").all_inner_texts() == ["# Hours"]
+    assert body.locator("th").all_inner_texts() == ["𝒳day", "hour"]
+    assert body.locator("td").all_inner_texts() == ["Monday", "9", "", "10 \\| 11"]
+    assert body.inner_text().startswith("# Hours\n\nOpen on Mondays. C# is not taught.")
+    assert body.inner_text().endswith("or | else")
+    marks = body.locator("mark")
+    assert marks.all_inner_texts() == ["Open on Mondays.", "𝒳day", "Monday", "9"]
+    assert body.locator("mark a:not([tabindex])").count() == 3
+    page.locator(".quote").nth(2).click()
+    assert page.locator("mark.pinned").all_inner_texts() == ["Monday", "9"]
 
 
 PIECES = (

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 LONG = "Nothing happens here, as anyone can see. " * 25
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture
 def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context = browser.new_context(
         viewport={"width": 360, "height": 740},
-        color_scheme=request.param,
+        color_scheme=getattr(request, "param", "light"),
         has_touch=True,
         is_mobile=True,
         reduced_motion="reduce",
@@ -58,6 +58,7 @@ def test_a_quote_opens_the_sheet_at_its_place(serve: Serve, phone: Page) -> None
     assert 0 < box["y"] < 740
 
 
+@pytest.mark.parametrize("phone", ["light", "dark"], indirect=True)
 def test_no_text_is_too_faint_to_read(serve: Serve, phone: Page) -> None:
     """All visible text has a contrast of at least 4.5 to 1 (WCAG 2.2 AA)."""
     text = "It is [ 1 so ], [ 2 also ], not [ 1 never ].\n\n> `it` [ 1 is ] [a](https://e.org)\n\n```py\nx\n```"

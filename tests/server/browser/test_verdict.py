@@ -35,8 +35,6 @@ def green(page: Page) -> bool:
     [
         ("[ 1 Colin O'Brady ] crossed Antarctica.", "quoted", []),
         ("😀 [ 1 Colin O'Brady ] is a British meteorologist.", "unquoted", ["British meteorologist"]),
-        ("Colin O'Brady did.", "unquoted", ["Colin O'Brady"]),
-        ("The answer is: The answer is:", "unquoted", []),
         ("It was [ 1 Ranulph Fiennes ].", "unverified", []),
         (ABSTENTION, "abstained", []),
     ],

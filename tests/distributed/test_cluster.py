@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from semqa.bench import Plan
-from semqa.distributed.cluster import WorkerResources, worker_count, worker_resources
-from semqa.distributed.settings import RaySettings
+from semqa.distributed.cluster import RaySettings, WorkerResources, worker_count, worker_resources
 from semqa.distributed.workers import open_ray
 from semqa.errors import InputError, MissingExtraError
 from tests.cli.conftest import EXAMPLES, Command, fails, semqa
@@ -26,7 +25,6 @@ GPUS = {"CPU": 16.0, "GPU": 8.0}
     ("engine", "options", "resources"),
     [
         ("extractive", {}, WorkerResources(1, 0)),
-        ("human", {}, WorkerResources(1, 0)),
         ("openai:m", {}, WorkerResources(1, 0)),
         ("transformers:m", {}, WorkerResources(1, 1, loads_model=True)),
         ("transformers:m", {"device": "cpu"}, WorkerResources(1, 0, loads_model=True)),
@@ -55,16 +53,14 @@ def test_workers_fill_the_nodes() -> None:
     def most(resources: WorkerResources, *nodes: dict[str, float]) -> int:
         return worker_count(resources, RaySettings(), [*nodes])
 
-    assert most(WorkerResources(1, 0), {"CPU": 4.0}, {"CPU": 2.0}) == 6
-    assert most(WorkerResources(2, 0), {"CPU": 3.0}, {"CPU": 3.0}) == 2
+    assert most(WorkerResources(2, 0), {"CPU": 3.0}, {"CPU": 4.0}) == 3
     model = WorkerResources(1, 0, loads_model=True)
     assert most(model, {"CPU": 4.0}, {"CPU": 2.0}, {}) == 2
     assert most(WorkerResources(1, 4, loads_model=True), GPUS, GPUS, {"CPU": 64.0}) == 4
     assert worker_count(model, RaySettings(workers=7), [GPUS]) == 7
-    with pytest.raises(InputError, match="No node has room"):
-        most(WorkerResources(8, 0), {"CPU": 4.0}, {"CPU": 4.0})
-    with pytest.raises(InputError, match="No node has room"):
-        most(WorkerResources(1, 1), {"CPU": 4.0})
+    for resources in (WorkerResources(8, 0), WorkerResources(1, 1)):
+        with pytest.raises(InputError, match="No node has room"):
+            most(resources, {"CPU": 4.0}, {"CPU": 4.0})
 
 
 def test_ray_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semqa.questions.sampling import Kind, Place, find_questions, sample, split
+from semqa.questions.curation import Kind, Place, find_questions, sample, split
 from tests.effort import effort
 
 SHARES = {"train": 0.60, "dev": 0.07, "test": 0.33}
@@ -21,7 +21,7 @@ places = st.lists(st.tuples(kinds, pages), min_size=1, max_size=40).map(
 )
 
 
-@settings(max_examples=effort(100))
+@settings(max_examples=effort(40))
 @given(places, st.integers(1, 50), st.integers(0, 3), st.randoms())
 def test_kinds_are_drawn_evenly(found: list[Place], count: int, seed: int, random: object) -> None:
     drawn = sample(found, count, seed)
@@ -37,7 +37,7 @@ def test_kinds_are_drawn_evenly(found: list[Place], count: int, seed: int, rando
     assert drawn == [p for p in found if p in drawn]
 
 
-@settings(max_examples=effort(100))
+@settings(max_examples=effort(40))
 @given(places, st.integers(0, 3))
 def test_splits_share_no_page(found: list[Place], seed: int) -> None:
     made = split(found, SHARES, seed)
