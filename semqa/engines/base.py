@@ -178,9 +178,10 @@ def close_engine(engine: Engine | None) -> None:
 
 def check_request(question: str, sources: Sequence[Source]) -> None:
     """Raise InputError if the question is blank, or if there are no sources or texts instead."""
-    for source in sources:
-        if isinstance(source, str):  # an easy mistake
-            raise InputError(f"must be Source objects, got {source!r:.80}.", field="sources")
+    items: Sequence[object] = sources
+    for item in items:
+        if isinstance(item, str):  # an easy mistake
+            raise InputError(f"must be Source objects, got {item!r:.80}.", field="sources")
     if not any(map(str.isalnum, question)):
         raise InputError("The question is blank.")
     if not sources:

@@ -226,7 +226,12 @@ def test_without_a_system_role_its_text_is_in_the_first_turn(
 
 def test_a_stop_text_ends_a_completion(tmp_path: Path) -> None:
     """Nothing is generated after a stop text, and the stop text is removed."""
-    tokens = {"max_new_tokens": 40, "decoding": "tokens", "free": "any", "quote_bias": 3.0}
+    tokens: dict[str, Any] = {
+        "max_new_tokens": 40,
+        "decoding": "tokens",
+        "free": "any",
+        "quote_bias": 3.0,
+    }
     plain = engine("gpt2", **tokens)
     whole = plain.answer(*REQUESTS[0]).marked
     stop = _free_text(whole, REQUESTS[0])[1:3]
