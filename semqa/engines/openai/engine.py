@@ -103,20 +103,17 @@ class OpenAIEngine(ModelEngine):
         return self._generation(result[0])
 
     def complete(
-        self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
-    ) -> list[str]:
-        """Return the reply to each prompt; the first failure cancels the others."""
-        return self.complete_json(prompts, None, max_new_tokens=max_new_tokens, sample=sample)
-
-    def complete_json(
         self,
         prompts: Sequence[str],
-        schema: Mapping[str, object] | None,
         *,
         max_new_tokens: int = 256,
         sample: bool = False,
+        schema: Mapping[str, object] | None = None,
     ) -> list[str]:
-        """Complete prompts with JSON that conforms to a schema, or free text if unsupported."""
+        """Return the reply to each prompt; the first failure cancels the others.
+
+        With a JSON schema, replies conform to it, unless the endpoint does not support schemas.
+        """
         self._check_open()
         for text in prompts:
             check_unicode(text, "a prompt")

@@ -13,10 +13,9 @@ import torch
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request
-from semqa.engines.base import Generation
 from semqa.engines.cancellation import CancelledError, cancelled_when
-from semqa.engines.transformers import TransformersEngine
 from semqa.prompting import PromptBuilder, Template
+from tests.engines.streaming import streamed
 from tests.engines.transformers.tiny_engine import BRIDGE, RAIN, REQUESTS, engine
 from tests.models import FAMILIES, tiny
 
@@ -47,18 +46,9 @@ def test_batches_streams_and_single_answers_are_the_same(family: str, decoding: 
         assert any(answer.quotes for answer in answers)
     alone = made.answer(*REQUESTS[1])
     assert alone == answers[1]
-    pieces, generation = _streamed(made, REQUESTS[1])
+    pieces, generation = streamed(made, REQUESTS[1])
     assert "".join(pieces) == alone.marked
     assert [generation] == made.generate([REQUESTS[1]])
-
-
-def _streamed(made: TransformersEngine, request: Request) -> tuple[list[str], Generation]:
-    pieces, stream = [], made.stream(*request)
-    while True:
-        try:
-            pieces.append(next(stream))
-        except StopIteration as end:
-            return pieces, end.value
 
 
 def test_a_generation_counts_its_tokens() -> None:
